@@ -1,0 +1,42 @@
+# Finds LibTorch inside a PyPI wheel or an unpacked libtorch folder and defines LibTorch::cpu and,
+# where the CUDA libraries are there, LibTorch::cuda. Torch's own CMake package demands a complete
+# CUDA toolkit even for a CPU build, hence this module.
+#
+# Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree.
+set(LIBTORCH_ROOT "$ENV{LIBTORCH_ROOT}" CACHE PATH "Folder that holds include/ and lib/ of LibTorch")
+file(GLOB _libtorch_venv "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
+find_path(LIBTORCH_INCLUDE_DIR ATen/ATen.h
+          HINTS "${LIBTORCH_ROOT}/include" NO_DEFAULT_PATH
+          PATHS ${_libtorch_venv} PATH_SUFFIXES include)
+get_filename_component(_libtorch_root "${LIBTORCH_INCLUDE_DIR}" DIRECTORY)
+set(LIBTORCH_LIBRARY_DIR "${_libtorch_root}/lib")
+foreach(name c10 torch_cpu torch c10_cuda torch_cuda)
+  find_library(LIBTORCH_${name}_LIBRARY ${name} PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
+  mark_as_advanced(LIBTORCH_${name}_LIBRARY)
+endforeach()
+
+set(LibTorch_VERSION "")
+foreach(part MAJOR MINOR PATCH)
+  file(STRINGS "${_libtorch_root}/include/torch/headeronly/version.h" _line
+       REGEX "define TORCH_VERSION_${part} [0-9]+")
+  string(REGEX REPLACE ".* ([0-9]+)$" "\\1" _number "${_line}")
+  list(APPEND LibTorch_VERSION "${_number}")
+endforeach()
+string(REPLACE ";" "." LibTorch_VERSION "${LibTorch_VERSION}")
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LibTorch
+  REQUIRED_VARS LIBTORCH_torch_cpu_LIBRARY LIBTORCH_c10_LIBRARY LIBTORCH_INCLUDE_DIR
+  VERSION_VAR LibTorch_VERSION
+  REASON_FAILURE_MESSAGE "Run scripts/bootstrap, or give -DLIBTORCH_ROOT=FOLDER of an unpacked LibTorch.")
+
+if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
+  add_library(LibTorch::cpu INTERFACE IMPORTED)
+  # Torch's folder carries a newer fmt than the system's spdlog was built with; searched last, it
+  # cannot shadow it.
+  target_compile_options(LibTorch::cpu INTERFACE
+    -idirafter "${LIBTORCH_INCLUDE_DIR}"
+    -idirafter "${LIBTORCH_INCLUDE_DIR}/torch/csrc/api/include")
+  target_link_libraries(LibTorch::cpu INTERFACE
+    "${LIBTORCH_torch_cpu_LIBRARY}" "${LIBTORCH_c10_LIBRARY}")
+endif()

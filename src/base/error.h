@@ -1,0 +1,45 @@
+// Errors of the user's making. A command throws Error with one readable line; main prints it and
+// turns its kind into the exit code. Mistakes of this program itself are asserts (ROFORMER_ASSERT).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace roformer {
+
+enum class ErrorKind {
+  failure,  // exit code 1: the command was right, the world was not (missing file, full disk)
+  usage,    // exit code 2: the command line or the configuration is wrong
+};
+
+// what() is "PLACE: MESSAGE (hint: HINT)", without the parts that are empty.
+class Error : public std::runtime_error {
+ public:
+  struct Parts {
+    ErrorKind kind = ErrorKind::failure;
+    std::string message;  // what is wrong: the value got and what is allowed
+    std::string place;    // where: file, file:line, flag
+    std::string hint;     // the way out
+  };
+  explicit Error(Parts parts);
+  ErrorKind kind() const { return parts_.kind; }
+  const Parts& parts() const { return parts_; }
+
+ private:
+  Parts parts_;
+};
+
+// Shorthands for the two kinds.
+[[noreturn]] void throw_failure(std::string place, std::string message, std::string hint = "");
+[[noreturn]] void throw_usage(std::string place, std::string message, std::string hint = "");
+
+// Text of errno for a failed system call, for instance "No space left on device".
+std::string system_message(int error_number);
+
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
+
+}  // namespace roformer
+
+// For our own bugs only; active in every build, because a wrong number is worse than a stop.
+#define ROFORMER_ASSERT(expression) \
+  ((expression) ? void(0) : ::roformer::assertion_failed(#expression, __FILE__, __LINE__))

@@ -1,0 +1,177 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+void write_all(int descriptor, const char* data, std::size_t bytes, const fs::path& path) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(descriptor, data, bytes);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw_failure(path.string(), "cannot write: " + system_message(errno));
+    }
+    data += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw_failure(path.string(), "is a directory, not a file");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  std::ostringstream contents;
+  contents << stream.rdbuf();
+  if (stream.bad()) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  return std::move(contents).str();
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw_failure(path.string(), "cannot make the directory: " + error.message());
+}
+
+void sync_directory(const fs::path& path) {
+  const int descriptor = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) throw_failure(path.string(), "cannot open: " + system_message(errno));
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) {
+  partial_ += ".partial";
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw_failure(path_.string(), "cannot create: " + system_message(errno));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(partial_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  size_ += bytes;
+  if (buffer_.size() + bytes > kBufferBytes) flush();
+  if (bytes > kBufferBytes) {
+    write_all(descriptor_, static_cast<const char*>(data), bytes, path_);
+  } else {
+    buffer_.append(static_cast<const char*>(data), bytes);
+  }
+}
+
+void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t bytes) {
+  ROFORMER_ASSERT(offset + bytes <= size_);
+  flush();
+  if (::pwrite(descriptor_, data, bytes, static_cast<off_t>(offset)) !=
+      static_cast<ssize_t>(bytes)) {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  }
+}
+
+void AtomicFile::flush() {
+  write_all(descriptor_, buffer_.data(), buffer_.size(), path_);
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (::fsync(descriptor_) != 0) {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0 ||
+      ::rename(partial_.c_str(), path_.c_str()) != 0) {
+    const int error_number = errno;
+    ::unlink(partial_.c_str());
+    throw_failure(path_.string(), "cannot write: " + system_message(error_number));
+  }
+  sync_directory(path_.parent_path());
+}
+
+void write_file_atomically(const fs::path& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.write(contents);
+  file.commit();
+}
+
+MappedFile::MappedFile(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw_failure(path.string(), "is not a regular file");
+  }
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ > 0) {
+    void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
+    const int error_number = errno;
+    ::close(descriptor);
+    if (address == MAP_FAILED) {
+      throw_failure(path.string(), "cannot map: " + system_message(error_number));
+    }
+    data_ = static_cast<const std::byte*>(address);
+  } else {
+    ::close(descriptor);
+  }
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+DirectoryLock::DirectoryLock(const fs::path& directory) {
+  const fs::path path = directory / ".lock";
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw_failure(directory.string(), "cannot write there: " + system_message(errno));
+  }
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    char holder[32] = {};
+    const ssize_t length = ::pread(descriptor_, holder, sizeof holder - 1, 0);
+    ::close(descriptor_);
+    throw_failure(directory.string(),
+                  "is in use by another process" +
+                      (length > 0 ? " (process " + std::string(holder) + ")" : std::string()),
+                  "wait for it to end, or choose another name with --run");
+  }
+  const std::string process = std::to_string(::getpid());
+  if (::ftruncate(descriptor_, 0) == 0) {
+    [[maybe_unused]] const ssize_t written =
+        ::pwrite(descriptor_, process.data(), process.size(), 0);
+  }
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace roformer

@@ -1,0 +1,79 @@
+// Files that lose nothing: whole reads with clear errors, writes that are either the old file or
+// the new one, read-only memory maps, and a lock that keeps two processes off one directory.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+// Throws Error (failure) with the path and the system's reason.
+std::string read_file(const std::filesystem::path& path);
+
+// Makes the directory and its parents; throws Error (failure) naming the path.
+void make_directories(const std::filesystem::path& path);
+
+// Flushes a directory's entries to the disk, so that a rename in it survives a power cut.
+void sync_directory(const std::filesystem::path& path);
+
+// Writes PATH.partial, and with commit() syncs it and renames it to PATH. Without commit() nothing
+// is left behind. Throws Error (failure) on the first system call that fails (a full disk, say).
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  // Overwrites bytes written before, for a header whose counts are known at the end.
+  void write_at(std::size_t offset, const void* data, std::size_t bytes);
+  std::size_t size() const { return size_; }
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  std::string buffer_;  // small writes are gathered before the system call
+  std::size_t size_ = 0;
+  int descriptor_ = -1;
+
+  void flush();
+};
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+
+// A file mapped read-only for as long as the object lives.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Holds DIRECTORY/.lock (flock) until destroyed. Throws Error (failure) naming the process that
+// holds it when another one does. The kernel frees the lock of a process that was killed.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::filesystem::path& directory);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace roformer

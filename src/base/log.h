@@ -1,0 +1,31 @@
+// Messages to the person at the terminal, through spdlog: information and warnings go to standard
+// error, so that standard output holds results only. A run adds its own log file. Warnings are
+// counted, because a report says how many there were.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace roformer::log {
+
+// Sets the pattern and the terminal sink; called once at the start of main.
+void initialize();
+
+// While it lives, messages also go to this file (appended).
+class FileSink {
+ public:
+  explicit FileSink(const std::filesystem::path& path);
+  ~FileSink();
+  FileSink(const FileSink&) = delete;
+  FileSink& operator=(const FileSink&) = delete;
+
+ private:
+  spdlog::sink_ptr sink_;
+};
+
+using spdlog::info;
+using spdlog::warn;
+
+}  // namespace roformer::log

@@ -1,0 +1,103 @@
+#include "base/period.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kForms = "500 (steps), 3e (epochs), 20Mt (tokens) or 90min";
+
+}  // namespace
+
+Period parse_period(std::string_view text) {
+  const auto refuse = [&] {
+    throw_usage("", "\"" + std::string(text) + "\" is not a period",
+                std::string("write ") + kForms);
+  };
+  // The number ends at its last digit; std::from_chars would take the e of `3e` for an exponent.
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  const std::string_view number = text.substr(0, digits);
+  std::string_view rest = digits == std::string_view::npos ? "" : text.substr(digits);
+  Period period;
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), period.amount,
+                                      std::chars_format::fixed);
+  if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
+    refuse();
+  }
+  if (rest == "min") {
+    period.unit = Period::Unit::minutes;
+    return period;
+  }
+  if (rest.starts_with('k') || rest.starts_with('M') || rest.starts_with('G')) {
+    period.amount *= rest.front() == 'k' ? 1e3 : rest.front() == 'M' ? 1e6 : 1e9;
+    rest.remove_prefix(1);
+  }
+  if (rest.empty()) {
+    period.unit = Period::Unit::steps;
+  } else if (rest == "e") {
+    period.unit = Period::Unit::epochs;
+  } else if (rest == "t") {
+    period.unit = Period::Unit::tokens;
+  } else {
+    refuse();
+  }
+  if (period.unit == Period::Unit::steps && period.amount != std::floor(period.amount)) refuse();
+  return period;
+}
+
+std::string to_string(const Period& period) {
+  double amount = period.amount;
+  std::string multiplier;
+  if (period.unit == Period::Unit::tokens) {
+    for (const auto& [factor, letter] : {std::pair{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}) {
+      if (amount != 0 && std::fmod(amount, factor) == 0) {
+        amount /= factor;
+        multiplier = letter;
+        break;
+      }
+    }
+  }
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, amount, std::chars_format::fixed);
+  std::string text(buffer, end.ptr);
+  switch (period.unit) {
+    case Period::Unit::steps:
+      return text;
+    case Period::Unit::epochs:
+      return text + "e";
+    case Period::Unit::tokens:
+      return text + multiplier + "t";
+    case Period::Unit::minutes:
+      return text + "min";
+  }
+  return text;
+}
+
+double Consumed::in(Period::Unit unit) const {
+  switch (unit) {
+    case Period::Unit::steps:
+      return static_cast<double>(steps);
+    case Period::Unit::epochs:
+      return epochs;
+    case Period::Unit::tokens:
+      return static_cast<double>(tokens);
+    case Period::Unit::minutes:
+      return minutes;
+  }
+  return 0;
+}
+
+bool crosses(const Period& every, const Consumed& before, const Consumed& after) {
+  if (every.is_zero()) return false;
+  return std::floor(before.in(every.unit) / every.amount) <
+         std::floor(after.in(every.unit) / every.amount);
+}
+
+bool reached(const Period& limit, const Consumed& consumed) {
+  return !limit.is_zero() && consumed.in(limit.unit) >= limit.amount;
+}
+
+}  // namespace roformer

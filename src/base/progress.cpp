@@ -1,0 +1,116 @@
+#include "base/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace roformer {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string format_amount(double amount, const std::string& unit) {
+  if (unit == "B") return format_bytes(static_cast<std::uint64_t>(amount));
+  return format_count(std::llround(amount)) + " " + unit;
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole >= 3600) return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
+  return fmt::format("{}s", whole);
+}
+
+std::string format_count(std::int64_t value) {
+  std::string digits = std::to_string(value < 0 ? -value : value);
+  for (std::ptrdiff_t place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0;
+       place -= 3) {
+    digits.insert(static_cast<std::size_t>(place), ",");
+  }
+  return value < 0 ? "-" + digits : digits;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double amount = static_cast<double>(bytes);
+  int unit = 0;
+  while (amount >= 1024 && unit < 4) {
+    amount /= 1024;
+    ++unit;
+  }
+  return amount >= 100 || unit == 0 ? fmt::format("{:.0f} {}", amount, kUnits[unit])
+                                    : fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+StatusLine::StatusLine(std::chrono::milliseconds plain_interval)
+    : terminal_(::isatty(STDERR_FILENO) != 0),
+      interval_(terminal_ ? std::chrono::milliseconds(100) : plain_interval),
+      last_(std::chrono::steady_clock::now()) {}
+
+StatusLine::~StatusLine() {
+  clear();
+}
+
+bool StatusLine::due() const {
+  return std::chrono::steady_clock::now() - last_ >= interval_;
+}
+
+void StatusLine::show(std::string_view text) {
+  last_ = std::chrono::steady_clock::now();
+  if (terminal_) {
+    fmt::print(stderr, "\r\x1b[K{}", text);
+    std::fflush(stderr);
+    visible_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+}
+
+void StatusLine::clear() {
+  if (!visible_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  visible_ = false;
+}
+
+ProgressBar::ProgressBar(std::string title, std::uint64_t total, std::string unit)
+    : title_(std::move(title)),
+      total_(total),
+      unit_(std::move(unit)),
+      start_(std::chrono::steady_clock::now()) {}
+
+void ProgressBar::advance_to(std::uint64_t done) {
+  if (line_.due()) line_.show(describe(done));
+}
+
+void ProgressBar::finish(std::uint64_t done) {
+  line_.clear();
+  const double seconds = seconds_since(start_);
+  fmt::print(stderr, "{}: {} in {} ({}/s)\n", title_,
+             format_amount(static_cast<double>(done), unit_), format_duration(seconds),
+             format_amount(static_cast<double>(done) / std::max(seconds, 1e-9), unit_));
+}
+
+std::string ProgressBar::describe(std::uint64_t done) const {
+  const double seconds = std::max(seconds_since(start_), 1e-9);
+  const double rate = static_cast<double>(done) / seconds;
+  const std::string speed = format_amount(rate, unit_) + "/s";
+  if (total_ == 0 || done == 0) {
+    return fmt::format("{}  {}  {}", title_, format_amount(static_cast<double>(done), unit_),
+                       speed);
+  }
+  const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  const auto filled = static_cast<std::size_t>(std::lround(fraction * 24));
+  return fmt::format("{}  [{:-<24}] {:3.0f} %  {}  {} left", title_, std::string(filled, '#'),
+                     fraction * 100, speed,
+                     format_duration(static_cast<double>(total_ - std::min(done, total_)) / rate));
+}
+
+}  // namespace roformer

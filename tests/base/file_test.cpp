@@ -1,0 +1,52 @@
+#include "base/file.h"
+
+#include "base/error.h"
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+TEST_CASE("an atomic file that is not committed leaves the old one") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "value";
+  write_file_atomically(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("half of the new");
+  }
+  CHECK(read_file(path) == "old");
+  CHECK_FALSE(fs::exists(path.string() + ".partial"));
+  AtomicFile file(path);
+  file.write("0000 new");
+  file.write_at(0, "1234", 4);
+  file.commit();
+  CHECK(read_file(path) == "1234 new");
+  const MappedFile map(path);
+  CHECK(map.bytes().size() == 8);
+}
+
+TEST_CASE("missing and unwritable places are named") {
+  CHECK_THROWS_WITH(read_file("/nowhere/at/all"),
+                    "/nowhere/at/all: cannot read: No such file or directory");
+  CHECK_THROWS_AS(AtomicFile("/proc/nothing"), Error);
+  CHECK_THROWS_AS(MappedFile(fs::temp_directory_path()), Error);
+}
+
+TEST_CASE("a full disk is an error and not a short file") {
+  if (!fs::exists("/dev/full")) return;
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/full", folder.path / "value.partial");
+  AtomicFile file(folder.path / "value");
+  file.write("x");
+  CHECK_THROWS_WITH(file.commit(), Catch::Contains("No space left"));
+}
+
+TEST_CASE("a locked directory refuses a second holder") {
+  const TemporaryFolder folder;
+  {
+    const DirectoryLock first(folder.path);
+    CHECK_THROWS_WITH(DirectoryLock(folder.path), Catch::Contains("in use by another process"));
+  }
+  CHECK_NOTHROW(DirectoryLock(folder.path));
+}
