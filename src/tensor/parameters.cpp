@@ -1,0 +1,134 @@
+#include "tensor/parameters.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+
+namespace roformer {
+
+Initializer zeros() {
+  return constant(0);
+}
+Initializer ones() {
+  return constant(1);
+}
+
+Initializer constant(double value) {
+  return [value](std::span<float> values, Random&) {
+    std::fill(values.begin(), values.end(), static_cast<float>(value));
+  };
+}
+
+Initializer truncated_normal(double standard_deviation) {
+  return [=](std::span<float> values, Random& random) {
+    for (float& value : values) {
+      value = static_cast<float>(standard_deviation * random.truncated_normal());
+    }
+  };
+}
+
+Initializer normal(double standard_deviation) {
+  return [=](std::span<float> values, Random& random) {
+    for (float& value : values) value = static_cast<float>(standard_deviation * random.normal());
+  };
+}
+
+Initializer uniform(double low, double high) {
+  return [=](std::span<float> values, Random& random) {
+    for (float& value : values) value = static_cast<float>(low + (high - low) * random.uniform());
+  };
+}
+
+at::Tensor ParameterStore::add(ParameterSpec spec) {
+  ROFORMER_ASSERT(find(spec.name) == nullptr && !flat_values_.defined());
+  at::Tensor initial = at::empty(spec.shape, at::kFloat);
+  Random random(random_key({seed_, random_word(spec.name)}));
+  spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
+  at::Tensor value = initial.to(type_);
+  value.set_requires_grad(true);
+  parameters_.push_back({.spec = std::move(spec), .value = value});
+  return value;
+}
+
+void ParameterStore::freeze(const std::function<bool(const ParameterSpec&)>& which) {
+  ROFORMER_ASSERT(!flat_values_.defined());
+  for (Parameter& parameter : parameters_) {
+    if (!which(parameter.spec)) continue;
+    parameter.trained = false;
+    parameter.value.set_requires_grad(false);
+  }
+}
+
+void ParameterStore::flatten(at::Device device) {
+  ROFORMER_ASSERT(!flat_values_.defined());
+  std::vector<Parameter*> trained;
+  for (Parameter& parameter : parameters_) {
+    if (parameter.trained) {
+      trained.push_back(&parameter);
+    } else {
+      parameter.value.set_data(parameter.value.to(device));
+    }
+  }
+  std::stable_sort(trained.begin(), trained.end(), [](const Parameter* a, const Parameter* b) {
+    return std::tuple(!a->spec.decay, a->spec.depth) < std::tuple(!b->spec.decay, b->spec.depth);
+  });
+  // Every parameter starts on a cache line, which the matrix products like.
+  constexpr std::int64_t kAlignment = 16;
+  std::int64_t total = 0;
+  for (const Parameter* parameter : trained) {
+    total += (parameter->value.numel() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  const auto options = at::TensorOptions().dtype(type_).device(device);
+  flat_values_ = at::zeros({total}, options);
+  flat_gradients_ = at::zeros({total}, options);
+  std::int64_t offset = 0;
+  for (Parameter* parameter : trained) {
+    const std::int64_t size = parameter->value.numel();
+    const std::int64_t end = offset + (size + kAlignment - 1) / kAlignment * kAlignment;
+    const at::Tensor view = flat_values_.narrow(0, offset, size).view(parameter->spec.shape);
+    view.copy_(parameter->value.detach());
+    parameter->value.set_data(view);
+    parameter->value.mutable_grad() =
+        flat_gradients_.narrow(0, offset, size).view(parameter->spec.shape);
+    if (ranges_.empty() || ranges_.back().decay != parameter->spec.decay ||
+        ranges_.back().depth != parameter->spec.depth) {
+      ranges_.push_back({.begin = offset,
+                         .end = offset,
+                         .decay = parameter->spec.decay,
+                         .depth = parameter->spec.depth});
+    }
+    ranges_.back().end = end;
+    offset = end;
+  }
+}
+
+const Parameter* ParameterStore::find(const std::string& name) const {
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const Parameter& p) { return p.spec.name == name; });
+  return found == parameters_.end() ? nullptr : &*found;
+}
+
+std::int64_t ParameterStore::count() const {
+  return std::accumulate(
+      parameters_.begin(), parameters_.end(), std::int64_t{0},
+      [](std::int64_t sum, const Parameter& p) { return sum + p.value.numel(); });
+}
+
+void ParameterStore::zero_gradients() {
+  flat_gradients_.zero_();
+}
+
+void ParameterStore::apply_constraints() {
+  for (Parameter& parameter : parameters_) {
+    if (!parameter.spec.constraint) continue;
+    at::Tensor values = parameter.value.detach();  // shares the storage
+    parameter.spec.constraint(values);
+  }
+}
+
+}  // namespace roformer

@@ -1,0 +1,86 @@
+// The trained parameters of a model: named, initialised by name (so that one more parameter changes
+// no other's numbers), and laid out in flat buffers, so that the optimiser, the gradient norm and a
+// checkpoint each are one pass over memory.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+
+namespace roformer {
+
+// Fills the values of one parameter; the stream depends on (seed, name) only.
+using Initializer = std::function<void(std::span<float>, Random&)>;
+Initializer zeros();
+Initializer ones();
+Initializer constant(double value);
+Initializer truncated_normal(double standard_deviation);  // cut at two standard deviations
+Initializer normal(double standard_deviation);
+Initializer uniform(double low, double high);
+
+struct ParameterSpec {
+  std::string name;  // "encoder.layers.0.attention.query.weight"
+  std::vector<std::int64_t> shape;
+  Initializer initial;
+  bool decay = true;                                 // weight decay: not for biases and norms
+  int depth = 0;                                     // 0 embeddings, 1..N the layers, N+1 the head
+  std::function<void(at::Tensor&)> constraint = {};  // applied in place before each forward
+};
+
+struct Parameter {
+  ParameterSpec spec;
+  at::Tensor value;     // leaf of the autograd graph, shape of the spec
+  bool trained = true;  // false: frozen, in no flat buffer's trained part
+};
+
+// A contiguous piece of the flat buffers whose parameters share decay and depth.
+struct ParameterRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool decay = true;
+  int depth = 0;
+};
+
+class ParameterStore {
+ public:
+  explicit ParameterStore(std::uint64_t seed, at::ScalarType type = at::kFloat)
+      : seed_(seed), type_(type) {}
+
+  // Makes and initialises a parameter. The returned tensor stays valid after flatten(), which moves
+  // its storage. Names are unique.
+  at::Tensor add(ParameterSpec spec);
+  // Takes a parameter out of training; before flatten().
+  void freeze(const std::function<bool(const ParameterSpec&)>& which);
+  // Moves every parameter to the device and into one flat buffer, ordered by (decay, depth) with
+  // the frozen ones behind, and gives each trained parameter its view of the flat gradient.
+  void flatten(at::Device device = at::kCPU);
+
+  std::span<const Parameter> all() const { return parameters_; }
+  const Parameter* find(const std::string& name) const;
+  std::int64_t count() const;  // numbers in all parameters
+
+  // [trained numbers]; after flatten().
+  const at::Tensor& flat_values() const { return flat_values_; }
+  const at::Tensor& flat_gradients() const { return flat_gradients_; }
+  std::span<const ParameterRange> ranges() const { return ranges_; }
+  std::uint64_t seed() const { return seed_; }
+
+  void zero_gradients();
+  void apply_constraints();
+
+ private:
+  std::uint64_t seed_;
+  at::ScalarType type_;
+  std::vector<Parameter> parameters_;
+  at::Tensor flat_values_;
+  at::Tensor flat_gradients_;
+  std::vector<ParameterRange> ranges_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,70 @@
+// One interface for every way of turning text into ids: SentencePiece, WordPiece, characters and
+// bytes. Encoding never yields a special token, whatever the text contains; callers add them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+using TokenId = std::int32_t;
+
+// Ids of the special tokens; -1 where a vocabulary has none.
+struct SpecialTokens {
+  TokenId padding = -1;
+  TokenId unknown = -1;
+  TokenId classification = -1;  // [CLS], begins a sequence
+  TokenId separator = -1;       // [SEP], ends a sequence or document
+  TokenId mask = -1;            // [MASK]
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  // Appends the ids of the text, without special tokens. Invalid UTF-8 is replaced by U+FFFD and
+  // counted (see invalid_bytes). Safe to call from several threads.
+  virtual void encode(std::string_view text, std::vector<TokenId>& ids) const = 0;
+  // The text of the ids; special tokens are left out unless asked for.
+  virtual std::string decode(std::span<const TokenId> ids, bool with_special = false) const = 0;
+
+  virtual std::int64_t vocabulary_size() const = 0;
+  // The vocabulary entry as it is written in the vocabulary file.
+  virtual std::string piece(TokenId id) const = 0;
+  virtual const SpecialTokens& special() const = 0;
+  bool is_special(TokenId id) const;
+  // True when the piece begins a word, for whole-word masking.
+  virtual bool begins_word(TokenId id) const = 0;
+  virtual TokenizerKind kind() const = 0;
+  // The bytes of the model or vocabulary file (empty for bytes), stored beside what was made with
+  // it.
+  virtual const std::string& file_contents() const = 0;
+  // Options that belong to the file, as text ("wordpiece uncased"), for storing and comparing.
+  virtual std::string description() const = 0;
+  // Hash of description and file contents: equal tokenizers, equal fingerprints.
+  std::uint64_t fingerprint() const;
+
+  std::vector<TokenId> encode(std::string_view text) const {
+    std::vector<TokenId> ids;
+    encode(text, ids);
+    return ids;
+  }
+};
+
+// Opens the file; kind `automatic` looks at its contents. Throws Error naming the file and what it
+// is when it is no tokenizer.
+std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
+
+// Writes tokenizer.json (kind, options, file name, fingerprint) and the model file into a folder,
+// and opens a tokenizer from such a folder.
+void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
+
+}  // namespace roformer
