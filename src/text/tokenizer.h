@@ -2,6 +2,7 @@
 // bytes. Encoding never yields a special token, whatever the text contains; callers add them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -30,7 +31,7 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   // Appends the ids of the text, without special tokens. Invalid UTF-8 is replaced by U+FFFD and
-  // counted (see invalid_bytes). Safe to call from several threads.
+  // counted (see invalid_sequences). Safe to call from several threads.
   virtual void encode(std::string_view text, std::vector<TokenId>& ids) const = 0;
   // The text of the ids; special tokens are left out unless asked for.
   virtual std::string decode(std::span<const TokenId> ids, bool with_special = false) const = 0;
@@ -43,27 +44,39 @@ class Tokenizer {
   // True when the piece begins a word, for whole-word masking.
   virtual bool begins_word(TokenId id) const = 0;
   virtual TokenizerKind kind() const = 0;
-  // The bytes of the model or vocabulary file (empty for bytes), stored beside what was made with
-  // it.
+  // The contents of the model or vocabulary file, stored beside what was made with it (empty for
+  // bytes).
   virtual const std::string& file_contents() const = 0;
+  // The name of that file in a saved folder ("vocab.txt"); empty where there is none.
+  virtual std::string file_name() const = 0;
   // Options that belong to the file, as text ("wordpiece uncased"), for storing and comparing.
   virtual std::string description() const = 0;
   // Hash of description and file contents: equal tokenizers, equal fingerprints.
   std::uint64_t fingerprint() const;
+  // How many malformed UTF-8 sequences encode() has replaced so far, over all threads.
+  std::uint64_t invalid_sequences() const { return invalid_sequences_.load(); }
 
   std::vector<TokenId> encode(std::string_view text) const {
     std::vector<TokenId> ids;
     encode(text, ids);
     return ids;
   }
+
+ protected:
+  void count_invalid_sequences(std::uint64_t count) const {
+    if (count > 0) invalid_sequences_.fetch_add(count, std::memory_order_relaxed);
+  }
+
+ private:
+  mutable std::atomic<std::uint64_t> invalid_sequences_{0};
 };
 
-// Opens the file; kind `automatic` looks at its contents. Throws Error naming the file and what it
-// is when it is no tokenizer.
+// Opens a model or vocabulary file, or a folder that save_tokenizer wrote; kind `automatic` looks
+// at the contents. Throws Error naming the file and what it is when it is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 
 // Writes tokenizer.json (kind, options, file name, fingerprint) and the model file into a folder,
-// and opens a tokenizer from such a folder.
+// and opens a tokenizer from such a folder. Every field is checked; Error names the file.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 
