@@ -1,0 +1,30 @@
+# Sourced by the scripts of this folder: a stage is one line with what it came to and its time.
+#   begin_stage NAME            on a terminal the name shows while the stage runs
+#   end_stage RESULT            "NAME  RESULT  12.3 s"
+#   fail MESSAGE [HINT]         one clear line on standard error, then exit 1
+#   logged COMMAND...           output goes to .cache/setup.log; its end is shown if COMMAND fails
+
+begin_stage() {
+  stage_name=$1
+  stage_start=${EPOCHREALTIME/,/.}
+  if [ -t 1 ]; then printf '%-12s ...\r' "$stage_name"; fi
+}
+
+end_stage() {
+  awk -v name="$stage_name" -v result="$1" -v start="$stage_start" -v now="${EPOCHREALTIME/,/.}" \
+    'BEGIN { printf "%-12s %-58s %7.1f s\n", name, result, now - start }'
+}
+
+fail() {
+  printf '%s: %s\n' "scripts/${0##*/}" "$1" >&2
+  if [ -n "${2:-}" ]; then printf '  hint: %s\n' "$2" >&2; fi
+  exit 1
+}
+
+logged() {
+  mkdir -p .cache
+  "$@" > .cache/setup.log 2>&1 < /dev/null && return
+  printf 'the last lines of .cache/setup.log:\n' >&2
+  tail -n 15 .cache/setup.log >&2
+  return 1
+}
