@@ -1,0 +1,159 @@
+// The rooms of src/ and the one rule between them: a file includes its own room and earlier ones.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// From the ground up. The one list: to change the architecture is to change it.
+const std::vector<std::string> kRooms = {
+    "base",      "config", "text",    "metrics",  "report",   "tensor", "data",  "position",
+    "attention", "model",  "interop", "training", "decoding", "tasks",  "study", "cli"};
+// Rooms before this one know nothing of LibTorch.
+const std::string kFirstTorchRoom = "tensor";
+
+const fs::path kRoot = ROFORMER_SOURCE;
+
+std::optional<std::size_t> floor_of(const std::string& room) {
+  const auto found = std::find(kRooms.begin(), kRooms.end(), room);
+  if (found == kRooms.end()) return std::nullopt;
+  return found - kRooms.begin();
+}
+
+// What is wrong with one line of a file of src/ROOM; empty when nothing is. The file main.cpp is in
+// no room (an empty name) and stands above them all.
+std::string breach(const std::string& room, const std::string& line) {
+  static const std::regex include(R"re(^\s*#\s*include\s*([<"])([^/">]+)(/[^">]*)?[">])re");
+  std::smatch match;
+  if (!std::regex_search(line, match, include)) return "";
+  const std::string first = match[2];
+  const std::size_t floor = room.empty() ? kRooms.size() : floor_of(room).value();
+  if (match[1] == "<") {
+    if (floor_of(first) && match[3].matched)
+      return "a room's header is included as \"room/file.h\"";
+    const bool torch = first == "torch" || first == "ATen" || first == "c10";
+    if (torch && floor < *floor_of(kFirstTorchRoom)) return "knows nothing of LibTorch";
+    return "";
+  }
+  if (!match[3].matched || !floor_of(first)) return "names no room";
+  if (*floor_of(first) > floor) return first + " is a later room";
+  return "";
+}
+
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// "PATH:LINE: TEXT" for every finding of CHECK(line) in FILE, one a line.
+template <typename Check>
+std::string findings(const fs::path& file, const Check& check) {
+  std::string text;
+  int number = 0;
+  for (const std::string& line : lines_of(file)) {
+    ++number;
+    const std::string finding = check(line);
+    if (finding.empty()) continue;
+    text +=
+        fs::relative(file, kRoot).string() + ":" + std::to_string(number) + ": " + finding + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the rule tells a breach from an allowed include") {
+  CHECK(breach("model", R"(#include "model/encoder.h")").empty());
+  CHECK(breach("model", R"(#include "base/error.h")").empty());
+  CHECK(breach("tensor", "#include <ATen/ATen.h>").empty());
+  CHECK(breach("base", "#include <text>").empty());
+  CHECK(breach("", R"(#include "cli/command.h")").empty());
+  CHECK_FALSE(breach("base", R"(#include "config/settings.h")").empty());
+  CHECK_FALSE(breach("attention", R"(  # include "model/encoder.h")").empty());
+  CHECK_FALSE(breach("report", "#include <torch/torch.h>").empty());
+  CHECK_FALSE(breach("config", "#include <model/encoder.h>").empty());
+  CHECK_FALSE(breach("model", R"(#include "encoder.h")").empty());
+  CHECK_FALSE(breach("model", R"(#include "../model/encoder.h")").empty());
+}
+
+TEST_CASE("a file includes its own room and earlier ones only") {
+  std::string breaches;
+  int sources = 0;
+  for (const fs::path& file : files_below(kRoot / "src")) {
+    const fs::path place = fs::relative(file, kRoot / "src");
+    if (place == "main.cpp" || place.extension() == ".md") continue;
+    const std::string room = place.begin()->string();
+    if (!floor_of(room)) {
+      breaches += "src/" + place.string() + ": is in no room\n";
+      continue;
+    }
+    breaches += findings(file, [&](const std::string& line) { return breach(room, line); });
+    ++sources;
+  }
+  INFO(breaches);
+  CHECK(breaches.empty());
+  CHECK(sources > 0);
+}
+
+TEST_CASE("tests mirror src folder by folder") {
+  for (const auto& entry : fs::directory_iterator(kRoot / "tests")) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory() || name == "architecture") continue;
+    INFO("tests/" << name);
+    CHECK(floor_of(name).has_value());
+  }
+}
+
+TEST_CASE("src/README.md lists the rooms in their order") {
+  static const std::regex row(R"(^\| `([a-z]+)/` \|.*)");
+  std::vector<std::string> listed;
+  for (const std::string& line : lines_of(kRoot / "src" / "README.md")) {
+    std::smatch match;
+    if (std::regex_match(line, match, row)) listed.push_back(match[1]);
+  }
+  CHECK(listed == kRooms);
+}
+
+TEST_CASE("a thing is done or absent: no notes to self, no code switched off") {
+  // In two parts, so that this file does not find itself.
+  static const std::regex unfinished(
+      "\\b(TO"
+      "DO|FIX"
+      "ME|XX"
+      "X)\\b|^\\s*#\\s*if\\s+0\\b");
+  std::string breaches;
+  for (const std::string folder : {"src", "tests", "scripts", "configs"}) {
+    for (const fs::path& file : files_below(kRoot / folder)) {
+      const std::string type = file.extension().string();
+      const bool code = type == ".h" || type == ".cpp" || type == ".cu" || type == ".cmake" ||
+                        type == ".py" || type == ".yaml" || type == ".md" ||
+                        file.filename() == "CMakeLists.txt" ||
+                        (folder == "scripts" && type.empty());
+      if (!code) continue;
+      breaches += findings(file, [](const std::string& line) {
+        return std::regex_search(line, unfinished) ? line : std::string();
+      });
+    }
+  }
+  INFO(breaches);
+  CHECK(breaches.empty());
+}
