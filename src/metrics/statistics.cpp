@@ -1,0 +1,98 @@
+#include "metrics/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace roformer {
+namespace {
+
+// Linear interpolation between order statistics, numpy's default.
+double sorted_quantile(std::span<const double> sorted, double probability) {
+  const double place = probability * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+double mean(std::span<const double> values) {
+  ROFORMER_ASSERT(!values.empty());
+  const long double sum = std::accumulate(values.begin(), values.end(), 0.0L);
+  return static_cast<double>(sum / static_cast<long double>(values.size()));
+}
+
+double sample_standard_deviation(std::span<const double> values) {
+  ROFORMER_ASSERT(!values.empty());
+  if (values.size() < 2) return 0;
+  const long double center = mean(values);
+  long double squares = 0;
+  for (const double value : values) squares += (value - center) * (value - center);
+  return static_cast<double>(std::sqrt(squares / static_cast<long double>(values.size() - 1)));
+}
+
+double median(std::span<const double> values) {
+  ROFORMER_ASSERT(!values.empty());
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted_quantile(sorted, 0.5);
+}
+
+Summary summarise(std::span<const double> values) {
+  if (values.empty()) return {};
+  return {.count = static_cast<std::int64_t>(values.size()),
+          .mean = mean(values),
+          .standard_deviation = sample_standard_deviation(values),
+          .median = median(values),
+          .minimum = *std::min_element(values.begin(), values.end()),
+          .maximum = *std::max_element(values.begin(), values.end())};
+}
+
+Interval student_interval(std::span<const double> values, double confidence) {
+  const double center = mean(values);
+  if (values.size() < 2) return {.low = center, .high = center, .degenerate = true};
+  const double count = static_cast<double>(values.size());
+  const double reach = student_quantile(0.5 + 0.5 * confidence, count - 1) *
+                       sample_standard_deviation(values) / std::sqrt(count);
+  return {.low = center - reach, .high = center + reach};
+}
+
+Interval bootstrap_interval(std::span<const double> values, const BootstrapOptions& options) {
+  const double center = mean(values);
+  if (values.size() < 2) return {.low = center, .high = center, .degenerate = true};
+  Random random(random_key({options.seed, random_word("bootstrap")}));
+  std::vector<double> means(static_cast<std::size_t>(options.resamples));
+  for (double& resampled : means) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
+    resampled = sum / static_cast<double>(values.size());
+  }
+  std::sort(means.begin(), means.end());
+  const double tail = 0.5 * (1 - options.confidence);
+  return {.low = sorted_quantile(means, tail), .high = sorted_quantile(means, 1 - tail)};
+}
+
+PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,
+                                double confidence) {
+  ROFORMER_ASSERT(first.size() == second.size() && !first.empty());
+  std::vector<double> differences(first.size());
+  std::transform(first.begin(), first.end(), second.begin(), differences.begin(), std::minus<>());
+  PairedComparison result{.mean_difference = mean(differences),
+                          .interval = student_interval(differences, confidence)};
+  const double deviation = sample_standard_deviation(differences);
+  if (differences.size() < 2 || deviation == 0) {
+    result.degenerate = true;
+    return result;
+  }
+  const double count = static_cast<double>(differences.size());
+  result.p_value =
+      student_two_sided_p(result.mean_difference / (deviation / std::sqrt(count)), count - 1);
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,56 @@
+// Statistics over seeds: what a handful of runs of one configuration say about its mean, and
+// whether two configurations that share their seeds differ. Equal to numpy and scipy.stats.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace roformer {
+
+double mean(std::span<const double> values);                       // of at least one value
+double sample_standard_deviation(std::span<const double> values);  // n - 1 below; 0 for one value
+double median(std::span<const double> values);                     // of at least one value
+
+struct Summary {
+  std::int64_t count = 0;
+  double mean = 0;
+  double standard_deviation = 0;  // of the sample; 0 for one value
+  double median = 0;
+  double minimum = 0;
+  double maximum = 0;
+};
+Summary summarise(std::span<const double> values);  // all zero without values
+
+// An interval for a mean. Degenerate, with both ends at the mean, for fewer than two values.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool degenerate = false;
+};
+
+// mean +- t * deviation / sqrt(n), two-sided at `confidence` in (0, 1).
+Interval student_interval(std::span<const double> values, double confidence = 0.95);
+
+// Of the mean of `values` (differences of pairs, say) by resampling them: the percentile bootstrap.
+struct BootstrapOptions {
+  double confidence = 0.95;
+  std::int64_t resamples = 10000;
+  std::uint64_t seed = 1;
+};
+Interval bootstrap_interval(std::span<const double> values, const BootstrapOptions& options = {});
+
+// first - second, pair by pair (the same seed in both).
+struct PairedComparison {
+  double mean_difference = 0;
+  Interval interval;        // Student's, at the confidence asked for
+  double p_value = 1;       // two-sided paired t-test; 1 where it is not defined
+  bool degenerate = false;  // fewer than two pairs, or all differences equal
+};
+PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,
+                                double confidence = 0.95);
+
+// Student's t distribution: P(T <= quantile) = probability, and P(|T| > |t|).
+double student_quantile(double probability, double degrees_of_freedom);
+double student_two_sided_p(double t, double degrees_of_freedom);
+
+}  // namespace roformer
