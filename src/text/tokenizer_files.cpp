@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "text/byte_tokenizer.h"
+#include "text/sentencepiece_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -30,11 +32,34 @@ std::string_view kind_name(TokenizerKind kind) {
   return "automatic";
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(TokenizerKind kind, std::string contents, bool cased,
-                                          const std::string& place) {
-  (void)contents, (void)cased;
-  if (kind == TokenizerKind::bytes) return make_byte_tokenizer();
-  throw_failure(place, "is no tokenizer of a known kind");
+TokenizerKind kind_of(std::string_view contents, const std::string& place) {
+  if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
+  if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
+  throw_failure(place, "is neither a SentencePiece model nor a WordPiece vocabulary");
+}
+
+struct TokenizerSource {
+  TokenizerKind kind = TokenizerKind::automatic;
+  std::string contents;
+  bool cased = false;
+  std::string place;  // named in errors
+};
+
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
+  switch (source.kind) {
+    case TokenizerKind::sentencepiece:
+      return make_sentencepiece_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::wordpiece:
+      return make_wordpiece_tokenizer({.contents = std::move(source.contents),
+                                       .cased = source.cased,
+                                       .place = std::move(source.place)});
+    case TokenizerKind::bytes:
+      return make_byte_tokenizer();
+    case TokenizerKind::characters:
+    case TokenizerKind::automatic:
+      break;
+  }
+  throw_failure(source.place, "is no tokenizer of a known kind");
 }
 
 std::string hexadecimal(std::uint64_t value) {
@@ -52,8 +77,12 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
   }
   std::error_code error;
   if (fs::is_directory(settings.file, error)) return load_tokenizer(settings.file);
-  return make_tokenizer(settings.kind, read_file(settings.file), settings.cased,
-                        settings.file.string());
+  const std::string place = settings.file.string();
+  std::string contents = read_file(settings.file);
+  const TokenizerKind kind =
+      settings.kind == TokenizerKind::automatic ? kind_of(contents, place) : settings.kind;
+  return make_tokenizer(
+      {.kind = kind, .contents = std::move(contents), .cased = settings.cased, .place = place});
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
@@ -105,8 +134,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
     throw_failure(path.string(), fmt::format("names the file \"{}\" outside its folder", file));
   }
   std::string contents = file.empty() ? std::string() : read_file(folder / file);
-  std::unique_ptr<Tokenizer> tokenizer =
-      make_tokenizer(kind, std::move(contents), about == "wordpiece cased", path.string());
+  std::unique_ptr<Tokenizer> tokenizer = make_tokenizer({.kind = kind,
+                                                         .contents = std::move(contents),
+                                                         .cased = about == "wordpiece cased",
+                                                         .place = (folder / file).string()});
   if (tokenizer->description() != about || tokenizer->file_name() != file ||
       description.value("vocabulary_size", nlohmann::json()) != tokenizer->vocabulary_size() ||
       text_field("fingerprint") != hexadecimal(tokenizer->fingerprint())) {

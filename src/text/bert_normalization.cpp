@@ -1,0 +1,177 @@
+#include "text/bert_normalization.h"
+
+#include <unicode/locid.h>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+#include <unicode/unistr.h>
+
+#include "base/error.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+constexpr char32_t kCodePoints = 0x110000;
+constexpr char32_t kReplacementCharacter = 0xFFFD;
+using Role = BertNormalization::Role;
+
+bool is_control(char32_t c) {
+  if (c == '\t' || c == '\n' || c == '\r') return false;
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_C_MASK) != 0;
+}
+
+bool is_removed(char32_t c) {
+  return c == 0 || c == kReplacementCharacter || is_control(c);
+}
+
+bool is_space(char32_t c) {
+  return u_isUWhiteSpace(static_cast<UChar32>(c));
+}
+
+bool is_punctuation(char32_t c) {
+  const bool ascii = (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
+                     (c >= 123 && c <= 126);
+  return ascii || (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_P_MASK) != 0;
+}
+
+bool is_nonspacing_mark(char32_t c) {
+  return u_charType(static_cast<UChar32>(c)) == U_NON_SPACING_MARK;
+}
+
+// The CJK ideograph blocks that BERT puts spaces around.
+bool is_chinese(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
+         (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
+         (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+const icu::Normalizer2& canonical_decomposition() {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFDInstance(status);
+  ROFORMER_ASSERT(U_SUCCESS(status));
+  return *normalizer;
+}
+
+icu::UnicodeString decompose(const icu::UnicodeString& text) {
+  UErrorCode status = U_ZERO_ERROR;
+  icu::UnicodeString result = canonical_decomposition().normalize(text, status);
+  ROFORMER_ASSERT(U_SUCCESS(status));
+  return result;
+}
+
+template <typename Action>
+void for_each_code_point(const icu::UnicodeString& text, Action action) {
+  for (std::int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1)) {
+    action(static_cast<char32_t>(text.char32At(i)));
+  }
+}
+
+// Each code point on its own: no rule for a final sigma.
+icu::UnicodeString strip_marks_and_lower(const icu::UnicodeString& text) {
+  icu::UnicodeString result;
+  for_each_code_point(text, [&](char32_t c) {
+    if (is_nonspacing_mark(c)) return;
+    result.append(icu::UnicodeString(static_cast<UChar32>(c)).toLower(icu::Locale::getRoot()));
+  });
+  return result;
+}
+
+bool is_unchanged_by_uncasing(char32_t code_point) {
+  const auto c = static_cast<UChar32>(code_point);
+  return canonical_decomposition().isInert(c) &&
+         !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED) && !is_nonspacing_mark(code_point);
+}
+
+std::string to_utf8(const icu::UnicodeString& text) {
+  std::string result;
+  text.toUTF8String(result);
+  return result;
+}
+
+// How a code point that survived cleaning acts when words are split.
+Role role_in_words(char32_t c) {
+  if (is_space(c)) return Role::space;
+  return is_punctuation(c) ? Role::punctuation : Role::letter;
+}
+
+}  // namespace
+
+BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCodePoints) {
+  for (char32_t c = 0; c < kCodePoints; ++c) {
+    Entry& entry = entries_[c];
+    if (is_removed(c)) {
+      entry.role = Role::dropped;
+      continue;
+    }
+    if (is_space(c)) {
+      entry.role = Role::space;
+      continue;
+    }
+    entry.offset = static_cast<std::uint32_t>(replacements_.size());
+    if (cased || is_unchanged_by_uncasing(c)) {
+      entry.role = role_in_words(c);
+      append_utf8(replacements_, c);
+    } else {
+      bool reordered = false;
+      const icu::UnicodeString decomposed = decompose(static_cast<UChar32>(c));
+      for_each_code_point(decomposed, [&](char32_t part) {
+        reordered |=
+            u_getCombiningClass(static_cast<UChar32>(part)) != 0 && !is_nonspacing_mark(part);
+      });
+      const icu::UnicodeString text = strip_marks_and_lower(decomposed);
+      entry.role = text.isEmpty() ? Role::dropped : Role::letter;
+      for_each_code_point(text, [&](char32_t part) {
+        if (role_in_words(part) == Role::letter) return;
+        if (text.countChar32() == 1) {
+          entry.role = role_in_words(part);
+        } else {
+          reordered = true;
+        }
+      });
+      if (reordered) entry.role = Role::plain;
+      replacements_ += to_utf8(text);
+    }
+    entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
+    if (is_chinese(c)) entry.role = Role::punctuation;  // a word of its own
+  }
+}
+
+const BertNormalization& BertNormalization::cased() {
+  static const BertNormalization table(true);
+  return table;
+}
+
+const BertNormalization& BertNormalization::uncased() {
+  static const BertNormalization table(false);
+  return table;
+}
+
+std::vector<std::string> BertNormalization::plain_words(std::string_view text) const {
+  icu::UnicodeString cleaned;
+  for (std::size_t position = 0; position < text.size();) {
+    const char32_t c = next_code_point(text, position);
+    if (is_removed(c)) continue;
+    if (is_space(c)) {
+      cleaned.append(u' ');
+    } else if (is_chinese(c)) {
+      cleaned.append(u' ').append(static_cast<UChar32>(c)).append(u' ');
+    } else {
+      cleaned.append(static_cast<UChar32>(c));
+    }
+  }
+  if (!cased_) cleaned = strip_marks_and_lower(decompose(cleaned));
+  std::vector<std::string> words;
+  bool open = false;
+  for_each_code_point(cleaned, [&](char32_t c) {
+    const Role role = role_in_words(c);
+    if (role != Role::space) {
+      if (role == Role::punctuation || !open) words.emplace_back();
+      append_utf8(words.back(), c);
+    }
+    open = role == Role::letter;
+  });
+  return words;
+}
+
+}  // namespace roformer

@@ -1,0 +1,52 @@
+// What BERT does to text before it looks into its vocabulary, as a table over all code points:
+// cleaning, spaces around Chinese characters, and for uncased models canonical decomposition
+// without the nonspacing marks, then lower case; the same rules say where words end. Follows the
+// reference of Devlin et al. 2019 (BasicTokenizer) in the form of Hugging Face's BertNormalizer and
+// BertPreTokenizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roformer {
+
+class BertNormalization {
+ public:
+  enum class Role : std::uint8_t {
+    letter,       // continues a word
+    space,        // ends a word and vanishes
+    punctuation,  // ends a word and is one itself
+    dropped,      // vanishes without ending a word
+    plain,        // depends on its neighbours: the text needs plain_words()
+  };
+  struct Entry {
+    Role role = Role::letter;
+    std::uint8_t length = 0;   // bytes of the replacement
+    std::uint32_t offset = 0;  // of the replacement
+  };
+
+  // The tables are made once, on first use.
+  static const BertNormalization& cased();
+  static const BertNormalization& uncased();
+
+  const Entry& entry(char32_t code_point) const { return entries_[code_point]; }
+  // What is written for the code point.
+  std::string_view replacement(const Entry& entry) const {
+    return {replacements_.data() + entry.offset, entry.length};
+  }
+
+  // The words of valid UTF-8 by whole-string operations, step by step as the definition reads:
+  // right for every text, and slow.
+  std::vector<std::string> plain_words(std::string_view text) const;
+
+ private:
+  bool cased_;
+  std::vector<Entry> entries_;
+  std::string replacements_;
+
+  explicit BertNormalization(bool cased);
+};
+
+}  // namespace roformer

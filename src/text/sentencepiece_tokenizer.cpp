@@ -1,0 +1,156 @@
+#include "text/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/utf8.h"
+#include "text/word_cache.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::string_view kSpaceMarker = "\xE2\x96\x81";  // U+2581
+
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  using Tokenizer::encode;
+
+  SentencePieceTokenizer(std::string contents, const std::string& place)
+      : contents_(std::move(contents)) {
+    const auto status = processor_.LoadFromSerializedProto(contents_);
+    if (!status.ok()) {
+      throw_failure(place, fmt::format("is not a SentencePiece model: {}", status.message()));
+    }
+    special_ = {.padding = processor_.pad_id(),
+                .unknown = processor_.unk_id(),
+                .classification = processor_.bos_id(),
+                .separator = processor_.eos_id(),
+                .mask = -1};
+    for (const char* name : {"[MASK]", "<mask>"}) {
+      const int id = processor_.PieceToId(name);
+      if (special_.mask < 0 && id != special_.unknown) special_.mask = id;
+    }
+    words_are_independent_ = find_words_independent();
+  }
+
+  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    const std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+    // A marker in the text itself is a space to the library, but not for splitting here.
+    if (!words_are_independent_ || text.find(kSpaceMarker) != std::string_view::npos) {
+      encode_directly(text, ids);
+      return;
+    }
+    WordCachePool::Lease cache(caches_);
+    for (std::size_t position = 0; position < text.size();) {
+      const std::size_t end = std::min(text.find(' ', position), text.size());
+      const std::string_view word = text.substr(position, end - position);
+      position = end + 1;
+      if (word.empty() || (*cache).find(word, ids)) continue;
+      const std::size_t before = ids.size();
+      encode_directly(word, ids);
+      (*cache).insert(word, std::span<const TokenId>(ids).subspan(before));
+    }
+  }
+
+  // Runs of ordinary pieces are written by the library, special tokens between them by us.
+  std::string decode(std::span<const TokenId> ids, bool with_special) const override {
+    std::string text;
+    std::vector<int> run;
+    const auto finish_run = [&] {
+      if (run.empty()) return;
+      std::string part;
+      const auto status = processor_.Decode(run, &part);
+      ROFORMER_ASSERT(status.ok());
+      if (!text.empty() && begins_word(run.front())) text += ' ';
+      text += part;
+      run.clear();
+    };
+    for (const TokenId id : ids) {
+      ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
+      if (!is_special(id) || id == special_.unknown) {
+        run.push_back(id);
+      } else if (with_special) {
+        finish_run();
+        if (!text.empty()) text += ' ';
+        text += piece(id);
+      }
+    }
+    finish_run();
+    return text;
+  }
+
+  std::int64_t vocabulary_size() const override { return processor_.GetPieceSize(); }
+  std::string piece(TokenId id) const override {
+    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
+    return processor_.IdToPiece(id);
+  }
+  const SpecialTokens& special() const override { return special_; }
+  bool begins_word(TokenId id) const override {
+    return processor_.IdToPiece(id).starts_with(kSpaceMarker);
+  }
+  TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
+  const std::string& file_contents() const override { return contents_; }
+  std::string file_name() const override { return "sentencepiece.model"; }
+  std::string description() const override { return "sentencepiece"; }
+
+ private:
+  std::string contents_;
+  sentencepiece::SentencePieceProcessor processor_;
+  SpecialTokens special_;
+  bool words_are_independent_ = false;
+  mutable WordCachePool caches_;
+
+  void encode_directly(std::string_view text, std::vector<TokenId>& ids) const {
+    std::vector<int> found;
+    const auto status = processor_.Encode(text, &found);
+    if (!status.ok()) throw_failure("SentencePiece", status.message());
+    for (const int id : found) {
+      // A foreign model may list its mask as user-defined, which the library finds in text.
+      ids.push_back(is_special(id) ? special_.unknown : id);
+    }
+  }
+
+  // Words can be split apart from each other when every one gets its own leading marker, a space
+  // is only ever that marker, and no piece reaches over a space.
+  bool find_words_independent() const {
+    for (int id = 0; id < processor_.GetPieceSize(); ++id) {
+      const std::string& piece = processor_.IdToPiece(id);
+      if (processor_.IsControl(id) || processor_.IsUnknown(id)) continue;
+      if (piece.find(' ') != std::string::npos) return false;
+      if (piece.find(kSpaceMarker, 1) != std::string::npos) return false;
+    }
+    // A marker that is unknown would be joined to unknown neighbours across words.
+    const int marker = processor_.PieceToId(std::string(kSpaceMarker));
+    if (marker == processor_.unk_id()) return false;
+    // How the model treats spaces, asked of the model itself.
+    std::vector<std::string> pieces;
+    const auto first_marker = [&](std::string_view text) {
+      pieces.clear();
+      if (!processor_.Encode(text, &pieces).ok() || pieces.empty()) return false;
+      std::string joined;
+      for (const std::string& piece : pieces) joined += piece;
+      return joined == std::string(kSpaceMarker) + "a" + std::string(kSpaceMarker) + "a";
+    };
+    return first_marker("  a   a  ");
+  }
+};
+
+}  // namespace
+
+bool is_sentencepiece_model(std::string_view contents) {
+  sentencepiece::SentencePieceProcessor processor;
+  return processor.LoadFromSerializedProto(contents).ok();
+}
+
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(std::string contents,
+                                                        const std::string& place) {
+  return std::make_unique<SentencePieceTokenizer>(std::move(contents), place);
+}
+
+}  // namespace roformer

@@ -1,0 +1,21 @@
+// SentencePiece models, unigram and BPE, through Google's library. Control symbols are never
+// produced from text. Words are split one by one and remembered where the model allows it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+// True when the contents are a model that the library reads.
+bool is_sentencepiece_model(std::string_view contents);
+
+// Throws Error naming the place when the contents are not a model. The special tokens are the
+// model's padding, unknown, begin ([CLS]) and end ([SEP]) ids, and the piece [MASK] or <mask>.
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(std::string contents,
+                                                        const std::string& place);
+
+}  // namespace roformer

@@ -1,0 +1,24 @@
+// UTF-8 at the gate: text from outside is made valid once, each malformed sequence replaced by
+// U+FFFD and counted, so that nothing behind it needs to think about broken input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+// Returns the text itself when it is valid, else `storage` filled with the repaired text. One
+// U+FFFD stands for each maximal malformed part, as the Unicode standard recommends (and as Python
+// and ICU do); `replaced` grows by their number.
+std::string_view repair_utf8(std::string_view text, std::string& storage, std::uint64_t& replaced);
+
+// True when no byte is above 127.
+bool is_ascii(std::string_view text);
+
+void append_utf8(std::string& text, char32_t code_point);
+
+// The code point at `position` of valid text; moves `position` behind it.
+char32_t next_code_point(std::string_view text, std::size_t& position);
+
+}  // namespace roformer

@@ -1,0 +1,98 @@
+// Remembers the pieces of words already split: natural text repeats its words, and looking one up
+// costs a hash where splitting it costs a search. A cache is used by one thread at a time; encode()
+// borrows one from the tokenizer's pool for the length of a call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace roformer {
+
+// Direct-mapped: a word has one slot, and a new word takes the place of the old one.
+class WordCache {
+ public:
+  static constexpr std::size_t kLongestWord = 30;  // bytes; longer words are not kept
+  static constexpr std::size_t kMostPieces = 8;
+
+  WordCache();
+
+  // Appends the word's ids and returns true when it is known.
+  bool find(std::string_view word, std::vector<std::int32_t>& ids) const {
+    if (word.size() > kLongestWord) return false;
+    const Slot& slot = slots_[index(word)];
+    if (slot.length != word.size() || std::memcmp(slot.word, word.data(), word.size()) != 0) {
+      return false;
+    }
+    if (slot.count == 1) {
+      ids.push_back(slot.ids[0]);
+    } else {
+      ids.insert(ids.end(), slot.ids.begin(), slot.ids.begin() + slot.count);
+    }
+    return true;
+  }
+
+  void insert(std::string_view word, std::span<const std::int32_t> ids);
+
+ private:
+  // One cache line. Length 0 is an empty slot.
+  struct alignas(64) Slot {
+    std::uint8_t length = 0;
+    std::uint8_t count = 0;
+    char word[kLongestWord];
+    std::array<std::int32_t, kMostPieces> ids;
+  };
+  static constexpr std::size_t kSlotBits = 15;
+
+  std::vector<Slot> slots_;
+
+  static std::size_t index(std::string_view word) {
+    std::uint64_t hash = word.size() * 0x9e3779b97f4a7c15ULL;
+    const char* bytes = word.data();
+    std::size_t left = word.size();
+    for (; left >= 8; left -= 8, bytes += 8) {
+      std::uint64_t part;
+      std::memcpy(&part, bytes, 8);
+      hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+      hash ^= hash >> 32;
+    }
+    std::uint64_t part = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      part = part << 8 | static_cast<unsigned char>(bytes[i]);
+    }
+    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 29;
+    return (hash * 0x9e3779b97f4a7c15ULL) >> (64 - kSlotBits);
+  }
+};
+
+// Hands out caches; as many exist as threads encode at the same time.
+class WordCachePool {
+ public:
+  class Lease {
+   public:
+    explicit Lease(WordCachePool& pool) : pool_(pool), cache_(pool.take()) {}
+    ~Lease() { pool_.give_back(std::move(cache_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    WordCache& operator*() { return *cache_; }
+
+   private:
+    WordCachePool& pool_;
+    std::unique_ptr<WordCache> cache_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<WordCache>> idle_;
+
+  std::unique_ptr<WordCache> take();
+  void give_back(std::unique_ptr<WordCache> cache);
+};
+
+}  // namespace roformer
