@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Tests the commands in every README.md: readme_commands.sh SOURCE_FOLDER BUILD_FOLDER
+#
+# A block that begins with ```sh is preceded by a line that says how it is tested:
+#   <!-- test: run -->           executed as it stands, in a scratch folder that looks like the repository
+#   <!-- test: check -->         too long to run: the programs and files named exist, the options and
+#                                keys are known (train: by config check; study: by --dry-run)
+#   <!-- test: skip, REASON -->
+# A block without such a line is an error, so that no command is forgotten.
+set -uo pipefail
+source_folder=$(realpath "$1")
+build_folder=$(realpath "$2")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for entry in configs data scripts src tests CMakeLists.txt README.md; do
+  ln -s "$source_folder/$entry" "$scratch/$entry"
+done
+mkdir "$scratch/build"
+ln -s "$build_folder/roformer" "$scratch/build/roformer"
+export PATH=$build_folder:$PATH
+cd "$scratch" || exit 1
+
+failures=0
+blocks=0
+complain() {
+  printf '%s: %s\n' "$place" "$1"
+  failures=$((failures + 1))
+}
+
+run_block() {
+  local output
+  if ! output=$(bash -euo pipefail -c "$1" 2>&1 < /dev/null); then
+    complain "this block fails:
+$1
+$output"
+  fi
+}
+
+# Every "--option" of the command ($2...) is in the help text ($1); keys with a dot are not.
+check_options() {
+  local help=$1 word option
+  shift
+  for word in "$@"; do
+    option=${word%%=*}
+    if [[ $option == --[a-z]* && $option != *.* ]] && ! grep -qwF -e "$option" <<< "$help"; then
+      complain "unknown option $option in: $*"
+    fi
+  done
+}
+
+check_command() {
+  local words help output
+  read -ra words <<< "${1%% #*}"
+  if [ ${#words[@]} = 0 ] || [[ ${words[0]} == '#'* ]]; then return; fi
+  local word
+  for word in "${words[@]}"; do
+    if [[ $word =~ ^(configs|scripts|src|tests)/[^*]*$ || $word =~ ^data/[a-z0-9_-]+\.yaml$ ]] && [ ! -e "$word" ]; then
+      complain "no such file: $word in: $1"
+      return
+    fi
+  done
+  case ${words[0]} in
+    scripts/*)
+      help=$("${words[0]}" --help 2>&1) || complain "${words[0]} --help fails"
+      check_options "$help" "${words[@]}"
+      ;;
+    roformer | build/roformer)
+      case ${words[1]:-} in
+        train) output=$(roformer config check "${words[@]:2}" 2>&1) || complain "in: $1
+$output" ;;
+        study) output=$(roformer study "${words[@]:2}" --dry-run 2>&1) || complain "in: $1
+$output" ;;
+        *)
+          help=$(roformer "${words[1]:-}" --help 2>&1) || complain "no such command: $1"
+          if [[ ${words[2]:-} =~ ^[a-z-]+$ ]] && output=$(roformer "${words[@]:1:2}" --help 2>&1); then help=$output; fi
+          check_options "$help" "${words[@]}"
+          ;;
+      esac
+      ;;
+    *) command -v "${words[0]}" > /dev/null || complain "no such program: ${words[0]} in: $1" ;;
+  esac
+}
+
+check_block() {
+  local command
+  while IFS= read -r command; do check_command "$command"; done <<< "${1//\\$'\n'/ }"
+}
+
+test_readme() {
+  local line number=0 marker='' block='' inside=0
+  while IFS= read -r line; do
+    number=$((number + 1))
+    if [ $inside = 1 ]; then
+      if [[ $line != '```' ]]; then
+        block+=$line$'\n'
+        continue
+      fi
+      inside=0
+      blocks=$((blocks + 1))
+      case $marker in
+        run) run_block "$block" ;;
+        check) check_block "$block" ;;
+        'skip, '*) ;;
+        *) complain 'a block of commands without a line <!-- test: run | check | skip, REASON -->' ;;
+      esac
+      marker=''
+    elif [[ $line == '```sh' ]]; then
+      inside=1
+      block=''
+      place=${1#"$source_folder"/}:$number
+    elif [[ $line =~ ^'<!-- test: '(.*)' -->'$ ]]; then
+      marker=${BASH_REMATCH[1]}
+    fi
+  done < "$1"
+}
+
+for readme in "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests}/README.md; do
+  if [ -e "$readme" ]; then test_readme "$readme"; fi
+done
+printf '%d blocks of commands, %d failures\n' $blocks $failures
+[ $blocks -gt 0 ] && [ $failures = 0 ]
