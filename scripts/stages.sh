@@ -3,6 +3,7 @@
 #   begin_stage NAME            on a terminal the name shows while the stage runs
 #   end_stage RESULT            "NAME  RESULT  12.3 s"
 #   fail MESSAGE [HINT]         one clear line on standard error, then exit 1
+#   usage_error MESSAGE         the same for a wrong command line: exit 2
 #   logged COMMAND...           output goes to .cache/setup.log; its end is shown if COMMAND fails
 
 begin_stage() {
@@ -20,6 +21,11 @@ fail() {
   printf '%s: %s\n' "scripts/${0##*/}" "$1" >&2
   if [ -n "${2:-}" ]; then printf '  hint: %s\n' "$2" >&2; fi
   exit 1
+}
+
+usage_error() {
+  printf '%s: %s (see %s --help)\n' "scripts/${0##*/}" "$1" "scripts/${0##*/}" >&2
+  exit 2
 }
 
 logged() {
