@@ -1,0 +1,45 @@
+#include "report/append_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace roformer {
+
+AppendFile::AppendFile(std::filesystem::path path, std::chrono::milliseconds flush_interval)
+    : path_(std::move(path)),
+      flush_interval_(flush_interval),
+      last_flush_(std::chrono::steady_clock::now()) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw_failure(path_.string(), "cannot write: " + system_message(errno));
+}
+
+AppendFile::~AppendFile() {
+  try {
+    flush();
+  } catch (const Error&) {
+    // Whoever must know calls flush(); a destructor can't say it.
+  }
+  ::close(descriptor_);
+}
+
+void AppendFile::append(std::string_view bytes) {
+  buffer_ += bytes;
+  if (std::chrono::steady_clock::now() - last_flush_ >= flush_interval_) flush();
+}
+
+void AppendFile::flush() {
+  while (!buffer_.empty()) {
+    const ssize_t written = ::write(descriptor_, buffer_.data(), buffer_.size());
+    if (written < 0 && errno != EINTR) {
+      throw_failure(path_.string(), "cannot write: " + system_message(errno));
+    }
+    if (written > 0) buffer_.erase(0, static_cast<std::size_t>(written));
+  }
+  last_flush_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace roformer

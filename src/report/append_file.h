@@ -1,0 +1,34 @@
+// A file that only grows, with the system's reason in every error. What was appended is handed to
+// the kernel by flush(), so that a killed process loses at most what came after it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+class AppendFile {
+ public:
+  // Opens or creates the file. Appended text is flushed once `flush_interval` has passed since the
+  // last flush; zero flushes every time. Throws Error (failure).
+  explicit AppendFile(std::filesystem::path path,
+                      std::chrono::milliseconds flush_interval = std::chrono::milliseconds(0));
+  ~AppendFile();  // flushes, silently
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void append(std::string_view bytes);
+  void flush();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  std::chrono::milliseconds flush_interval_;
+  std::chrono::steady_clock::time_point last_flush_;
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+}  // namespace roformer

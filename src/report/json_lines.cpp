@@ -1,0 +1,76 @@
+#include "report/json_lines.h"
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// Calls use(object, text of the line) for every whole line.
+template <typename Use>
+void for_each_line(const fs::path& path, Use use) {
+  const std::string contents = read_file(path);
+  std::string_view rest = contents;
+  for (std::int64_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = rest.find('\n');
+    const bool last = end == std::string_view::npos;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(last ? rest.size() : end + 1);
+    const nlohmann::json object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (object.is_object()) {
+      use(object, line);
+    } else if (!last) {
+      throw_failure(path.string() + ":" + std::to_string(number), "is not a JSON object",
+                    "the file is damaged; remove that line, or the file, to go on without it");
+    }
+  }
+}
+
+// A last line without its end: removed, or ended where only the end is missing.
+void repair_end(const fs::path& path) {
+  if (!fs::exists(path)) return;
+  const std::string contents = read_file(path);
+  if (contents.empty() || contents.back() == '\n') return;
+  const std::size_t begin = contents.rfind('\n') + 1;  // 0 where there is none
+  const std::string_view line = std::string_view(contents).substr(begin);
+  const bool whole = nlohmann::json::parse(line, nullptr, false).is_object();
+  write_file_atomically(path, whole ? contents + "\n" : contents.substr(0, begin));
+}
+
+}  // namespace
+
+JsonLinesWriter::JsonLinesWriter(const fs::path& path, std::chrono::milliseconds flush_interval)
+    : file_((repair_end(path), path), flush_interval) {}
+
+void JsonLinesWriter::append(const nlohmann::ordered_json& object) {
+  ROFORMER_ASSERT(object.is_object());
+  file_.append(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+               "\n");
+}
+
+std::vector<nlohmann::json> read_json_lines(const fs::path& path) {
+  std::vector<nlohmann::json> objects;
+  for_each_line(path,
+                [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
+  return objects;
+}
+
+void truncate_after(const fs::path& path, std::int64_t step) {
+  if (!fs::exists(path)) return;
+  std::string kept;
+  for_each_line(path, [&](const nlohmann::json& object, std::string_view line) {
+    const auto found = object.find("step");
+    if (found != object.end() && found->is_number() &&
+        found->get<double>() > static_cast<double>(step)) {
+      return;
+    }
+    kept.append(line).append("\n");
+  });
+  write_file_atomically(path, kept);
+}
+
+}  // namespace roformer

@@ -1,0 +1,38 @@
+#include "report/number.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/progress.h"
+
+namespace roformer {
+
+std::string format_number(double value, const NumberFormat& format) {
+  if (std::isnan(value)) return "–";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text;
+  switch (format.style) {
+    case NumberFormat::Style::general:
+      text = fmt::format("{:.{}g}", value, format.digits);
+      break;
+    case NumberFormat::Style::fixed:
+      text = fmt::format("{:.{}f}", value, format.digits);
+      break;
+    case NumberFormat::Style::count:
+      text =
+          std::abs(value) < 9e18 ? format_count(std::llround(value)) : fmt::format("{:g}", value);
+      break;
+    case NumberFormat::Style::percent:
+      text = fmt::format("{:.{}f}", 100 * value, format.digits);
+      break;
+    case NumberFormat::Style::scientific:
+      text = fmt::format("{:.{}e}", value, format.digits);
+      break;
+  }
+  const bool shows_zero = text.find_first_not_of("-0.") == std::string::npos;
+  return shows_zero && text.front() == '-' ? text.substr(1) : text;
+}
+
+}  // namespace roformer

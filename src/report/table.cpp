@@ -1,0 +1,49 @@
+#include "report/table.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace roformer {
+
+void Table::add_row(std::vector<Cell> cells) {
+  ROFORMER_ASSERT(cells.size() == columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text(std::size_t row, std::size_t column) const {
+  const NumberFormat& format = columns_[column].format;
+  const Cell& cell = rows_[row][column];
+  if (const auto* words = std::get_if<std::string>(&cell)) return *words;
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+    if (format.style == NumberFormat::Style::general) return std::to_string(*integer);
+    return format_number(static_cast<double>(*integer), format);
+  }
+  if (const auto* several = std::get_if<MeanAndDeviation>(&cell); several && several->count > 1) {
+    return format_number(several->mean, format) + " ± " + format_number(several->deviation, format);
+  }
+  return format_number(cell_value(cell), format);
+}
+
+bool Table::is_best(std::size_t row, std::size_t column) const {
+  const double value = cell_value(rows_[row][column]);
+  const Column::Best best = columns_[column].best;
+  if (best == Column::Best::none || std::isnan(value)) return false;
+  std::size_t figures = 0;
+  for (const std::vector<Cell>& cells : rows_) {
+    const double other = cell_value(cells[column]);
+    if (best == Column::Best::lowest ? other < value : other > value) return false;
+    figures += !std::isnan(other);
+  }
+  return figures > 1;  // a lone figure is no winner
+}
+
+double cell_value(const Cell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&cell)) return *number;
+  if (const auto* several = std::get_if<MeanAndDeviation>(&cell)) return several->mean;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace roformer

@@ -1,0 +1,169 @@
+// Tables for people: aligned text and Markdown.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "report/table.h"
+#include "report/text_width.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string aligned(const std::string& text, std::size_t width, Column::Alignment alignment) {
+  const std::size_t used = display_width(text);
+  const std::size_t space = width > used ? width - used : 0;
+  const std::size_t before = alignment == Column::Alignment::left    ? 0
+                             : alignment == Column::Alignment::right ? space
+                                                                     : space / 2;
+  return std::string(before, ' ') + text + std::string(space - before, ' ');
+}
+
+// The cells as text. Where some rows of a column have a deviation, the others get its width in
+// spaces, so that the means stand below each other.
+std::vector<std::vector<std::string>> cell_texts(const Table& table) {
+  std::vector<std::vector<std::string>> texts(table.rows().size());
+  for (std::size_t column = 0; column < table.columns().size(); ++column) {
+    std::size_t tail = 0;
+    const auto tail_of = [](const std::string& text) {
+      const std::size_t sign = text.find(" ± ");
+      return sign == std::string::npos ? 0
+                                       : display_width(text) - display_width(text.substr(0, sign));
+    };
+    for (std::size_t row = 0; row < texts.size(); ++row) {
+      texts[row].push_back(table.text(row, column));
+      if (std::holds_alternative<MeanAndDeviation>(table.rows()[row][column])) {
+        tail = std::max(tail, tail_of(texts[row].back()));
+      }
+    }
+    if (table.columns()[column].alignment != Column::Alignment::right) continue;
+    for (std::size_t row = 0; row < texts.size(); ++row) {
+      const Cell& cell = table.rows()[row][column];
+      if (std::holds_alternative<std::string>(cell)) continue;
+      std::string& text = texts[row][column];
+      text.append(tail - std::min(tail, tail_of(text)), ' ');
+    }
+  }
+  return texts;
+}
+
+std::size_t longest_word(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    longest = std::max(longest, display_width(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return longest;
+}
+
+// The narrowest that a column gets: figures and headings' words whole, other words at least
+// `kNarrowest` cells of them.
+std::size_t least_width(const Table& table, std::size_t column,
+                        const std::vector<std::vector<std::string>>& texts) {
+  constexpr std::size_t kNarrowest = 12;
+  std::size_t least = longest_word(table.columns()[column].heading());
+  for (std::size_t row = 0; row < texts.size(); ++row) {
+    const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
+    const std::string& text = texts[row][column];
+    least = std::max(least, words ? std::min(kNarrowest, longest_word(text)) : display_width(text));
+  }
+  return least;
+}
+
+void append_lines(std::string& result, const Table& table, const std::vector<std::string>& cells,
+                  const std::vector<std::size_t>& widths) {
+  std::vector<std::vector<std::string>> wrapped;
+  std::size_t lines = 0;
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    const bool fits = display_width(cells[column]) <= widths[column];
+    wrapped.push_back(fits ? std::vector{cells[column]} : wrap_text(cells[column], widths[column]));
+    lines = std::max(lines, wrapped.back().size());
+  }
+  for (std::size_t line = 0; line < lines; ++line) {
+    std::string text;
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      const std::string part = line < wrapped[column].size() ? wrapped[column][line] : "";
+      text.append(column == 0 ? 0 : kGap, ' ');
+      text += aligned(part, widths[column], table.columns()[column].alignment);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    result += text + "\n";
+  }
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') result += '\\';
+    c == '\n' ? result += "<br>" : result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string to_text(const Table& table, const TextTableOptions& options) {
+  const std::vector<Column>& columns = table.columns();
+  const std::vector<std::vector<std::string>> texts = cell_texts(table);
+  std::vector<std::string> headings;
+  std::vector<std::size_t> widths;
+  std::vector<std::size_t> least;
+  std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    headings.push_back(columns[column].heading());
+    std::size_t width = display_width(headings.back());
+    for (const auto& row : texts) width = std::max(width, display_width(row[column]));
+    widths.push_back(width);
+    least.push_back(std::min(width, least_width(table, column, texts)));
+    total += width;
+  }
+  for (; total > options.width; --total) {
+    std::size_t widest = columns.size();
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      if (widths[column] <= least[column]) continue;
+      if (widest == columns.size() || widths[column] > widths[widest]) widest = column;
+    }
+    if (widest == columns.size()) break;
+    --widths[widest];
+  }
+  std::string result;
+  append_lines(result, table, headings, widths);
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    result.append(column == 0 ? 0 : kGap, ' ');
+    for (std::size_t i = 0; i < widths[column]; ++i) result += "─";
+  }
+  result += "\n";
+  for (const auto& row : texts) append_lines(result, table, row, widths);
+  return result;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+std::string to_markdown(const Table& table) {
+  std::string headings = "|";
+  std::string rule = "|";
+  for (const Column& column : table.columns()) {
+    headings += " " + markdown_cell(column.heading()) + " |";
+    rule += column.alignment == Column::Alignment::left    ? "---|"
+            : column.alignment == Column::Alignment::right ? "---:|"
+                                                           : ":---:|";
+  }
+  std::string result = headings + "\n" + rule + "\n";
+  for (std::size_t row = 0; row < table.rows().size(); ++row) {
+    result += "|";
+    for (std::size_t column = 0; column < table.columns().size(); ++column) {
+      const std::string text = markdown_cell(table.text(row, column));
+      result += table.is_best(row, column) ? " **" + text + "** |" : " " + text + " |";
+    }
+    result += "\n";
+  }
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,106 @@
+#include "report/table.h"
+
+#include <cmath>
+#include <limits>
+
+#include "catch.h"
+#include "report/text_width.h"
+
+using namespace roformer;
+
+namespace {
+
+using Style = NumberFormat::Style;
+
+Table sample() {
+  Table table({{.title = "scheme", .alignment = Column::Alignment::left},
+               {.title = "parameters", .format = {Style::count}},
+               {.title = "loss",
+                .key = "validation_loss",
+                .format = {Style::fixed, 2},
+                .best = Column::Best::lowest},
+               {.title = "speed", .unit = "tokens/s", .format = {Style::count}}});
+  table.add_row({"rope", std::int64_t{4512345}, MeanAndDeviation{3.918, 0.0149, 3}, 10250.4});
+  table.add_row({"t5|32, \"wide\"", std::int64_t{980}, 13.9, std::monostate{}});
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("a table as text") {
+  CHECK("\n" + to_text(sample()) == R"(
+scheme         parameters          loss  speed (tokens/s)
+─────────────  ──────────  ────────────  ────────────────
+rope            4,512,345   3.92 ± 0.01            10,250
+t5|32, "wide"         980  13.90                        –
+)");
+}
+
+TEST_CASE("a table that is too wide wraps words and headings, never figures") {
+  CHECK("\n" + to_text(sample(), {.width = 46}) == R"(
+scheme   parameters          loss       speed
+                                   (tokens/s)
+───────  ──────────  ────────────  ──────────
+rope      4,512,345   3.92 ± 0.01      10,250
+t5|32,          980  13.90                  –
+"wide"
+)");
+}
+
+TEST_CASE("a table as Markdown") {
+  CHECK("\n" + to_markdown(sample()) == R"(
+| scheme | parameters | loss | speed (tokens/s) |
+|---|---:|---:|---:|
+| rope | 4,512,345 | **3.92 ± 0.01** | 10,250 |
+| t5\|32, "wide" | 980 | 13.90 | – |
+)");
+}
+
+TEST_CASE("a table as CSV and JSON keeps every digit") {
+  CHECK("\n" + to_csv(sample()) == R"(
+scheme,parameters,validation_loss,validation_loss_deviation,validation_loss_count,speed
+rope,4512345,3.918,0.0149,3,10250.4
+"t5|32, ""wide""",980,13.9,,,
+)");
+  CHECK(to_json(sample()).dump() ==
+        R"([{"scheme":"rope","parameters":4512345,"validation_loss":{"mean":3.918,)"
+        R"("deviation":0.0149,"count":3},"speed":10250.4},{"scheme":"t5|32, \"wide\"",)"
+        R"("parameters":980,"validation_loss":13.9,"speed":null}])");
+}
+
+TEST_CASE("the best figure of a column") {
+  Table table({{.title = "score", .best = Column::Best::highest}});
+  table.add_row({1.0});
+  CHECK_FALSE(table.is_best(0, 0));  // alone
+  table.add_row({std::nan("")});
+  CHECK_FALSE(table.is_best(0, 0));  // still alone
+  table.add_row({2.0});
+  table.add_row({MeanAndDeviation{2.0, 0.1, 2}});
+  CHECK_FALSE(table.is_best(0, 0));
+  CHECK_FALSE(table.is_best(1, 0));
+  CHECK(table.is_best(2, 0));
+  CHECK(table.is_best(3, 0));
+}
+
+TEST_CASE("figures for people") {
+  CHECK(format_number(0.00001234) == "1.234e-05");
+  CHECK(format_number(3.0) == "3");
+  CHECK(format_number(-0.0001, {Style::fixed, 2}) == "0.00");
+  CHECK(format_number(-0.5, {Style::fixed, 2}) == "-0.50");
+  CHECK(format_number(0.6979, {Style::percent, 1}) == "69.8");
+  CHECK(format_number(1234567.5, {Style::count}) == "1,234,568");
+  CHECK(format_number(0.0001, {Style::scientific, 0}) == "1e-04");
+  CHECK(format_number(std::nan("")) == "–");
+  CHECK(format_number(-std::numeric_limits<double>::infinity(), {Style::count}) == "-inf");
+}
+
+TEST_CASE("text takes up the cells that a terminal gives it") {
+  CHECK(display_width("rope") == 4);
+  CHECK(display_width("3.92 ± 0.01") == 11);
+  CHECK(display_width("旋转位置") == 8);
+  CHECK(display_width("e\xcc\x81") == 1);
+  CHECK(display_width("\xff\xe4\xbd") == 3);  // not UTF-8
+  CHECK(wrap_text("one two three", 7) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrap_text("旋转位置", 5) == std::vector<std::string>{"旋转", "位置"});
+  CHECK(wrap_text("", 5) == std::vector<std::string>{""});
+}
