@@ -1,0 +1,114 @@
+// Batches of filled rows for masked and causal language models. A batch is a pure function of its
+// number: training walks through shuffled epochs without end, validation through the rows in order
+// with the same masks in every run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "config/settings.h"
+#include "data/masking.h"
+#include "data/rows.h"
+
+namespace roformer {
+
+// B rows of L ids end to end, all of them real tokens.
+struct TokenBatch {
+  std::int64_t rows = 0;
+  std::int64_t length = 0;
+  std::vector<std::int64_t> ids;  // [B * L]
+  // Where sequences that do not see each other begin, and the end: [sequences + 1]. Rows, or with
+  // cross_documents false the pieces of documents inside them; positions count from these places.
+  std::vector<std::int64_t> sequence_starts;
+
+  std::int64_t tokens() const { return rows * length; }
+};
+
+// The loss is taken at `places` (rising, into ids) with these labels.
+struct MaskedBatch : TokenBatch {
+  std::vector<std::int64_t> places;  // [masked]; may be empty in a very small batch
+  std::vector<std::int64_t> labels;  // [masked]: the ids before masking
+};
+
+// The token after each place; kNoTarget where the next one belongs to another sequence.
+struct CausalBatch : TokenBatch {
+  static constexpr std::int64_t kNoTarget = -100;  // what cross-entropy ignores by default
+  std::vector<std::int64_t> targets;               // [B * L]
+  std::int64_t target_count = 0;                   // of those that are not kNoTarget
+};
+
+struct BatchOptions {
+  std::int64_t rows = 32;
+  bool cross_documents = true;
+  std::uint64_t seed = 1;
+  bool shuffle = true;  // false: rows in order, without end
+};
+
+// Which rows a batch has. Epochs follow each other without a gap, so every batch is full and one
+// may hold the last rows of one epoch and the first of the next.
+class RowOrder {
+ public:
+  RowOrder(std::int64_t rows, const BatchOptions& options);
+
+  struct Place {
+    std::int64_t epoch = 0;
+    std::int64_t row = 0;
+  };
+  // The n-th row of training, n >= 0.
+  Place operator[](std::int64_t n) const;
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  std::int64_t rows_;
+  std::uint64_t seed_;
+  bool shuffle_;
+};
+
+class MaskedBatches {
+ public:
+  // Throws Error (failure) when the split does not fill one row. The data set must outlive it.
+  MaskedBatches(const Dataset& dataset, Split split, std::int64_t length,
+                const MaskingSettings& masking, BatchOptions options);
+
+  // Batch n of training (n >= 0), masked anew in each epoch. Safe to call from several threads.
+  MaskedBatch training(std::int64_t n) const;
+  // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit); the last one may
+  // be smaller. Masks come from a fixed seed, so that two runs are compared on the same places.
+  MaskedBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
+  // `token_limit` > 0 bounds the tokens of the pass, rounded up to a whole row.
+  std::int64_t validation_batches(std::int64_t token_limit = 0) const;
+
+  double batches_per_epoch() const;
+  const Rows& rows() const { return rows_; }
+
+ private:
+  Rows rows_;
+  Masker masker_;
+  BatchOptions options_;
+  RowOrder order_;
+
+  void append(std::int64_t row, std::uint64_t key, MaskedBatch& batch) const;
+};
+
+class CausalBatches {
+ public:
+  // As MaskedBatches, without masks.
+  CausalBatches(const Dataset& dataset, Split split, std::int64_t length, BatchOptions options);
+
+  CausalBatch training(std::int64_t n) const;
+  CausalBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
+  std::int64_t validation_batches(std::int64_t token_limit = 0) const;
+
+  double batches_per_epoch() const;
+  const Rows& rows() const { return rows_; }
+
+ private:
+  Rows rows_;
+  BatchOptions options_;
+  RowOrder order_;
+
+  void append(std::int64_t row, CausalBatch& batch) const;
+};
+
+}  // namespace roformer

@@ -1,0 +1,109 @@
+#include "data/corpus.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "data/corpus_stream.h"
+#include "data/document_splitter.h"
+#include "data/help_page.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kLargestPage = 64 << 20;
+
+// Stands between the readers and the caller's sink: counts, and drops lines met before.
+class CountingSink : public CorpusSink {
+ public:
+  CountingSink(bool remove_repeats, CorpusSink& sink)
+      : remove_repeats_(remove_repeats), sink_(sink) {}
+
+  void line(std::string_view text) override {
+    if (remove_repeats_ && !text.empty() &&
+        !seen_.insert(XXH3_64bits(text.data(), text.size())).second) {
+      ++counts_.repeats;
+      return;
+    }
+    if (!text.empty()) {
+      in_document_ = true;
+      ++counts_.lines;
+    }
+    if (in_document_) sink_.line(text);
+  }
+  void end_document() override {
+    if (!in_document_) return;
+    in_document_ = false;
+    ++counts_.documents;
+    sink_.end_document();
+  }
+
+  CorpusCounts& counts() { return counts_; }
+
+ private:
+  bool remove_repeats_;
+  CorpusSink& sink_;
+  CorpusCounts counts_;
+  std::unordered_set<std::uint64_t> seen_;
+  bool in_document_ = false;
+};
+
+// True when the file had text.
+bool read_text(CorpusStream& stream, DocumentSeparator separator, CorpusSink& sink,
+               const auto& report_progress) {
+  DocumentSplitter splitter(separator, sink);
+  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
+    splitter.feed(bytes);
+    report_progress();
+  }
+  splitter.end_file();
+  return splitter.had_text();
+}
+
+bool read_help_page(CorpusStream& stream, CorpusSink& sink) {
+  std::string page;
+  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
+    page += bytes;
+    if (page.size() > kLargestPage) {
+      throw_failure(stream.name(), "is larger than 64 MiB, so no help page",
+                    "read it with --reader text");
+    }
+  }
+  const std::vector<HelpParagraph> paragraphs = parse_help_page(page);
+  for (const HelpParagraph& paragraph : paragraphs) sink.line(paragraph.text);
+  if (!paragraphs.empty()) sink.end_document();
+  return !paragraphs.empty();
+}
+
+}  // namespace
+
+CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink) {
+  CountingSink counting(options.remove_repeats, sink);
+  bool any_text = false;
+  std::uint64_t finished_bytes = 0;
+  const std::vector<std::filesystem::path> files = list_corpus_files(options);
+  for (const std::filesystem::path& file : files) {
+    CorpusStream stream(file);
+    const auto report_progress = [&] { sink.progress(finished_bytes + stream.raw_bytes()); };
+    while (stream.next_file()) {
+      ++counting.counts().files;
+      any_text |= options.reader == CorpusReader::libreoffice_help
+                      ? read_help_page(stream, counting)
+                      : read_text(stream, options.separator, counting, report_progress);
+    }
+    report_progress();
+    finished_bytes += stream.raw_bytes();
+  }
+  if (!any_text) {
+    const std::string name = files.front() == "-" ? "standard input" : files.front().string();
+    throw_failure(files.size() == 1 ? name : fmt::format("{} and {} more", name, files.size() - 1),
+                  options.reader == CorpusReader::libreoffice_help
+                      ? "holds no paragraph of LibreOffice's help"
+                      : "holds no text: it is empty or blank");
+  }
+  return counting.counts();
+}
+
+}  // namespace roformer

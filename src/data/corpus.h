@@ -1,0 +1,59 @@
+// A corpus as a stream of documents: files, folders, archives and standard input, cut into
+// documents by blank lines or, for the pages of LibreOffice's help, one a page. The text arrives
+// line by line, so neither a file nor a document need fit into memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roformer {
+
+enum class CorpusReader { text, libreoffice_help };
+enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
+
+struct CorpusOptions {
+  // Files, folders (all files below, sorted by path; names beginning with a dot are left out),
+  // or "-" for standard input.
+  std::vector<std::filesystem::path> inputs;
+  CorpusReader reader = CorpusReader::text;
+  DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
+  bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
+};
+
+// Receives the corpus in order. A line comes without its line end; blank lines inside a document
+// come as empty ones. A line longer than 1 MiB comes in several parts.
+class CorpusSink {
+ public:
+  virtual ~CorpusSink() = default;
+  virtual void line(std::string_view text) = 0;
+  // After the last line of each document; there is no document without a line that has text.
+  virtual void end_document() = 0;
+  // Bytes of the files read so far, now and then.
+  virtual void progress(std::uint64_t) {}
+};
+
+struct CorpusCounts {
+  std::uint64_t files = 0;
+  std::uint64_t documents = 0;
+  std::uint64_t lines = 0;
+  std::uint64_t repeats = 0;  // lines left out by remove_repeats
+};
+
+// Throws Error (failure) naming the file: missing, unreadable, empty, damaged or no text.
+CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink);
+
+// The files that the inputs stand for, in the order of reading.
+std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options);
+// Their bytes on the disk; 0 when standard input is among them.
+std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
+
+// The names used in recipes and on the command line; throw Error (usage) with the known ones.
+CorpusReader parse_corpus_reader(std::string_view name);
+DocumentSeparator parse_document_separator(std::string_view name);
+std::string to_string(CorpusReader reader);
+std::string to_string(DocumentSeparator separator);
+
+}  // namespace roformer

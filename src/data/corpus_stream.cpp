@@ -1,0 +1,112 @@
+#include "data/corpus_stream.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1 << 18;
+
+std::string describe_path(const std::filesystem::path& path) {
+  return path == "-" ? "standard input" : path.string();
+}
+
+// Text holds no NUL; UTF-16 text, which does, is told apart by its mark.
+void refuse_binary(const std::string& name, std::string_view start) {
+  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
+    throw_failure(name, "is UTF-16 text, wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
+  }
+  const std::size_t place = start.find('\0');
+  if (place != std::string_view::npos) {
+    throw_failure(name, fmt::format("is no text: a NUL byte at offset {}", place),
+                  "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip");
+  }
+}
+
+}  // namespace
+
+struct CorpusStream::Handle {
+  archive* reader = archive_read_new();
+  int descriptor = -1;
+
+  ~Handle() {
+    archive_read_free(reader);
+    if (descriptor > STDIN_FILENO) ::close(descriptor);
+  }
+};
+
+CorpusStream::CorpusStream(const std::filesystem::path& path)
+    : path_(describe_path(path)), name_(path_), handle_(std::make_unique<Handle>()) {
+  if (path == "-") {
+    handle_->descriptor = STDIN_FILENO;
+  } else {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      throw_failure(path_, "is a directory, not a file");
+    }
+    handle_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (handle_->descriptor < 0) throw_failure(path_, "cannot read: " + system_message(errno));
+  }
+  archive* const reader = handle_->reader;
+  archive_read_support_filter_gzip(reader);
+  archive_read_support_filter_bzip2(reader);
+  archive_read_support_filter_xz(reader);
+  archive_read_support_filter_zstd(reader);
+  archive_read_support_format_empty(reader);
+  archive_read_support_format_raw(reader);
+  archive_read_support_format_tar(reader);
+  archive_read_support_format_zip(reader);
+  if (archive_read_open_fd(reader, handle_->descriptor, kBlockBytes) != ARCHIVE_OK) fail();
+}
+
+CorpusStream::~CorpusStream() = default;
+
+bool CorpusStream::next_file() {
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int status = archive_read_next_header(handle_->reader, &entry);
+    if (status == ARCHIVE_EOF) return false;
+    if (status < ARCHIVE_WARN) fail();
+    const bool raw = archive_format(handle_->reader) == ARCHIVE_FORMAT_RAW;
+    if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
+    const char* const inside = archive_entry_pathname(entry);
+    name_ = raw || inside == nullptr ? path_ : path_ + ":" + inside;
+    at_start_ = true;
+    return true;
+  }
+}
+
+std::string_view CorpusStream::read() {
+  for (;;) {
+    const void* data = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int status = archive_read_data_block(handle_->reader, &data, &size, &offset);
+    if (status == ARCHIVE_EOF) return {};
+    if (status < ARCHIVE_WARN) fail();
+    if (size == 0) continue;  // the raw reader reports its end only in the next call
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    if (std::exchange(at_start_, false)) refuse_binary(name_, bytes);
+    return bytes;
+  }
+}
+
+std::uint64_t CorpusStream::raw_bytes() const {
+  return static_cast<std::uint64_t>(archive_filter_bytes(handle_->reader, -1));
+}
+
+void CorpusStream::fail() const {
+  const char* const reason = archive_error_string(handle_->reader);
+  throw_failure(name_, fmt::format("cannot read: {}", reason != nullptr ? reason : "damaged"));
+}
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+// The bytes of one corpus file, decompressed while they are read: plain, gzip, bzip2, xz or
+// Zstandard, and the files inside a tar or zip archive one after the other. Nothing is held in
+// memory but one block, so the file may be larger than memory or be a pipe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+class CorpusStream {
+ public:
+  // "-" is standard input. Throws Error (failure) naming the path when it cannot be read.
+  explicit CorpusStream(const std::filesystem::path& path);
+  ~CorpusStream();
+
+  // Goes to the next file inside: once for a plain or compressed file, for each regular file of an
+  // archive. False at the end.
+  bool next_file();
+  // The path, or "ARCHIVE:PATH INSIDE".
+  const std::string& name() const { return name_; }
+  // The next bytes of the current file, at most about 256 KiB, valid until the next call; empty at
+  // its end. Throws Error on a truncated or damaged compressed file, and where the first bytes show
+  // that it is no text.
+  std::string_view read();
+  // Bytes taken so far from the file as it lies on the disk, for progress.
+  std::uint64_t raw_bytes() const;
+
+ private:
+  struct Handle;
+
+  std::string path_;
+  std::string name_;
+  std::unique_ptr<Handle> handle_;
+  bool at_start_ = false;  // of the current file
+
+  [[noreturn]] void fail() const;
+};
+
+}  // namespace roformer

@@ -1,0 +1,60 @@
+#include "data/dataset.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace roformer {
+
+std::string_view to_string(Split split) {
+  return split == Split::train ? "train" : "validation";
+}
+
+std::string shard_name(Split split, std::size_t number) {
+  return fmt::format("{}-{:05}.bin", to_string(split), number);
+}
+
+Dataset::Dataset(const std::filesystem::path& folder)
+    : folder_(folder), description_(read_description(folder)), tokenizer_(load_tokenizer(folder)) {
+  const ShardVocabulary vocabulary{
+      .size = static_cast<std::uint64_t>(tokenizer_->vocabulary_size()),
+      .fingerprint = tokenizer_->fingerprint()};
+  const std::string hint = "prepare the data again: roformer data prepare";
+  if (description_.tokenizer_fingerprint != vocabulary.fingerprint) {
+    throw_failure(folder.string(), "was prepared with another tokenizer than the one inside", hint);
+  }
+  for (const Split split : {Split::train, Split::validation}) {
+    const DatasetDescription::OfSplit& described = description_[split];
+    std::vector<Shard>& shards = shards_[static_cast<std::size_t>(split)];
+    std::uint64_t tokens = 0;
+    std::uint64_t documents = 0;
+    for (std::size_t number = 0; number < described.shard_checksums.size(); ++number) {
+      const std::filesystem::path path = folder / shard_name(split, number);
+      const Shard& shard = shards.emplace_back(path);
+      if (shard.vocabulary().fingerprint != vocabulary.fingerprint ||
+          shard.vocabulary().size != vocabulary.size) {
+        throw_failure(path.string(), "was made with another tokenizer than the data set's", hint);
+      }
+      if (shard.checksum() != described.shard_checksums[number]) {
+        throw_failure(path.string(), "does not belong to this data set", hint);
+      }
+      tokens += shard.tokens();
+      documents += shard.documents();
+    }
+    if (tokens != described.counts.tokens || documents != described.counts.documents) {
+      throw_failure(folder.string(),
+                    fmt::format("has {} {} tokens in {} documents, dataset.json says {} in {}",
+                                tokens, to_string(split), documents, described.counts.tokens,
+                                described.counts.documents),
+                    hint);
+    }
+  }
+}
+
+void Dataset::verify_checksums() const {
+  for (const std::vector<Shard>& shards : shards_) {
+    for (const Shard& shard : shards) shard.verify_checksum();
+  }
+}
+
+}  // namespace roformer

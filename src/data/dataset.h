@@ -1,0 +1,81 @@
+// A prepared data set: a folder with the shards of its splits, the tokenizer that made them and
+// dataset.json, which says what it is and where it comes from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/shard.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+enum class Split { train, validation };
+std::string_view to_string(Split split);
+
+struct SplitCounts {
+  std::uint64_t documents = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t characters = 0;  // code points of the text given to the tokenizer
+  std::uint64_t bytes = 0;       // UTF-8 bytes of the same text
+};
+
+// The contents of dataset.json.
+struct DatasetDescription {
+  std::string name;
+  std::string source;             // where the text comes from, in words
+  std::string licence;            // empty: not known
+  std::string command;            // that prepared it
+  std::uint64_t fingerprint = 0;  // XXH3 of the text and its document boundaries
+  std::uint64_t tokenizer_fingerprint = 0;
+  std::string tokenizer;  // description
+  std::int64_t vocabulary_size = 0;
+  double validation_fraction = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t repeats_removed = 0;    // lines
+  std::uint64_t invalid_sequences = 0;  // malformed UTF-8, replaced by U+FFFD
+  struct OfSplit {
+    SplitCounts counts;
+    std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
+  };
+  std::array<OfSplit, 2> splits;  // by Split
+
+  OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
+  const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }
+};
+
+// "train-00000.bin"
+std::string shard_name(Split split, std::size_t number);
+
+void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
+// Every field is checked; throws Error (failure) naming the file.
+DatasetDescription read_description(const std::filesystem::path& folder);
+
+// An opened data set. Opening reads headers only, so it takes no time at any size.
+class Dataset {
+ public:
+  // Throws Error (failure) naming the file that is missing, damaged or does not belong.
+  explicit Dataset(const std::filesystem::path& folder);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  const DatasetDescription& description() const { return description_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const std::vector<Shard>& shards(Split split) const {
+    return shards_[static_cast<std::size_t>(split)];
+  }
+  // Reads every shard whole and compares checksums; throws Error naming the first damaged one.
+  void verify_checksums() const;
+
+ private:
+  std::filesystem::path folder_;
+  DatasetDescription description_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::array<std::vector<Shard>, 2> shards_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,166 @@
+// Writing and reading dataset.json.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/dataset.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kFile = "dataset.json";
+constexpr const char* kFormat = "roformer dataset";
+constexpr int kVersion = 1;
+
+// 64-bit hashes are written as text: JSON numbers lose bits in other programs.
+std::string hexadecimal(std::uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
+
+// Reads fields by type; every complaint names the file and the field.
+class Fields {
+ public:
+  Fields(const nlohmann::json& object, std::string place, std::string prefix = "")
+      : object_(object), place_(std::move(place)), prefix_(std::move(prefix)) {}
+
+  Fields inside(const char* key) const {
+    return Fields(checked(key, &nlohmann::json::is_object, "an object"), place_,
+                  prefix_ + key + ".");
+  }
+  std::string text(const char* key) const {
+    return checked(key, &nlohmann::json::is_string, "text").get<std::string>();
+  }
+  std::uint64_t count(const char* key) const {
+    return checked(key, &nlohmann::json::is_number_unsigned, "a count").get<std::uint64_t>();
+  }
+  double number(const char* key) const {
+    return checked(key, &nlohmann::json::is_number, "a number").get<double>();
+  }
+  std::uint64_t hash(const char* key) const { return parse_hash(key, text(key)); }
+  std::vector<std::uint64_t> hashes(const char* key) const {
+    std::vector<std::uint64_t> values;
+    for (const nlohmann::json& item : checked(key, &nlohmann::json::is_array, "a list")) {
+      if (!item.is_string()) fail(key, "a list of texts");
+      values.push_back(parse_hash(key, item.get<std::string>()));
+    }
+    return values;
+  }
+
+ private:
+  const nlohmann::json& object_;
+  std::string place_;
+  std::string prefix_;
+
+  [[noreturn]] void fail(const char* key, const char* wanted) const {
+    throw_failure(place_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted),
+                  "prepare the data again: roformer data prepare");
+  }
+  const nlohmann::json& checked(const char* key, bool (nlohmann::json::*is_right)() const noexcept,
+                                const char* wanted) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !((*found).*is_right)()) fail(key, wanted);
+    return *found;
+  }
+  std::uint64_t parse_hash(const char* key, const std::string& text) const {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
+    if (error != std::errc() || stop != end) fail(key, "a hexadecimal number");
+    return value;
+  }
+};
+
+nlohmann::ordered_json split_to_json(const DatasetDescription::OfSplit& split) {
+  std::vector<std::string> checksums;
+  for (const std::uint64_t checksum : split.shard_checksums) {
+    checksums.push_back(hexadecimal(checksum));
+  }
+  return {{"documents", split.counts.documents},
+          {"tokens", split.counts.tokens},
+          {"characters", split.counts.characters},
+          {"bytes", split.counts.bytes},
+          {"shards", checksums}};
+}
+
+DatasetDescription::OfSplit split_from_json(const Fields& fields) {
+  return {.counts = {.documents = fields.count("documents"),
+                     .tokens = fields.count("tokens"),
+                     .characters = fields.count("characters"),
+                     .bytes = fields.count("bytes")},
+          .shard_checksums = fields.hashes("shards")};
+}
+
+}  // namespace
+
+void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
+  const nlohmann::ordered_json json = {
+      {"format", kFormat},
+      {"version", kVersion},
+      {"name", description.name},
+      {"source", description.source},
+      {"licence", description.licence},
+      {"command", description.command},
+      {"fingerprint", hexadecimal(description.fingerprint)},
+      {"tokenizer",
+       {{"fingerprint", hexadecimal(description.tokenizer_fingerprint)},
+        {"description", description.tokenizer},
+        {"vocabulary_size", static_cast<std::uint64_t>(description.vocabulary_size)}}},
+      {"validation_fraction", description.validation_fraction},
+      {"seed", description.seed},
+      {"repeats_removed", description.repeats_removed},
+      {"invalid_sequences", description.invalid_sequences},
+      {"train", split_to_json(description[Split::train])},
+      {"validation", split_to_json(description[Split::validation])},
+  };
+  // A path or a source may hold any bytes; invalid ones are replaced rather than refused.
+  write_file_atomically(
+      folder / kFile,
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+DatasetDescription read_description(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kFile;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw_failure(folder.string(),
+                  std::filesystem::exists(folder, error)
+                      ? "is not a prepared data set: it has no dataset.json"
+                      : "no such prepared data set",
+                  "make one: roformer data prepare FILES --output " + folder.string());
+  }
+  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
+    throw_failure(path.string(), "is not a data set description of this program");
+  }
+  if (json.value("version", nlohmann::json()) != kVersion) {
+    throw_failure(path.string(),
+                  fmt::format("has version {}, this program reads version {}",
+                              json.value("version", nlohmann::json()).dump(), kVersion),
+                  "prepare the data again: roformer data prepare");
+  }
+  const Fields fields(json, path.string());
+  const Fields tokenizer = fields.inside("tokenizer");
+  DatasetDescription description{
+      .name = fields.text("name"),
+      .source = fields.text("source"),
+      .licence = fields.text("licence"),
+      .command = fields.text("command"),
+      .fingerprint = fields.hash("fingerprint"),
+      .tokenizer_fingerprint = tokenizer.hash("fingerprint"),
+      .tokenizer = tokenizer.text("description"),
+      .vocabulary_size = static_cast<std::int64_t>(tokenizer.count("vocabulary_size")),
+      .validation_fraction = fields.number("validation_fraction"),
+      .seed = fields.count("seed"),
+      .repeats_removed = fields.count("repeats_removed"),
+      .invalid_sequences = fields.count("invalid_sequences"),
+      .splits = {},
+  };
+  description[Split::train] = split_from_json(fields.inside("train"));
+  description[Split::validation] = split_from_json(fields.inside("validation"));
+  return description;
+}
+
+}  // namespace roformer

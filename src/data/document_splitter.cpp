@@ -1,0 +1,91 @@
+#include "data/document_splitter.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos;
+}
+
+// Where an endless line is cut: after a space when there is one, else between two characters.
+std::size_t cut_place(std::string_view line) {
+  const std::size_t space = line.find_last_of(" \t");
+  if (space != std::string_view::npos && space > line.size() / 2) return space + 1;
+  std::size_t place = line.size();
+  for (int step = 0; step < 3 && (static_cast<unsigned char>(line[place - 1]) & 0xc0) == 0x80;
+       ++step) {
+    --place;
+  }
+  return static_cast<unsigned char>(line[place - 1]) >= 0xc0 ? place - 1 : line.size();
+}
+
+}  // namespace
+
+void DocumentSplitter::feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    if (end == std::string_view::npos) {
+      pending_.append(bytes);
+      while (pending_.size() >= kLongestLine) {
+        const std::size_t place = cut_place(std::string_view(pending_).substr(0, kLongestLine));
+        take_part(std::string_view(pending_).substr(0, place));
+        pending_.erase(0, place);
+      }
+      return;
+    }
+    if (pending_.empty()) {
+      take_line(bytes.substr(0, end));
+    } else {
+      pending_.append(bytes.substr(0, end));
+      take_line(pending_);
+      pending_.clear();
+    }
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void DocumentSplitter::end_file() {
+  if (!pending_.empty()) take_line(pending_);
+  pending_.clear();
+  end_document();
+  blank_lines_ = 0;
+  at_file_start_ = true;
+}
+
+void DocumentSplitter::take_line(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  take_part(line);
+  if (separator_ == DocumentSeparator::line) end_document();
+}
+
+void DocumentSplitter::take_part(std::string_view part) {
+  if (at_file_start_ && part.starts_with(kByteOrderMark)) {
+    part.remove_prefix(kByteOrderMark.size());
+  }
+  at_file_start_ = false;
+  if (is_blank(part)) {
+    ++blank_lines_;
+    const bool ends = separator_ == DocumentSeparator::blank_line ||
+                      (separator_ == DocumentSeparator::two_blank_lines && blank_lines_ >= 2);
+    if (ends) end_document();
+    return;
+  }
+  // Blank lines are held back until a line follows in the same document.
+  if (in_document_) {
+    for (; blank_lines_ > 0; --blank_lines_) sink_.line({});
+  }
+  blank_lines_ = 0;
+  in_document_ = true;
+  had_text_ = true;
+  sink_.line(part);
+}
+
+void DocumentSplitter::end_document() {
+  if (in_document_) sink_.end_document();
+  in_document_ = false;
+}
+
+}  // namespace roformer

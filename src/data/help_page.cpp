@@ -1,0 +1,91 @@
+#include "data/help_page.h"
+
+#include <libxml/HTMLparser.h>
+#include <libxml/tree.h>
+
+#include <climits>
+#include <memory>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+std::string_view view(const xmlChar* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+bool is_paragraph(const xmlNode& node) {
+  const std::string_view name = view(node.name);
+  return name == "p" || (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6');
+}
+
+std::string paragraph_id(const xmlNode& node) {
+  for (const xmlAttr* attribute = node.properties; attribute != nullptr;
+       attribute = attribute->next) {
+    if (view(attribute->name) != "id" || attribute->children == nullptr) continue;
+    const std::string_view id = view(attribute->children->content);
+    if (id.starts_with("par_id") || id.starts_with("hd_id")) return std::string(id);
+  }
+  return {};
+}
+
+// White space of HTML and the no-break space become one space between words, none at the ends.
+void append_collapsed(std::string_view text, std::string& out, bool& space_pending) {
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    const char c = text[place];
+    const bool no_break = text.substr(place).starts_with("\xc2\xa0");
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || no_break) {
+      space_pending = true;
+      if (no_break) ++place;
+      continue;
+    }
+    if (space_pending && !out.empty()) out += ' ';
+    space_pending = false;
+    out += c;
+  }
+}
+
+void append_text(const xmlNode* node, std::string& out, bool& space_pending) {
+  for (; node != nullptr; node = node->next) {
+    if (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) {
+      append_collapsed(view(node->content), out, space_pending);
+    } else if (node->type == XML_ELEMENT_NODE) {
+      if (view(node->name) == "br") space_pending = true;
+      append_text(node->children, out, space_pending);
+    }
+  }
+}
+
+// The parser limits the depth of a tree to 256, so the recursion is bounded.
+void collect(const xmlNode* node, std::vector<HelpParagraph>& paragraphs) {
+  for (; node != nullptr; node = node->next) {
+    if (node->type != XML_ELEMENT_NODE) continue;
+    std::string id = is_paragraph(*node) ? paragraph_id(*node) : std::string();
+    if (id.empty()) {
+      collect(node->children, paragraphs);
+      continue;
+    }
+    std::string text;
+    bool space_pending = false;
+    append_text(node->children, text, space_pending);
+    if (!text.empty()) paragraphs.push_back({.id = std::move(id), .text = std::move(text)});
+  }
+}
+
+}  // namespace
+
+std::vector<HelpParagraph> parse_help_page(std::string_view html) {
+  std::vector<HelpParagraph> paragraphs;
+  if (html.empty()) return paragraphs;
+  ROFORMER_ASSERT(html.size() <= INT_MAX);
+  const std::unique_ptr<xmlDoc, decltype(&xmlFreeDoc)> document(
+      htmlReadMemory(
+          html.data(), static_cast<int>(html.size()), nullptr, "UTF-8",
+          HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET),
+      &xmlFreeDoc);
+  if (document != nullptr) collect(xmlDocGetRootElement(document.get()), paragraphs);
+  return paragraphs;
+}
+
+}  // namespace roformer

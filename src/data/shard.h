@@ -1,0 +1,90 @@
+// A shard: the token ids of many documents in one file that is mapped into memory. After a header
+// of 64 bytes come the ids (16 bits each where the vocabulary allows, else 32), zeros up to a
+// multiple of 8 bytes, and the document index: where each document begins, and the end. All numbers
+// are little-endian.
+//
+//   offset  0  "RFSHARD\n"
+//           8  u32 version (1)            12  u32 bytes of an id (2 or 4)
+//          16  u64 vocabulary size        24  u64 tokens
+//          32  u64 documents              40  u64 fingerprint of the tokenizer
+//          48  u64 XXH3 of everything after the header
+//          56  u64 XXH3 of the 56 bytes before
+#pragma once
+
+#include <xxhash.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/file.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+struct ShardVocabulary {
+  std::uint64_t size = 0;
+  std::uint64_t fingerprint = 0;  // of the tokenizer
+};
+
+// Writes one shard. Without finish() no file is left.
+class ShardWriter {
+ public:
+  ShardWriter(const std::filesystem::path& path, ShardVocabulary vocabulary);
+
+  void add_tokens(std::span<const TokenId> ids);
+  // Ends the document of the tokens added since the last call; it must have some.
+  void end_document();
+  std::uint64_t tokens() const { return tokens_; }
+  std::uint64_t documents() const { return document_starts_.size() - 1; }
+  // Completes the file and returns its payload's checksum.
+  std::uint64_t finish();
+
+ private:
+  struct FreeHash {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+
+  AtomicFile file_;
+  ShardVocabulary vocabulary_;
+  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  std::uint64_t tokens_ = 0;
+  std::vector<std::uint64_t> document_starts_{0};
+  std::vector<std::uint16_t> narrow_;
+
+  void write_payload(const void* data, std::size_t bytes);
+};
+
+// Reads one shard. Opening checks every field of the header against the file's size and the
+// document index, not the checksum of the payload, which would read the whole file.
+class Shard {
+ public:
+  // Throws Error (failure) naming the file when it is truncated, damaged or something else.
+  explicit Shard(const std::filesystem::path& path);
+
+  std::uint64_t tokens() const { return tokens_; }
+  std::uint64_t documents() const { return index_.size() - 1; }
+  const ShardVocabulary& vocabulary() const { return vocabulary_; }
+  std::uint64_t checksum() const { return checksum_; }
+  // First token of each document, and the number of tokens at the end: [documents + 1].
+  std::span<const std::uint64_t> document_starts() const { return index_; }
+  // Copies tokens first .. first + out.size() - 1. Throws Error when one is outside the
+  // vocabulary, which a damaged payload may hold.
+  void copy_tokens(std::uint64_t first, std::span<TokenId> out) const;
+  // Reads the whole file; throws Error when the payload is not what was written.
+  void verify_checksum() const;
+
+ private:
+  std::filesystem::path path_;
+  MappedFile file_;
+  ShardVocabulary vocabulary_;
+  std::uint64_t tokens_ = 0;
+  std::uint64_t checksum_ = 0;
+  std::uint32_t id_bytes_ = 0;
+  const std::byte* ids_ = nullptr;
+  std::span<const std::uint64_t> index_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,192 @@
+#include "data/shard_sink.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1 << 18;
+constexpr std::size_t kBlocksPerThread = 4;
+
+std::uint64_t count_characters(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+// Some text of consecutive documents. A section is what one document has in the block.
+struct ShardSink::Block {
+  struct Section {
+    std::size_t line_end = 0;  // in `lines`
+    bool ends_document = false;
+    std::size_t text_end = 0;   // in `text`
+    std::size_t token_end = 0;  // in `ids`, known after encode()
+  };
+
+  std::string text;
+  std::vector<std::size_t> lines;  // end of each line in `text`
+  std::vector<Section> sections;
+  std::vector<TokenId> ids;
+
+  void close_section(bool ends_document) {
+    sections.push_back({.line_end = lines.size(),
+                        .ends_document = ends_document,
+                        .text_end = text.size(),
+                        .token_end = 0});
+  }
+};
+
+ShardSink::ShardSink(Options options, const Tokenizer& tokenizer)
+    : options_(std::move(options)),
+      tokenizer_(tokenizer),
+      keeps_line_ends_(tokenizer.kind() == TokenizerKind::characters ||
+                       tokenizer.kind() == TokenizerKind::bytes),
+      hash_(XXH3_createState()) {
+  XXH3_64bits_reset(hash_.get());
+}
+
+ShardSink::~ShardSink() = default;
+
+void ShardSink::choose_split(SplitChoice choice) {
+  write_blocks();
+  choice_ = std::move(choice);
+}
+
+ShardSink::Block& ShardSink::open_block() {
+  const auto full = static_cast<std::size_t>(options_.threads) * kBlocksPerThread;
+  if (!blocks_.empty() && blocks_.back().text.size() >= kBlockBytes) {
+    Block& last = blocks_.back();
+    if (last.sections.empty() || last.sections.back().line_end < last.lines.size()) {
+      last.close_section(false);
+    }
+    if (blocks_.size() == full) write_blocks();
+    blocks_.emplace_back();
+  }
+  if (blocks_.empty()) blocks_.emplace_back();
+  return blocks_.back();
+}
+
+void ShardSink::line(std::string_view text) {
+  Block& block = open_block();
+  block.text += text;
+  block.text += '\n';
+  block.lines.push_back(block.text.size());
+}
+
+void ShardSink::end_document() {
+  // Not open_block(): the end belongs to the block of the document's last line.
+  ROFORMER_ASSERT(!blocks_.empty());
+  blocks_.back().close_section(true);
+}
+
+void ShardSink::encode(Block& block) const {
+  std::size_t line = 0;
+  std::size_t start = 0;
+  for (Block::Section& section : block.sections) {
+    for (; line < section.line_end; ++line) {
+      const std::size_t end = block.lines[line];
+      const std::string_view text = std::string_view(block.text).substr(start, end - start);
+      start = end;
+      if (keeps_line_ends_) {
+        tokenizer_.encode(text, block.ids);
+      } else if (text.size() > 1) {
+        tokenizer_.encode(text.substr(0, text.size() - 1), block.ids);
+      }
+    }
+    section.token_end = block.ids.size();
+  }
+}
+
+void ShardSink::write(const Block& block) {
+  std::size_t text_start = 0;
+  std::size_t token_start = 0;
+  for (const Block::Section& section : block.sections) {
+    const std::string_view text =
+        std::string_view(block.text).substr(text_start, section.text_end - text_start);
+    const auto ids = std::span(block.ids).subspan(token_start, section.token_end - token_start);
+    text_start = section.text_end;
+    token_start = section.token_end;
+    XXH3_64bits_update(hash_.get(), text.data(), text.size());
+
+    const Split split = choice_(document_);
+    const auto place = static_cast<std::size_t>(split);
+    SplitCounts& counts = splits_[place].counts;
+    counts.characters += count_characters(text);
+    counts.bytes += text.size();
+    std::unique_ptr<ShardWriter>& writer = writers_[place];
+    if (!ids.empty()) {
+      if (writer == nullptr) {
+        writer = std::make_unique<ShardWriter>(
+            options_.folder / shard_name(split, splits_[place].shard_checksums.size()),
+            ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer_.vocabulary_size()),
+                            .fingerprint = tokenizer_.fingerprint()});
+      }
+      writer->add_tokens(ids);
+      tokens_of_document_ += ids.size();
+    }
+    if (!section.ends_document) continue;
+    XXH3_64bits_update(hash_.get(), "\f", 1);
+    if (tokens_of_document_ > 0) {
+      writer->end_document();
+      ++counts.documents;
+      counts.tokens += tokens_of_document_;
+      if (writer->tokens() >= options_.shard_tokens) finish_shard(split);
+    }
+    tokens_of_document_ = 0;
+    ++document_;
+  }
+}
+
+void ShardSink::write_blocks() {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr problem;
+  std::mutex problem_mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < blocks_.size(); i = next++) {
+      try {
+        encode(blocks_[i]);
+      } catch (...) {
+        const std::lock_guard lock(problem_mutex);
+        problem = std::current_exception();
+        return;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const auto wanted = std::min(static_cast<std::size_t>(options_.threads), blocks_.size());
+    for (std::size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+    work();
+  }
+  if (problem) std::rethrow_exception(problem);
+  for (const Block& block : blocks_) write(block);
+  blocks_.clear();
+}
+
+void ShardSink::finish_shard(Split split) {
+  const auto place = static_cast<std::size_t>(split);
+  splits_[place].shard_checksums.push_back(writers_[place]->finish());
+  writers_[place].reset();
+}
+
+std::array<DatasetDescription::OfSplit, 2> ShardSink::finish() {
+  write_blocks();
+  for (const Split split : {Split::train, Split::validation}) {
+    if (writers_[static_cast<std::size_t>(split)] != nullptr) finish_shard(split);
+  }
+  return splits_;
+}
+
+std::uint64_t ShardSink::fingerprint() const {
+  return XXH3_64bits_digest(hash_.get());
+}
+
+}  // namespace roformer

@@ -1,0 +1,110 @@
+#include "data/prepare.h"
+
+#include "base/error.h"
+#include "catch.h"
+#include "data/rows.h"
+#include "fixture.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Documents "document 0", "document 1 1", … of different length.
+std::string sample_text(int documents) {
+  std::string text;
+  for (int i = 0; i < documents; ++i) {
+    text += "document";
+    for (int word = 0; word <= i % 7; ++word) text += " " + std::to_string(i);
+    text += "\nits second line\n\n";
+  }
+  return text;
+}
+
+// The documents of a split, read back through the shards.
+std::vector<std::string> decoded_documents(const Dataset& dataset, Split split) {
+  std::vector<std::string> documents;
+  for (const Shard& shard : dataset.shards(split)) {
+    for (std::size_t i = 0; i < shard.documents(); ++i) {
+      const std::uint64_t begin = shard.document_starts()[i];
+      std::vector<TokenId> ids(shard.document_starts()[i + 1] - begin);
+      shard.copy_tokens(begin, ids);
+      documents.push_back(dataset.tokenizer().decode(ids));
+    }
+  }
+  return documents;
+}
+
+PrepareOptions options_for(const fs::path& input, const fs::path& output) {
+  return {.corpus = {.inputs = {input}},
+          .validation_inputs = {},
+          .validation_fraction = 0.25,
+          .output = output,
+          .name = "sample"};
+}
+
+}  // namespace
+
+TEST_CASE("A prepared folder gives back the documents, each in the split of its hash") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(200));
+  const PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "out");
+  const DatasetDescription made = prepare(options, *byte_tokenizer());
+  const Dataset dataset(folder.path / "out");
+  dataset.verify_checksums();
+
+  std::vector<std::string> wanted[2];
+  std::uint64_t characters = 0;
+  const std::string all = sample_text(200);
+  std::size_t place = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::size_t end = all.find("\n\n", place);
+    const std::string document = all.substr(place, end + 1 - place);
+    characters += document.size();
+    wanted[is_validation_document(i, 0.25, 1)].push_back(document);
+    place = end + 2;
+  }
+  CHECK(decoded_documents(dataset, Split::train) == wanted[0]);
+  CHECK(decoded_documents(dataset, Split::validation) == wanted[1]);
+  CHECK(wanted[1].size() > 25);
+  CHECK(wanted[1].size() < 75);
+  CHECK(made[Split::train].counts.characters + made[Split::validation].counts.characters ==
+        characters);
+  CHECK(dataset.description().fingerprint == made.fingerprint);
+  CHECK_FALSE(fs::exists(folder.path / "out.partial"));
+}
+
+TEST_CASE("Threads, blocks and the size of shards do not change the tokens") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(60000));  // several blocks
+  PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "one");
+  const DatasetDescription one = prepare(options, *byte_tokenizer());
+  options.output = folder.path / "two";
+  options.threads = 2;
+  const DatasetDescription two = prepare(options, *byte_tokenizer());
+  CHECK(one.fingerprint == two.fingerprint);
+  for (const Split split : {Split::train, Split::validation}) {
+    CHECK(one[split].shard_checksums == two[split].shard_checksums);
+    CHECK(one[split].counts.tokens == two[split].counts.tokens);
+  }
+  options.output = folder.path / "small";
+  options.shard_tokens = 100'000;
+  const DatasetDescription small = prepare(options, *byte_tokenizer());
+  CHECK(small[Split::train].shard_checksums.size() > 10);
+  const Dataset a(folder.path / "one");
+  const Dataset b(folder.path / "small");
+  CHECK(decoded_documents(a, Split::train) == decoded_documents(b, Split::train));
+
+  // Rows that cross the ends of shards are the same rows.
+  const RowOptions row_options{.length = 1000, .begin_with_classification = true, .overlap = 1};
+  const Rows rows_a(a, Split::train, row_options);
+  const Rows rows_b(b, Split::train, row_options);
+  REQUIRE(rows_a.size() == rows_b.size());
+  bool same = true;
+  for (std::int64_t i = 0; i < rows_a.size(); ++i) {
+    same = same && rows_a[i].ids == rows_b[i].ids &&
+           rows_a[i].document_starts == rows_b[i].document_starts;
+  }
+  CHECK(same);
+}
