@@ -15,9 +15,11 @@ constexpr char32_t kCodePoints = 0x110000;
 constexpr char32_t kReplacementCharacter = 0xFFFD;
 using Role = BertNormalization::Role;
 
+// Code points that are not assigned stay: they may be letters of a later Unicode version.
 bool is_control(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
-  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_C_MASK) != 0;
+  constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | U_GC_CS_MASK;
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kControl) != 0;
 }
 
 bool is_removed(char32_t c) {
@@ -83,12 +85,6 @@ bool is_unchanged_by_uncasing(char32_t code_point) {
          !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED) && !is_nonspacing_mark(code_point);
 }
 
-std::string to_utf8(const icu::UnicodeString& text) {
-  std::string result;
-  text.toUTF8String(result);
-  return result;
-}
-
 // How a code point that survived cleaning acts when words are split.
 Role role_in_words(char32_t c) {
   if (is_space(c)) return Role::space;
@@ -108,10 +104,8 @@ BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCode
       entry.role = Role::space;
       continue;
     }
-    entry.offset = static_cast<std::uint32_t>(replacements_.size());
     if (cased || is_unchanged_by_uncasing(c)) {
       entry.role = role_in_words(c);
-      append_utf8(replacements_, c);
     } else {
       bool reordered = false;
       const icu::UnicodeString decomposed = decompose(static_cast<UChar32>(c));
@@ -130,9 +124,10 @@ BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCode
         }
       });
       if (reordered) entry.role = Role::plain;
-      replacements_ += to_utf8(text);
+      entry.offset = static_cast<std::uint32_t>(replacements_.size());
+      text.toUTF8String(replacements_);
+      entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
     }
-    entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
     if (is_chinese(c)) entry.role = Role::punctuation;  // a word of its own
   }
 }

@@ -23,7 +23,7 @@ class BertNormalization {
   };
   struct Entry {
     Role role = Role::letter;
-    std::uint8_t length = 0;   // bytes of the replacement
+    std::uint8_t length = 0;   // bytes of the replacement; 0: written as it is
     std::uint32_t offset = 0;  // of the replacement
   };
 
@@ -32,8 +32,9 @@ class BertNormalization {
   static const BertNormalization& uncased();
 
   const Entry& entry(char32_t code_point) const { return entries_[code_point]; }
-  // What is written for the code point.
-  std::string_view replacement(const Entry& entry) const {
+  // What is written for a code point whose UTF-8 is `original`.
+  std::string_view written(const Entry& entry, std::string_view original) const {
+    if (entry.length == 0) return original;
     return {replacements_.data() + entry.offset, entry.length};
   }
 

@@ -47,7 +47,7 @@ class WordCache {
     char word[kLongestWord];
     std::array<std::int32_t, kMostPieces> ids;
   };
-  static constexpr std::size_t kSlotBits = 15;
+  static constexpr std::size_t kSlotBits = 16;
 
   std::vector<Slot> slots_;
 

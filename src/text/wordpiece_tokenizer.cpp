@@ -79,10 +79,10 @@ class WordPieceTokenizer final : public Tokenizer {
         beginning_.insert(piece, id);
       }
     }
-    for (char32_t c = 0; c < 128; ++c) {
-      const BertNormalization::Entry& entry = normalization_.entry(c);
-      ascii_[c] = {.role = entry.role,
-                   .written = entry.length == 1 ? normalization_.replacement(entry)[0] : '\0'};
+    for (std::size_t i = 0; i < ascii_.size(); ++i) {
+      const BertNormalization::Entry& entry = normalization_.entry(static_cast<char32_t>(i));
+      const char c = static_cast<char>(i);
+      ascii_[i] = {.role = entry.role, .written = normalization_.written(entry, {&c, 1})[0]};
     }
   }
 
@@ -183,17 +183,20 @@ class WordPieceTokenizer final : public Tokenizer {
         }
         continue;
       }
+      const std::size_t start = position;
       const BertNormalization::Entry& entry = normalization_.entry(next_code_point(text, position));
+      const std::string_view written =
+          normalization_.written(entry, text.substr(start, position - start));
       switch (entry.role) {
         case Role::letter:
-          buffer.append(normalization_.replacement(entry));
+          buffer.append(written);
           break;
         case Role::space:
           append_word(buffer, cache, ids);
           break;
         case Role::punctuation:
           append_word(buffer, cache, ids);
-          buffer.append(normalization_.replacement(entry));
+          buffer.append(written);
           append_word(buffer, cache, ids);
           break;
         case Role::dropped:
