@@ -1,0 +1,200 @@
+// Heat maps: the values in a few dozen colours, one path a colour, so that a matrix of some hundred
+// rows stays a small picture.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+#include "report/svg.h"
+
+namespace roformer {
+namespace {
+
+constexpr int kLevels = 64;
+
+struct Colour {
+  double red, green, blue;
+};
+// Anchors of viridis (matplotlib) and of ColorBrewer's RdBu, both safe for the colour-blind.
+constexpr std::array<Colour, 9> kSequential{{{68, 1, 84},
+                                             {71, 44, 122},
+                                             {59, 81, 139},
+                                             {44, 113, 142},
+                                             {33, 144, 141},
+                                             {39, 173, 129},
+                                             {92, 200, 99},
+                                             {170, 220, 50},
+                                             {253, 231, 37}}};
+constexpr std::array<Colour, 9> kDiverging{{{33, 102, 172},
+                                            {67, 147, 195},
+                                            {146, 197, 222},
+                                            {209, 229, 240},
+                                            {247, 247, 247},
+                                            {253, 219, 199},
+                                            {244, 165, 130},
+                                            {214, 96, 77},
+                                            {178, 24, 43}}};
+
+std::string colour_of(int level, HeatMap::Colours colours) {
+  const auto& anchors = colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
+  const double place = static_cast<double>(level) / (kLevels - 1) * (anchors.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), anchors.size() - 2);
+  const double share = place - static_cast<double>(below);
+  const auto blend = [share](double a, double b) {
+    return static_cast<int>(std::lround(a + share * (b - a)));
+  };
+  const Colour& a = anchors[below];
+  const Colour& b = anchors[below + 1];
+  return fmt::format("#{:02x}{:02x}{:02x}", blend(a.red, b.red), blend(a.green, b.green),
+                     blend(a.blue, b.blue));
+}
+
+struct ValueRange {
+  double low = 0;
+  double high = 1;
+
+  int level(double value) const {
+    const double place = (value - low) / (high - low) * (kLevels - 1);
+    return static_cast<int>(std::lround(std::clamp(place, 0.0, kLevels - 1.0)));
+  }
+};
+
+ValueRange range_of(const HeatMap& chart) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const std::vector<double>& row : chart.values) {
+    ROFORMER_ASSERT(row.size() == chart.values.front().size());
+    for (const double value : row) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low > high) return {};
+  if (chart.colours == HeatMap::Colours::diverging) {
+    high = std::max(std::abs(low), std::abs(high));
+    low = -high;
+  }
+  if (low == high) {
+    low -= 0.5;
+    high += 0.5;
+  }
+  return {.low = low, .high = high};
+}
+
+// The cells of each level as one path in units of cells; level -1 is for masked places. Neighbours
+// of one level in a row are one rectangle.
+std::map<int, std::string> cell_paths(const HeatMap& chart, const ValueRange& range) {
+  std::map<int, std::string> paths;
+  const auto level_of = [&](double value) {
+    return std::isfinite(value) ? range.level(value) : -1;
+  };
+  for (std::size_t row = 0; row < chart.values.size(); ++row) {
+    const std::vector<double>& values = chart.values[row];
+    for (std::size_t begin = 0; begin < values.size();) {
+      const int level = level_of(values[begin]);
+      std::size_t end = begin + 1;
+      while (end < values.size() && level_of(values[end]) == level) ++end;
+      paths[level] += fmt::format("M{} {}h{}v1h-{}z", begin, row, end - begin, end - begin);
+      begin = end;
+    }
+  }
+  return paths;
+}
+
+// The axis of rows or columns: ticks at cells' centres, numbered from 0 or over the given range.
+struct CellAxis {
+  const Axis& axis;
+  std::size_t cells;
+
+  AxisScale scale() const {
+    const double first = axis.minimum.value_or(0);
+    const double last = axis.maximum.value_or(first + static_cast<double>(cells) - 1);
+    const double half = cells > 1 ? 0.5 * (last - first) / static_cast<double>(cells - 1) : 0.5;
+    return {.low = first - half, .high = last + half};
+  }
+};
+
+std::string colour_bar(const HeatMap& chart, const ValueRange& range, const PlotArea& bar) {
+  std::string result;
+  const double step = bar.height / kLevels;
+  for (int level = 0; level < kLevels; ++level) {
+    result += fmt::format(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" class=\"cells\"/>\n",
+        coordinate(bar.left), coordinate(bar.bottom() - step * (level + 1)), coordinate(bar.width),
+        coordinate(step + 0.3), colour_of(level, chart.colours));
+  }
+  const AxisScale scale{.low = range.low, .high = range.high};
+  for (const Tick& tick : make_ticks(scale, vertical_tick_target(bar.height))) {
+    const double y = bar.bottom() - bar.height * scale.place(tick.value);
+    result += svg_line(bar.right(), y, bar.right() + 4, y, "axis");
+    result += svg_text(bar.right() + 8, y + 4.2, tick.label, {.classes = "tick"});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string to_svg(const HeatMap& chart, SvgUse use) {
+  ROFORMER_ASSERT(!chart.values.empty() && !chart.values.front().empty());
+  const std::size_t rows = chart.values.size();
+  const std::size_t columns = chart.values.front().size();
+  const double cell =
+      static_cast<double>(chart.size) / static_cast<double>(std::max(rows, columns));
+  const ValueRange range = range_of(chart);
+  const AxisScale row_scale = CellAxis{chart.rows, rows}.scale();
+  const AxisScale column_scale = CellAxis{chart.columns, columns}.scale();
+
+  PlotArea area;
+  area.top = heading_height(chart.title, chart.subtitle, true);
+  area.width = cell * static_cast<double>(columns);
+  area.height = cell * static_cast<double>(rows);
+  const std::vector<Tick> row_ticks = make_ticks(row_scale, vertical_tick_target(area.height));
+  area.left = 26 + widest_tick_label(row_ticks);
+
+  std::string content =
+      fmt::format("<g class=\"cells\" transform=\"translate({} {}) scale({:.6g})\">\n",
+                  coordinate(area.left), coordinate(area.top), cell);
+  for (const auto& [level, path] : cell_paths(chart, range)) {
+    content += level < 0 ? fmt::format("<path d=\"{}\" class=\"masked\"/>\n", path)
+                         : fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", path,
+                                       colour_of(level, chart.colours));
+  }
+  content += "</g>\n";
+  for (const Tick& tick : row_ticks) {
+    const double y = area.top + area.height * row_scale.place(tick.value);
+    content += svg_line(area.left - 4, y, area.left, y, "axis");
+    content += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
+  }
+  for (const Tick& tick : make_ticks(column_scale, horizontal_tick_target(area.width))) {
+    const double x = area.left + area.width * column_scale.place(tick.value);
+    content += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
+    content += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
+  }
+  content += svg_text(16, area.top - 12, chart.rows.heading(), {.classes = "muted"});
+  content += svg_text(area.left + area.width / 2, area.bottom() + 38, chart.columns.heading(),
+                      {.classes = "muted", .anchor = "middle"});
+  const PlotArea bar{
+      .left = area.right() + 26, .top = area.top, .width = 14, .height = area.height};
+  content += colour_bar(chart, range, bar);
+  content += svg_text(bar.left, area.top - 12, chart.value_title, {.classes = "muted"});
+  const double heading =
+      std::max(text_width(chart.title, 15), text_width(chart.subtitle, 12.5)) + 32;
+  const double labels = std::max(60.0, text_width(chart.value_title, 12.5) + 16);
+  return svg_document(
+      {.title = chart.title,
+       .subtitle = chart.subtitle,
+       .description = fmt::format(
+           "Heat map of {} rows ({}) and {} columns ({}), from {:.4g} to {:.4g}.", rows,
+           chart.rows.heading(), columns, chart.columns.heading(), range.low, range.high),
+       .width = std::max(heading, bar.left + labels),
+       .height = area.bottom() + 52,
+       .use = use},
+      content);
+}
+
+}  // namespace roformer

@@ -1,0 +1,145 @@
+#include "report/html.h"
+
+#include <fmt/format.h>
+
+#include "report/html_page.h"
+#include "report/svg.h"
+
+namespace roformer {
+namespace {
+
+// Escapes, and turns `code` and **bold** into elements; an opening mark without its end is text.
+std::string inline_markup(std::string_view text) {
+  struct Mark {
+    std::string_view mark;
+    std::string_view element;
+  };
+  constexpr Mark kMarks[] = {{"`", "code"}, {"**", "strong"}};
+  std::string result;
+  while (!text.empty()) {
+    bool marked = false;
+    for (const auto& [mark, element] : kMarks) {
+      const std::size_t end = text.find(mark, mark.size());
+      if (!text.starts_with(mark) || end == std::string_view::npos) continue;
+      result += fmt::format("<{0}>{1}</{0}>", element,
+                            escape_xml(text.substr(mark.size(), end - mark.size())));
+      text.remove_prefix(end + mark.size());
+      marked = true;
+      break;
+    }
+    if (marked) continue;
+    const std::size_t next = std::min(text.find_first_of("`*", 1), text.size());
+    result += escape_xml(text.substr(0, next));
+    text.remove_prefix(next);
+  }
+  return result;
+}
+
+std::string_view alignment_class(Column::Alignment alignment) {
+  return alignment == Column::Alignment::left    ? ""
+         : alignment == Column::Alignment::right ? "right"
+                                                 : "center";
+}
+
+constexpr std::string_view kDeviationSign = " ± ";
+
+// The longest " ± 0.01" of a column; cells without one get it unseen, so that the means stand below
+// each other.
+std::string longest_deviation(const Table& table, std::size_t column) {
+  std::string longest;
+  for (std::size_t row = 0; row < table.rows().size(); ++row) {
+    if (!std::holds_alternative<MeanAndDeviation>(table.rows()[row][column])) continue;
+    const std::string text = table.text(row, column);
+    const std::size_t sign = text.find(kDeviationSign);
+    if (sign == std::string::npos || text.size() - sign <= longest.size()) continue;
+    longest = text.substr(sign);
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string to_html(const Table& table) {
+  std::string result = "<table>\n<thead><tr>";
+  for (const Column& column : table.columns()) {
+    result += fmt::format("<th class=\"{}\">{}</th>", alignment_class(column.alignment),
+                          escape_xml(column.heading()));
+  }
+  result += "</tr></thead>\n<tbody>\n";
+  std::vector<std::string> deviations;
+  for (std::size_t column = 0; column < table.columns().size(); ++column) {
+    deviations.push_back(longest_deviation(table, column));
+  }
+  for (std::size_t row = 0; row < table.rows().size(); ++row) {
+    result += "<tr>";
+    for (std::size_t column = 0; column < table.columns().size(); ++column) {
+      const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
+      const std::string text = table.text(row, column);
+      const bool padded =
+          !words && !deviations[column].empty() && text.find(kDeviationSign) == std::string::npos;
+      result += fmt::format(
+          "<td class=\"{}{}{}\">{}{}</td>", alignment_class(table.columns()[column].alignment),
+          table.is_best(row, column) ? " best" : "", words ? " words" : "", escape_xml(text),
+          padded ? "<span class=\"pad\" aria-hidden=\"true\">" + deviations[column] + "</span>"
+                 : "");
+    }
+    result += "</tr>\n";
+  }
+  return result + "</tbody>\n</table>\n";
+}
+
+void HtmlReport::section(std::string_view title) {
+  sections_.emplace_back(title);
+  body_ += fmt::format("<h2 id=\"section-{}\">{}</h2>\n", sections_.size(), escape_xml(title));
+}
+
+void HtmlReport::paragraph(std::string_view text) {
+  body_ += "<p>" + inline_markup(text) + "</p>\n";
+}
+
+void HtmlReport::key_figures(const std::vector<KeyFigure>& figures) {
+  body_ += "<div class=\"figures\">\n";
+  for (const KeyFigure& figure : figures) {
+    body_ += fmt::format("<div><b>{}</b><span>{}</span>", escape_xml(figure.value),
+                         escape_xml(figure.name));
+    if (!figure.remark.empty()) body_ += "<span>" + escape_xml(figure.remark) + "</span>";
+    body_ += "</div>\n";
+  }
+  body_ += "</div>\n";
+}
+
+void HtmlReport::table(const Table& table, std::string_view caption) {
+  body_ += "<figure>\n" + to_html(table);
+  if (!caption.empty()) body_ += "<figcaption>" + inline_markup(caption) + "</figcaption>\n";
+  body_ += "</figure>\n";
+}
+
+void HtmlReport::figure(const std::string& svg) {
+  body_ += "<figure>\n" + svg + "</figure>\n";
+}
+
+void HtmlReport::details(std::string_view summary, std::string_view preformatted) {
+  body_ += fmt::format("<details><summary>{}</summary><pre>{}</pre></details>\n",
+                       escape_xml(summary), escape_xml(preformatted));
+}
+
+std::string HtmlReport::html() const {
+  std::string contents;
+  if (sections_.size() > 1) {
+    contents = "<nav>";
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      contents += fmt::format("<a href=\"#section-{}\">{}</a>", i + 1, escape_xml(sections_[i]));
+    }
+    contents += "</nav>\n";
+  }
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<title>{0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n"
+      "<p class=\"subtitle\">{3}</p>\n{4}{5}<footer>{6}</footer>\n</main>\n"
+      "<script>{7}</script>\n</body>\n</html>\n",
+      escape_xml(heading_.title), kPageStyle, chart_style(), inline_markup(heading_.subtitle),
+      contents, body_, inline_markup(heading_.footer), kPageScript);
+}
+
+}  // namespace roformer

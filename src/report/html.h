@@ -1,0 +1,56 @@
+// A report as one HTML file: headings, paragraphs, key figures, tables and charts, readable
+// offline, in light and dark, on paper and on a telephone. Nothing is loaded from anywhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/chart.h"
+#include "report/table.h"
+
+namespace roformer {
+
+// The table with its best figures in bold. Words are escaped.
+std::string to_html(const Table& table);
+
+// Everything given is text and is escaped; in paragraphs and captions `code` between backquotes
+// and **bold** are understood.
+class HtmlReport {
+ public:
+  struct Heading {
+    std::string title;
+    std::string subtitle;
+    std::string footer;  // where the figures come from: command, version, data
+  };
+  explicit HtmlReport(Heading heading) : heading_(std::move(heading)) {}
+
+  // A section with a line in the table of contents.
+  void section(std::string_view title);
+  void paragraph(std::string_view text);
+  // Large figures with a small name, in a row.
+  struct KeyFigure {
+    std::string value;
+    std::string name;
+    std::string remark;
+  };
+  void key_figures(const std::vector<KeyFigure>& figures);
+  void table(const Table& table, std::string_view caption = "");
+  void chart(const LineChart& chart) { figure(to_svg(chart, SvgUse::embedded)); }
+  void chart(const BarChart& chart) { figure(to_svg(chart, SvgUse::embedded)); }
+  void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
+  // Long text behind a line to click on: a configuration, a log.
+  void details(std::string_view summary, std::string_view preformatted);
+
+  std::string html() const;
+
+ private:
+  Heading heading_;
+  std::vector<std::string> sections_;
+  std::string body_;
+
+  void figure(const std::string& svg);
+};
+
+}  // namespace roformer

@@ -1,0 +1,87 @@
+#include "report/html_page.h"
+
+namespace roformer {
+
+const std::string_view kPageStyle = R"(
+:root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--text:#1b2330;--soft:#5a6574;--rule:#dfe3e8;--accent:#0b68b0;--best:#eaf3fb}
+@media (prefers-color-scheme:dark){
+:root{--page:#0e1217;--card:#151a21;--text:#e6eaf0;--soft:#98a4b3;--rule:#29303a;--accent:#62b1f2;--best:#172a3a}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--text);
+font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif}
+main{max-width:880px;margin:0 auto;padding:48px 24px 64px}
+h1{font-size:30px;line-height:1.2;letter-spacing:-.015em;margin:0 0 8px;font-weight:650}
+.subtitle{color:var(--soft);margin:0 0 20px;font-size:17px;max-width:68ch}
+nav{font-size:14px;margin:0 0 28px;display:flex;flex-wrap:wrap;gap:4px 18px}
+a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
+h2{font-size:20px;line-height:1.3;letter-spacing:-.01em;margin:44px 0 12px;font-weight:620}
+p{margin:0 0 16px;max-width:68ch}
+code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",monospace;font-size:.88em}
+code{background:var(--card);border:1px solid var(--rule);border-radius:4px;padding:1px 4px}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:0 0 24px}
+.figures div{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:14px 16px}
+.figures b{display:block;font-size:24px;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
+.figures span{display:block;color:var(--soft);font-size:13px;margin-top:2px}
+figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px;position:relative;overflow-x:auto}
+figure svg{display:block}
+.pad{visibility:hidden;user-select:none}
+figcaption{color:var(--soft);font-size:14px;padding:10px 10px 6px;max-width:72ch}
+table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:tabular-nums}
+th,td{padding:7px 12px;text-align:left;white-space:nowrap}
+th{font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--rule);vertical-align:bottom;white-space:normal}
+tbody tr+tr td{border-top:1px solid var(--rule)}
+td.words{white-space:normal}
+.right{text-align:right}.center{text-align:center}
+td.best{font-weight:650;background:var(--best)}
+details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}
+pre{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:14px 16px;overflow-x:auto;line-height:1.45}
+footer{margin-top:48px;padding-top:16px;border-top:1px solid var(--rule);color:var(--soft);font-size:13.5px;white-space:pre-line;overflow-wrap:anywhere}
+.tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:6px 10px;
+font-size:12.5px;line-height:1.45;box-shadow:0 4px 14px rgba(0,0,0,.16);white-space:nowrap;font-variant-numeric:tabular-nums;z-index:1}
+.tip i{display:inline-block;width:10px;height:3px;margin-right:7px;vertical-align:middle;background:currentColor}
+.tip b{float:right;margin-left:16px;color:var(--text);font-weight:600}.tip span{color:var(--text)}
+@media print{body{background:none}main{max-width:none;padding:0}figure{break-inside:avoid}nav{display:none}}
+)";
+
+const std::string_view kPageScript = R"js(
+for (const svg of document.querySelectorAll('svg[data-x]')) {
+  const figure = svg.parentElement, ns = 'http://www.w3.org/2000/svg';
+  const [x, y] = [JSON.parse(svg.dataset.x), JSON.parse(svg.dataset.y)];
+  const value = (s, p) => { const t = (p - s[2]) / s[3];
+    return s[4] ? s[0] * Math.pow(s[1] / s[0], t) : s[0] + t * (s[1] - s[0]); };
+  const show = v => Math.abs(v) >= 1e4 ? Math.round(v).toLocaleString('en') : String(+v.toPrecision(4));
+  const lines = [...svg.querySelectorAll('path[data-name]')].map(path => ({
+    name: path.dataset.name, colour: getComputedStyle(path).color,
+    points: [...path.getAttribute('d').matchAll(/[ML](\S+?) ([^ML]+)/g)].map(m => [+m[1], +m[2]]) }));
+  const rule = svg.appendChild(document.createElementNS(ns, 'line'));
+  const tip = figure.appendChild(document.createElement('div'));
+  rule.setAttribute('class', 'axis'); rule.style.pointerEvents = 'none'; tip.className = 'tip';
+  const hide = () => { rule.style.display = tip.style.display = 'none'; };
+  hide(); svg.addEventListener('pointerleave', hide);
+  svg.addEventListener('pointermove', event => {
+    const box = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / box.width;
+    const at = (event.clientX - box.left) * scale;
+    if (at < x[2] - 4 || at > x[2] + x[3] + 4) return hide();
+    const near = lines.filter(l => l.points.length).map(l => ({ ...l, point: l.points.reduce((a, b) =>
+      Math.abs(b[0] - at) < Math.abs(a[0] - at) ? b : a) }));
+    if (!near.length) return;
+    const best = near.reduce((a, b) => Math.abs(b.point[0] - at) < Math.abs(a.point[0] - at) ? b : a).point[0];
+    for (const [k, v] of [['x1', best], ['x2', best], ['y1', y[2]], ['y2', y[2] + y[3]]]) rule.setAttribute(k, v);
+    tip.replaceChildren();
+    const head = tip.appendChild(document.createElement('span'));
+    head.textContent = svg.dataset.xTitle + ' ' + show(value(x, best));
+    for (const l of near.filter(l => Math.abs(l.point[0] - best) < 8).sort((a, b) => a.point[1] - b.point[1])) {
+      const row = tip.appendChild(document.createElement('div')); row.style.color = l.colour;
+      row.appendChild(document.createElement('i'));
+      row.appendChild(document.createElement('span')).textContent = l.name;
+      row.appendChild(document.createElement('b')).textContent = show(value(y, l.point[1]));
+    }
+    rule.style.display = tip.style.display = '';
+    const own = figure.getBoundingClientRect(), left = event.clientX - own.left + 16;
+    tip.style.left = (left + tip.offsetWidth > own.width - 8 ? left - tip.offsetWidth - 32 : left) + 'px';
+    tip.style.top = Math.max(4, Math.min(event.clientY - own.top - 20, own.height - tip.offsetHeight - 4)) + 'px';
+  });
+}
+)js";
+
+}  // namespace roformer

@@ -1,0 +1,324 @@
+// Line charts. Series are named at their line's end where all end at the right edge and there is
+// room; otherwise in a legend below the plot, so that no name ever covers a line.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "report/svg.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kLabelGap = 15;
+constexpr std::size_t kMostMarkers = 12;
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  bool drawn() const { return std::isfinite(x) && std::isfinite(y); }
+};
+
+class LineDrawing {
+ public:
+  LineDrawing(const LineChart& chart, SvgUse use) : chart_(chart), use_(use) {
+    for (const Series& series : chart.series) {
+      ROFORMER_ASSERT(series.x.size() == series.y.size());
+      ROFORMER_ASSERT(series.low.size() == series.high.size());
+      ROFORMER_ASSERT(series.low.empty() || series.low.size() == series.y.size());
+    }
+    fit_scales();
+    lay_out();
+  }
+
+  std::string draw() const {
+    std::string content = vertical_axis(chart_.y, y_scale_, area_, heading_height_ - 12);
+    content += horizontal_axis(chart_.x, x_scale_, area_);
+    content += draw_references();
+    content += draw_series();
+    content += direct_ ? draw_direct_labels() : legend_.draw(16, area_.bottom() + 50);
+    const auto scale_text = [](const AxisScale& scale, double begin, double length) {
+      return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, coordinate(begin),
+                         coordinate(length), scale.scale == Axis::Scale::logarithmic ? 1 : 0);
+    };
+    return svg_document(
+        {.title = chart_.title,
+         .subtitle = chart_.subtitle,
+         .description = description(),
+         .attributes = fmt::format(" data-x=\"{}\" data-y=\"{}\" data-x-title=\"{}\"",
+                                   scale_text(x_scale_, area_.left, area_.width),
+                                   scale_text(y_scale_, area_.bottom(), -area_.height),
+                                   escape_xml(chart_.x.title)),
+         .width = static_cast<double>(chart_.width),
+         .height = static_cast<double>(chart_.height) + (direct_ ? 0 : legend_.height()),
+         .use = use_},
+        content);
+  }
+
+ private:
+  const LineChart& chart_;
+  SvgUse use_;
+  AxisScale x_scale_;
+  AxisScale y_scale_;
+  double heading_height_ = 0;
+  PlotArea area_;
+  Legend legend_;
+  bool direct_ = false;
+
+  void fit_scales() {
+    std::vector<double> x;
+    std::vector<double> y;
+    for (const Series& series : chart_.series) {
+      x.insert(x.end(), series.x.begin(), series.x.end());
+      for (const auto* values : {&series.y, &series.low, &series.high}) {
+        y.insert(y.end(), values->begin(), values->end());
+      }
+    }
+    for (const ReferenceLine& line : chart_.references) {
+      (line.direction == ReferenceLine::Direction::vertical ? x : y).push_back(line.value);
+    }
+    x_scale_ = fit_scale(chart_.x, x, 0);
+    const bool nearly_from_zero = x_scale_.low > 0 && x_scale_.low < 0.1 * x_scale_.high;
+    if (x_scale_.scale == Axis::Scale::linear && !chart_.x.minimum && nearly_from_zero) {
+      x_scale_.low = 0;
+    }
+    y_scale_ = fit_scale(chart_.y, y, 0.05);
+  }
+
+  void lay_out() {
+    heading_height_ = heading_height(chart_.title, chart_.subtitle, true);
+    area_.top = heading_height_;
+    for (const ReferenceLine& line : chart_.references) {
+      if (line.direction == ReferenceLine::Direction::vertical && !line.label.empty()) {
+        area_.top += 14;  // a line of labels above the plot
+        break;
+      }
+    }
+    area_.height = chart_.height - area_.top - 50;
+    const std::vector<Tick> ticks = make_ticks(y_scale_, vertical_tick_target(area_.height));
+    area_.left = 24 + widest_tick_label(ticks);
+    legend_.width = chart_.width - 32.0;
+    double widest = 0;
+    std::size_t shown = 0;
+    direct_ = true;
+    for (const Series& series : chart_.series) {
+      legend_.names.push_back(series.name);
+      widest = std::max(widest, text_width(series.name, 12.5));
+      const auto last = last_point_place(series);
+      if (!last) continue;
+      ++shown;
+      direct_ = direct_ && *last > 0.97;
+    }
+    const double names = kLabelGap * static_cast<double>(shown);
+    direct_ = direct_ && shown > 0 && shown == chart_.series.size() && names <= area_.height &&
+              widest + 44 <= 0.35 * chart_.width;
+    area_.width = chart_.width - area_.left - (direct_ ? widest + 44 : 24);
+  }
+
+  std::optional<double> last_point_place(const Series& series) const {
+    for (std::size_t i = series.x.size(); i-- > 0;) {
+      const double place = x_scale_.place(series.x[i]);
+      if (std::isfinite(place) && std::isfinite(y_scale_.place(series.y[i]))) return place;
+    }
+    return std::nullopt;
+  }
+
+  Point point(double x, double y) const {
+    return {area_.left + area_.width * x_scale_.place(x),
+            area_.bottom() - area_.height * y_scale_.place(y)};
+  }
+
+  std::vector<Point> points(const Series& series, const std::vector<double>& y) const {
+    std::vector<Point> result;
+    for (std::size_t i = 0; i < y.size(); ++i) result.push_back(point(series.x[i], y[i]));
+    return result;
+  }
+
+  // Of more points than pixels only the first, least, greatest and last of each pixel are kept:
+  // the picture is the same and a long run's chart stays small.
+  static std::vector<Point> thinned(const std::vector<Point>& points) {
+    std::vector<Point> result;
+    for (std::size_t begin = 0; begin < points.size();) {
+      std::size_t end = begin + 1;
+      const auto same_pixel = [&](const Point& other) {
+        return other.drawn() && points[begin].drawn() &&
+               std::floor(other.x) == std::floor(points[begin].x);
+      };
+      while (end < points.size() && same_pixel(points[end])) ++end;
+      const auto by_y = [](const Point& a, const Point& b) { return a.y < b.y; };
+      const auto [least, greatest] =
+          std::minmax_element(points.begin() + begin, points.begin() + end, by_y);
+      std::vector<std::size_t> kept{begin, static_cast<std::size_t>(least - points.begin()),
+                                    static_cast<std::size_t>(greatest - points.begin()), end - 1};
+      std::sort(kept.begin(), kept.end());
+      kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+      for (const std::size_t i : kept) result.push_back(points[i]);
+      begin = end;
+    }
+    return result;
+  }
+
+  static std::string path(const std::vector<Point>& points) {
+    std::string result;
+    bool joined = false;
+    for (const Point& point : points) {
+      if (point.drawn()) {
+        result += (joined ? "L" : "M") + coordinate(point.x) + " " + coordinate(point.y);
+      }
+      joined = point.drawn();
+    }
+    return result;
+  }
+
+  // A closed shape between the two borders; places where either has a gap are left out.
+  std::string band(const Series& series) const {
+    const std::vector<Point> low = points(series, series.low);
+    const std::vector<Point> high = points(series, series.high);
+    std::vector<Point> border;
+    for (const Point& point : thinned(high)) border.push_back(point);
+    const std::vector<Point> below = thinned(low);
+    border.insert(border.end(), below.rbegin(), below.rend());
+    std::erase_if(border, [](const Point& point) { return !point.drawn(); });
+    return border.empty() ? "" : path(border) + "Z";
+  }
+
+  std::string draw_series() const {
+    // A nested svg cuts off what lies outside the axes' range, and needs no id to be referred to.
+    std::string result = fmt::format(
+        "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\" "
+        "overflow=\"hidden\">\n",
+        coordinate(area_.left - 5), coordinate(area_.top), coordinate(area_.width + 10),
+        coordinate(area_.height));
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      const std::string shape = band(chart_.series[i]);
+      if (shape.empty()) continue;
+      result += fmt::format("<path d=\"{}\" class=\"band c{}\"/>\n", shape, series_colour(i));
+    }
+    // The first series are what people look for: they are drawn last, on top.
+    for (std::size_t i = chart_.series.size(); i-- > 0;) {
+      const Series& series = chart_.series[i];
+      const std::vector<Point> all = points(series, series.y);
+      result += fmt::format("<path d=\"{}\" class=\"line c{}\" data-name=\"{}\"",
+                            path(thinned(all)), series_colour(i), escape_xml(series.name));
+      if (!series_dashes(i).empty()) {
+        result += fmt::format(" stroke-dasharray=\"{}\"", series_dashes(i));
+      }
+      result += "/>\n";
+      const bool marked =
+          chart_.markers == LineChart::Markers::always ||
+          (chart_.markers == LineChart::Markers::automatic && all.size() <= kMostMarkers);
+      for (const Point& point : all) {
+        if (!marked || !point.drawn()) continue;
+        result += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3\" class=\"point c{}\"/>\n",
+                              coordinate(point.x), coordinate(point.y), series_colour(i));
+      }
+    }
+    return result + "</svg>\n";
+  }
+
+  std::string draw_references() const {
+    std::string result;
+    for (const ReferenceLine& line : chart_.references) {
+      if (line.direction == ReferenceLine::Direction::vertical) {
+        const double x = area_.left + area_.width * x_scale_.place(line.value);
+        result += svg_line(x, area_.top - 4, x, area_.bottom(), "reference");
+        const bool right_half = x > area_.left + 0.75 * area_.width;
+        result += svg_text(x + (right_half ? 3 : -3), area_.top - 8, line.label,
+                           {.classes = "muted", .anchor = right_half ? "end" : "start"});
+      } else {
+        const double y = area_.bottom() - area_.height * y_scale_.place(line.value);
+        result += svg_line(area_.left, y, area_.right(), y, "reference");
+        result += svg_text(area_.left + 6, y - 5, line.label, {.classes = "muted halo"});
+      }
+    }
+    return result;
+  }
+
+  // Moves labels apart to `kLabelGap` with the least movement: neighbours that would overlap form a
+  // block around their mean.
+  std::vector<double> spread(const std::vector<double>& sorted) const {
+    struct Block {
+      double center = 0;
+      std::size_t count = 0;
+      double first() const { return center - 0.5 * kLabelGap * static_cast<double>(count - 1); }
+      double last() const { return center + 0.5 * kLabelGap * static_cast<double>(count - 1); }
+    };
+    const auto within = [this](Block block) {
+      const double reach = block.center - block.first();
+      block.center =
+          std::min(std::max(block.center, area_.top + 4 + reach), area_.bottom() - reach);
+      return block;
+    };
+    std::vector<Block> blocks;
+    for (const double y : sorted) {
+      blocks.push_back(within({.center = y, .count = 1}));
+      while (blocks.size() > 1 &&
+             blocks.back().first() - blocks[blocks.size() - 2].last() < kLabelGap) {
+        const Block below = blocks.back();
+        blocks.pop_back();
+        Block& above = blocks.back();
+        const double total = static_cast<double>(above.count + below.count);
+        above.center = (above.center * static_cast<double>(above.count) +
+                        below.center * static_cast<double>(below.count)) /
+                       total;
+        above.count += below.count;
+        above = within(above);
+      }
+    }
+    std::vector<double> places;
+    for (const Block& block : blocks) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        places.push_back(block.first() + kLabelGap * static_cast<double>(i));
+      }
+    }
+    return places;
+  }
+
+  std::string draw_direct_labels() const {
+    struct End {
+      Point point;
+      std::size_t index = 0;
+    };
+    std::vector<End> ends;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      std::vector<Point> all = points(chart_.series[i], chart_.series[i].y);
+      std::erase_if(all, [](const Point& point) { return !point.drawn(); });
+      Point last = all.back();
+      last.y = std::clamp(last.y, area_.top, area_.bottom());
+      ends.push_back({.point = last, .index = i});
+    }
+    std::stable_sort(ends.begin(), ends.end(),
+                     [](const End& a, const End& b) { return a.point.y < b.point.y; });
+    std::vector<double> wanted;
+    for (const End& end : ends) wanted.push_back(end.point.y);
+    const std::vector<double> places = spread(wanted);
+    std::string result;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const double x = area_.right() + 6;
+      result += fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
+                            coordinate(ends[i].point.y), coordinate(x + 14), coordinate(places[i]),
+                            series_colour(ends[i].index));
+      const std::string classes = fmt::format("label c{}", series_colour(ends[i].index));
+      result += svg_text(x + 22, places[i] + 4.2, chart_.series[ends[i].index].name,
+                         {.classes = classes});
+    }
+    return result;
+  }
+
+  std::string description() const {
+    std::string names;
+    for (const Series& series : chart_.series) names += (names.empty() ? "" : ", ") + series.name;
+    return fmt::format("Line chart of {} against {}: {}.", chart_.y.heading(), chart_.x.heading(),
+                       names.empty() ? "no data" : names);
+  }
+};
+
+}  // namespace
+
+std::string to_svg(const LineChart& chart, SvgUse use) {
+  return LineDrawing(chart, use).draw();
+}
+
+}  // namespace roformer

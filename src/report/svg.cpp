@@ -1,0 +1,224 @@
+#include "report/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "report/text_width.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kFontSize = 12.5;
+constexpr double kTitleSize = 15;
+constexpr std::size_t kColours = 8;
+// Never dots alone: noisy curves would dissolve.
+constexpr std::array<std::string_view, 5> kDashes{"", "7 3", "3 2.5", "10 3 2.5 3", "6 2 2 2 2 2"};
+
+}  // namespace
+
+std::string escape_xml(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') result += c;
+    }
+  }
+  return result;
+}
+
+std::string coordinate(double value) {
+  std::string text = fmt::format("{:.2f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+double text_width(std::string_view text, double font_size) {
+  double ems = 0;
+  std::size_t ascii = 0;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) continue;
+    ++ascii;
+    if (std::string_view("iljt.,:;|'!()[] ").find(c) != std::string_view::npos)
+      ems += 0.36;
+    else if (std::string_view("mwMW@%").find(c) != std::string_view::npos)
+      ems += 0.92;
+    else
+      ems += c >= 'A' && c <= 'Z' ? 0.7 : 0.6;
+  }
+  ems += 0.6 * static_cast<double>(display_width(text) - std::min(ascii, display_width(text)));
+  return ems * font_size;
+}
+
+int series_colour(std::size_t index) {
+  return static_cast<int>(index % kColours);
+}
+
+std::string_view series_dashes(std::size_t index) {
+  return kDashes[(index + index / kColours) % kDashes.size()];
+}
+
+std::string svg_text(double x, double y, std::string_view text, const TextStyle& style) {
+  return fmt::format(
+      "<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", coordinate(x), coordinate(y),
+      style.classes,
+      style.anchor == "start" ? "" : fmt::format(" text-anchor=\"{}\"", style.anchor),
+      escape_xml(text));
+}
+
+std::string svg_line(double x1, double y1, double x2, double y2, std::string_view classes) {
+  return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n",
+                     coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), classes);
+}
+
+double heading_height(std::string_view title, std::string_view subtitle, bool vertical_axis_title) {
+  return 14 + (title.empty() ? 0 : 20) + (subtitle.empty() ? 0 : 19) +
+         (vertical_axis_title ? 32 : 12);
+}
+
+std::string svg_document(const SvgFrame& frame, const std::string& content) {
+  const std::string width = coordinate(frame.width);
+  const std::string height = coordinate(frame.height);
+  std::string result = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" aria-label=\"{}\" "
+      "viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\"{}>\n<title>{}</title>\n<desc>{}</desc>\n",
+      escape_xml(frame.title), width, height, width, height, frame.attributes,
+      escape_xml(frame.title), escape_xml(frame.description));
+  if (frame.use == SvgUse::standalone) {
+    result += "<style>\n" + chart_style() + "</style>\n";
+    result += fmt::format("<rect class=\"surface\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", width,
+                          height);
+  }
+  double y = 14;
+  if (!frame.title.empty()) {
+    y += kTitleSize;
+    result += svg_text(16, y, frame.title, {.classes = "title"});
+    y += 5;
+  }
+  if (!frame.subtitle.empty()) {
+    result += svg_text(16, y + 14, frame.subtitle, {.classes = "muted"});
+  }
+  return result + content + "</svg>\n";
+}
+
+double widest_tick_label(const std::vector<Tick>& ticks) {
+  double widest = 0;
+  for (const Tick& tick : ticks) widest = std::max(widest, text_width(tick.label, kFontSize));
+  return widest;
+}
+
+int horizontal_tick_target(double width) {
+  return std::clamp(static_cast<int>(width / 80), 2, 10);
+}
+int vertical_tick_target(double height) {
+  return std::clamp(static_cast<int>(height / 48), 2, 8);
+}
+
+std::string horizontal_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area) {
+  std::string result;
+  for (const Tick& tick : make_ticks(scale, horizontal_tick_target(area.width))) {
+    const double x = area.left + area.width * scale.place(tick.value);
+    result += svg_line(x, area.top, x, area.bottom(), "grid");
+    result += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
+    result += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
+  }
+  result += svg_line(area.left, area.bottom(), area.right(), area.bottom(), "axis");
+  return result + svg_text(area.left + area.width / 2, area.bottom() + 38, axis.heading(),
+                           {.classes = "muted", .anchor = "middle"});
+}
+
+std::string vertical_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area,
+                          double title_baseline) {
+  const std::vector<Tick> ticks = make_ticks(scale, vertical_tick_target(area.height));
+  std::string result;
+  for (const Tick& tick : ticks) {
+    const double y = area.bottom() - area.height * scale.place(tick.value);
+    result += svg_line(area.left, y, area.right(), y, "grid");
+    result += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
+  }
+  return result + svg_text(16, title_baseline, axis.heading(), {.classes = "muted"});
+}
+
+double Legend::entry_width() const {
+  double widest = 0;
+  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFontSize));
+  return widest + 54;
+}
+
+std::size_t Legend::entries_per_row() const {
+  return std::max<std::size_t>(1, static_cast<std::size_t>(width / entry_width()));
+}
+
+double Legend::height() const {
+  const std::size_t rows = (names.size() + entries_per_row() - 1) / entries_per_row();
+  return 20.0 * static_cast<double>(rows);
+}
+
+std::string Legend::draw(double left, double top) const {
+  std::string result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double x = left + entry_width() * static_cast<double>(i % entries_per_row());
+    const double y = top + 20.0 * static_cast<double>(i / entries_per_row()) + 10;
+    if (sample == Sample::line) {
+      result += fmt::format("<path d=\"M{} {}h28\" class=\"line c{}\" stroke-dasharray=\"{}\"/>\n",
+                            coordinate(x), coordinate(y), series_colour(i),
+                            series_dashes(i).empty() ? "none" : series_dashes(i));
+    } else {
+      result += fmt::format(
+          "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" rx=\"2\" class=\"fill c{}\"/>\n",
+          coordinate(x + 14), coordinate(y - 6), series_colour(i));
+    }
+    result += svg_text(x + 34, y + 4.2, names[i], {.classes = "ink"});
+  }
+  return result;
+}
+
+std::string chart_style() {
+  return R"(.chart{--surface:#fff;--ink:#1b2330;--muted:#5a6574;--grid:#e8ebef;--axis:#a5aeba;--masked:#c9ced6;
+font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif;
+max-width:100%;height:auto}
+.chart text{fill:var(--ink)}
+.chart .title{font-size:15px;font-weight:600}
+.chart .muted{fill:var(--muted)}
+.chart .tick{fill:var(--muted);font-variant-numeric:tabular-nums}
+.chart .halo{paint-order:stroke;stroke:var(--surface);stroke-width:4px;stroke-linejoin:round}
+.chart .surface{fill:var(--surface)}
+.chart .grid{stroke:var(--grid);stroke-width:1;fill:none}
+.chart .axis{stroke:var(--axis);stroke-width:1;fill:none}
+.chart .reference{stroke:var(--muted);stroke-width:1.2;stroke-dasharray:2 3;fill:none}
+.chart .line{stroke:currentColor;stroke-width:2;fill:none;stroke-linejoin:round;stroke-linecap:butt}
+.chart .leader{stroke:currentColor;stroke-width:1;fill:none;opacity:.55}
+.chart .band{fill:currentColor;opacity:.16;stroke:none}
+.chart .fill{fill:currentColor;stroke:none}
+.chart .point{fill:var(--surface);stroke:currentColor;stroke-width:2}
+.chart .whisker{stroke:var(--ink);stroke-width:1.3;fill:none}
+.chart .label{fill:currentColor;font-weight:500}
+.chart .masked{fill:var(--masked)}
+.chart .cells{shape-rendering:crispEdges}
+.c0{color:#0b68b0}.c1{color:#c4500c}.c2{color:#007f66}.c3{color:#8449ad}
+.c4{color:#966a00}.c5{color:#bd3a82}.c6{color:#525d6b}.c7{color:#1f88bd}
+@media (prefers-color-scheme:dark){
+.chart{--surface:#151a21;--ink:#e6eaf0;--muted:#98a4b3;--grid:#29303a;--axis:#56616f;--masked:#3a424d}
+.c0{color:#62b1f2}.c1{color:#ff925a}.c2{color:#45c9a5}.c3{color:#bd9aea}
+.c4{color:#dfb445}.c5{color:#f288bb}.c6{color:#aab5c2}.c7{color:#93d9f7}
+}
+)";
+}
+
+}  // namespace roformer
