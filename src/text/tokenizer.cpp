@@ -10,11 +10,9 @@ bool Tokenizer::is_special(TokenId id) const {
                      id == tokens.separator || id == tokens.mask);
 }
 
-std::uint64_t Tokenizer::fingerprint() const {
-  const std::string about = description();
-  const std::string& contents = file_contents();
-  return XXH3_64bits_withSeed(contents.data(), contents.size(),
-                              XXH3_64bits(about.data(), about.size()));
+std::uint64_t Tokenizer::fingerprint(std::string_view description, std::string_view file_contents) {
+  return XXH3_64bits_withSeed(file_contents.data(), file_contents.size(),
+                              XXH3_64bits(description.data(), description.size()));
 }
 
 }  // namespace roformer

@@ -52,7 +52,8 @@ class Tokenizer {
   // Options that belong to the file, as text ("wordpiece uncased"), for storing and comparing.
   virtual std::string description() const = 0;
   // Hash of description and file contents: equal tokenizers, equal fingerprints.
-  std::uint64_t fingerprint() const;
+  std::uint64_t fingerprint() const { return fingerprint(description(), file_contents()); }
+  static std::uint64_t fingerprint(std::string_view description, std::string_view file_contents);
   // How many malformed UTF-8 sequences encode() has replaced so far, over all threads.
   std::uint64_t invalid_sequences() const { return invalid_sequences_.load(); }
 

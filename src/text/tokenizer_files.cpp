@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "text/byte_tokenizer.h"
+#include "text/character_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
@@ -34,8 +35,10 @@ std::string_view kind_name(TokenizerKind kind) {
 
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
+  if (is_character_vocabulary(contents)) return TokenizerKind::characters;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
-  throw_failure(place, "is neither a SentencePiece model nor a WordPiece vocabulary");
+  throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
+                "known are SentencePiece models, WordPiece's vocab.txt and character lists");
 }
 
 struct TokenizerSource {
@@ -53,17 +56,70 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_wordpiece_tokenizer({.contents = std::move(source.contents),
                                        .cased = source.cased,
                                        .place = std::move(source.place)});
+    case TokenizerKind::characters:
+      return make_character_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::bytes:
       return make_byte_tokenizer();
-    case TokenizerKind::characters:
     case TokenizerKind::automatic:
       break;
   }
-  throw_failure(source.place, "is no tokenizer of a known kind");
+  source.kind = kind_of(source.contents, source.place);
+  return make_tokenizer(std::move(source));
 }
 
 std::string hexadecimal(std::uint64_t value) {
   return fmt::format("{:016x}", value);
+}
+
+// The fields of tokenizer.json.
+struct Description {
+  TokenizerKind kind = TokenizerKind::automatic;
+  std::string description;
+  std::string file;  // beside it; empty for bytes
+  std::int64_t vocabulary_size = 0;
+  std::string fingerprint;
+};
+
+Description read_description(const fs::path& path) {
+  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
+    throw_failure(path.string(), "is not a tokenizer description of this program");
+  }
+  const auto field = [&](const char* key) -> const nlohmann::json& {
+    const auto found = json.find(key);
+    if (found == json.end()) throw_failure(path.string(), fmt::format("lacks \"{}\"", key));
+    return *found;
+  };
+  const auto text_field = [&](const char* key) {
+    if (!field(key).is_string()) {
+      throw_failure(path.string(), fmt::format("\"{}\" is not a text", key));
+    }
+    return field(key).get<std::string>();
+  };
+  if (field("version") != kVersion) {
+    throw_failure(path.string(), fmt::format("has version {}, this program reads version {}",
+                                             field("version").dump(), kVersion));
+  }
+  if (!field("vocabulary_size").is_number_integer()) {
+    throw_failure(path.string(), "\"vocabulary_size\" is not a whole number");
+  }
+  Description description = {.kind = TokenizerKind::automatic,
+                             .description = text_field("description"),
+                             .file = text_field("file"),
+                             .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
+                             .fingerprint = text_field("fingerprint")};
+  const std::string kind = text_field("kind");
+  for (const auto& [value, name] : kKindNames) {
+    if (name == kind) description.kind = value;
+  }
+  if (description.kind == TokenizerKind::automatic) {
+    throw_failure(path.string(), fmt::format("has the unknown kind \"{}\"", kind));
+  }
+  if (fs::path(description.file).filename() != description.file) {
+    throw_failure(path.string(),
+                  fmt::format("names the file \"{}\" outside its folder", description.file));
+  }
+  return description;
 }
 
 }  // namespace
@@ -76,13 +132,19 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
         "name a SentencePiece model, a WordPiece vocab.txt or a folder of `tokenizer train`");
   }
   std::error_code error;
-  if (fs::is_directory(settings.file, error)) return load_tokenizer(settings.file);
-  const std::string place = settings.file.string();
-  std::string contents = read_file(settings.file);
-  const TokenizerKind kind =
-      settings.kind == TokenizerKind::automatic ? kind_of(contents, place) : settings.kind;
-  return make_tokenizer(
-      {.kind = kind, .contents = std::move(contents), .cased = settings.cased, .place = place});
+  if (fs::is_directory(settings.file, error)) {
+    std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(settings.file);
+    if (settings.kind != TokenizerKind::automatic && settings.kind != tokenizer->kind()) {
+      throw_usage("tokenizer.kind",
+                  fmt::format("{} is wanted, {} holds {}", kind_name(settings.kind),
+                              settings.file.string(), kind_name(tokenizer->kind())));
+    }
+    return tokenizer;
+  }
+  return make_tokenizer({.kind = settings.kind,
+                         .contents = read_file(settings.file),
+                         .cased = settings.cased,
+                         .place = settings.file.string()});
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
@@ -102,47 +164,29 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   write_file_atomically(folder / kDescriptionFile, description.dump(2) + "\n");
 }
 
+// The fingerprint is compared before the model is looked into.
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   const fs::path path = folder / kDescriptionFile;
-  const nlohmann::json description = nlohmann::json::parse(read_file(path), nullptr, false);
-  if (!description.is_object() || description.value("format", nlohmann::json()) != kFormat) {
-    throw_failure(path.string(), "is not a tokenizer description of this program");
-  }
-  if (description.value("version", nlohmann::json()) != kVersion) {
-    throw_failure(path.string(),
-                  fmt::format("has version {}, this program reads version {}",
-                              description.value("version", nlohmann::json()).dump(), kVersion));
-  }
-  const auto text_field = [&](const char* key) {
-    const auto field = description.find(key);
-    if (field == description.end() || !field->is_string()) {
-      throw_failure(path.string(), fmt::format("lacks the text field \"{}\"", key));
-    }
-    return field->get<std::string>();
-  };
-  const std::string wanted_kind = text_field("kind");
-  TokenizerKind kind = TokenizerKind::automatic;
-  for (const auto& [value, name] : kKindNames) {
-    if (name == wanted_kind) kind = value;
-  }
-  if (kind == TokenizerKind::automatic) {
-    throw_failure(path.string(), fmt::format("has the unknown kind \"{}\"", wanted_kind));
-  }
-  const std::string about = text_field("description");
-  const std::string file = text_field("file");
-  if (fs::path(file).has_parent_path()) {
-    throw_failure(path.string(), fmt::format("names the file \"{}\" outside its folder", file));
-  }
-  std::string contents = file.empty() ? std::string() : read_file(folder / file);
-  std::unique_ptr<Tokenizer> tokenizer = make_tokenizer({.kind = kind,
-                                                         .contents = std::move(contents),
-                                                         .cased = about == "wordpiece cased",
-                                                         .place = (folder / file).string()});
-  if (tokenizer->description() != about || tokenizer->file_name() != file ||
-      description.value("vocabulary_size", nlohmann::json()) != tokenizer->vocabulary_size() ||
-      text_field("fingerprint") != hexadecimal(tokenizer->fingerprint())) {
+  const Description description = read_description(path);
+  std::string contents =
+      description.file.empty() ? std::string() : read_file(folder / description.file);
+  const auto mismatch = [&] {
     throw_failure(path.string(), "does not belong to the model file beside it",
                   "the folder was changed or damaged; copy it anew or train it again");
+  };
+  if (description.fingerprint !=
+      hexadecimal(Tokenizer::fingerprint(description.description, contents))) {
+    mismatch();
+  }
+  std::unique_ptr<Tokenizer> tokenizer =
+      make_tokenizer({.kind = description.kind,
+                      .contents = std::move(contents),
+                      .cased = description.description == "wordpiece cased",
+                      .place = (folder / description.file).string()});
+  if (tokenizer->description() != description.description ||
+      tokenizer->file_name() != description.file ||
+      tokenizer->vocabulary_size() != description.vocabulary_size) {
+    mismatch();
   }
   return tokenizer;
 }

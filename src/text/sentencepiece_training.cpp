@@ -1,0 +1,85 @@
+#include "text/sentencepiece_training.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_trainer.h>
+
+#include <string_view>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+class VectorIterator final : public sentencepiece::SentenceIterator {
+ public:
+  explicit VectorIterator(const std::vector<std::string>& sentences) : sentences_(sentences) {}
+  bool done() const override { return position_ == sentences_.size(); }
+  void Next() override { ++position_; }
+  const std::string& value() const override { return sentences_[position_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::vector<std::string>& sentences_;
+  std::size_t position_ = 0;
+};
+
+// The number behind `words` in the library's message, or "".
+std::string number_behind(std::string_view message, std::string_view words) {
+  const std::size_t place = message.find(words);
+  if (place == std::string_view::npos) return "";
+  const std::string_view rest = message.substr(place + words.size());
+  return std::string(rest.substr(0, rest.find_first_not_of("0123456789")));
+}
+
+[[noreturn]] void throw_training_failure(const SentencePieceTraining& training,
+                                         const std::string& message) {
+  const std::string place = "training of the tokenizer";
+  if (const std::string most = number_behind(message, "a value <= "); !most.empty()) {
+    throw_failure(
+        place,
+        fmt::format("the text yields at most {} pieces, {} are wanted", most, training.pieces),
+        "give more text or fewer --pieces");
+  }
+  const std::string few = number_behind(message, fmt::format("{} vs ", training.pieces));
+  if (!few.empty()) {
+    throw_failure(place,
+                  fmt::format("{} pieces are too few: the text has {} characters and "
+                              "special tokens that need one",
+                              training.pieces, few),
+                  "give more --pieces or a lower --coverage");
+  }
+  throw_failure(place, message);
+}
+
+}  // namespace
+
+std::string train_sentencepiece(const std::vector<std::string>& sentences,
+                                const SentencePieceTraining& training) {
+  if (sentences.empty()) throw_failure("training of the tokenizer", "there is no text");
+  const std::unordered_map<std::string, std::string> arguments = {
+      {"model_type", training.algorithm == SentencePieceAlgorithm::bpe ? "bpe" : "unigram"},
+      {"vocab_size", std::to_string(training.pieces)},
+      {"character_coverage", fmt::format("{}", training.character_coverage)},
+      {"normalization_rule_name", training.normalization},
+      {"byte_fallback", training.byte_fallback ? "true" : "false"},
+      {"pad_id", "0"},
+      {"unk_id", "1"},
+      {"bos_id", "2"},
+      {"eos_id", "3"},
+      {"pad_piece", "[PAD]"},
+      {"unk_piece", "[UNK]"},
+      {"bos_piece", "[CLS]"},
+      {"eos_piece", "[SEP]"},
+      {"control_symbols", "[MASK]"},
+      {"num_threads", "1"},
+      {"minloglevel", "2"},
+  };
+  VectorIterator iterator(sentences);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &iterator, &model);
+  if (!status.ok()) throw_training_failure(training, status.message());
+  return model;
+}
+
+}  // namespace roformer
