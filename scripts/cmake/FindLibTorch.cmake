@@ -35,8 +35,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   # Torch's folder carries a newer fmt than the system's spdlog was built with; searched last, it
   # cannot shadow it.
   target_compile_options(LibTorch::cpu INTERFACE
-    -idirafter "${LIBTORCH_INCLUDE_DIR}"
-    -idirafter "${LIBTORCH_INCLUDE_DIR}/torch/csrc/api/include")
+    "SHELL:-idirafter \"${LIBTORCH_INCLUDE_DIR}\""
+    "SHELL:-idirafter \"${LIBTORCH_INCLUDE_DIR}/torch/csrc/api/include\"")
   target_link_libraries(LibTorch::cpu INTERFACE
     "${LIBTORCH_torch_cpu_LIBRARY}" "${LIBTORCH_c10_LIBRARY}")
 endif()

@@ -1,0 +1,80 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/relu.h>
+
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+#include "tensor/operations.h"
+#include "tensor/parallel.h"
+
+namespace roformer {
+namespace {
+
+kernels::Activation kernel_activation(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::gelu:
+      return kernels::Activation::gelu;
+    case ActivationKind::gelu_tanh:
+      return kernels::Activation::gelu_tanh;
+    case ActivationKind::relu:
+      return kernels::Activation::relu;
+  }
+  ROFORMER_ASSERT(false);
+  return kernels::Activation::gelu;
+}
+
+template <typename T>
+kernels::BiasActivation<T> work_on(const at::Tensor& input, const at::Tensor& bias,
+                                   at::Tensor& output, ActivationKind activation) {
+  return {.activation = kernel_activation(activation),
+          .input = input.const_data_ptr<T>(),
+          .bias = bias.const_data_ptr<kernels::Accumulate<T>>(),
+          .output = output.mutable_data_ptr<T>(),
+          .columns = input.size(-1)};
+}
+
+Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Tensor& gradient,
+                   ActivationKind activation) {
+  at::Tensor input_gradient = at::empty_like(input);
+  at::Tensor bias_gradient;
+  with_type(input.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    kernels::BiasActivation<T> work = work_on<T>(input, bias, input_gradient, activation);
+    work.output_gradient = gradient.const_data_ptr<T>();
+    bias_gradient = for_rows_with_sums(
+        input.size(0), work.columns, 1, bias.options(),
+        [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
+          kernels::BiasActivation<T> piece = work;
+          piece.bias_gradient = partial.mutable_data_ptr<kernels::Accumulate<T>>();
+          kernels::table<T>().bias_activation_backward(piece, begin, end);
+        })[0];
+  });
+  return {input_gradient, bias_gradient};
+}
+
+}  // namespace
+
+at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
+  if (!x.is_cpu()) {
+    const at::Tensor biased = x + bias.to(x.scalar_type());
+    if (activation == ActivationKind::relu) return at::relu(biased);
+    return at::gelu(biased, activation == ActivationKind::gelu ? "none" : "tanh");
+  }
+  GradientRecorder recorder({x, bias});
+  const at::Tensor input = x.detach().contiguous();
+  const at::Tensor typed = bias.detach().to(accumulate_type(x.scalar_type())).contiguous();
+  at::Tensor output = at::empty_like(input);
+  with_type(x.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const kernels::BiasActivation<T> work = work_on<T>(input, typed, output, activation);
+    for_rows(input.size(0), work.columns, [&](std::int64_t begin, std::int64_t end) {
+      kernels::table<T>().bias_activation_forward(work, begin, end);
+    });
+  });
+  return recorder.finish(output, [=](const Gradients& gradients) {
+    return backward(input, typed, gradients[0].contiguous(), activation);
+  });
+}
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+// Operations with a hand-written gradient, without the weight of LibTorch's autograd headers:
+//
+//   at::Tensor twice(const at::Tensor& x) {
+//     GradientRecorder recorder({x});            // from here on nothing is recorded
+//     return recorder.finish(x * 2, [](const Gradients& g) -> Gradients { return {g[0] * 2}; });
+//   }
+//
+// The closure gets the gradients of the outputs (undefined where nothing flows) and returns those
+// of the inputs in their order (undefined where none is needed). It must not hold an output with
+// its graph, which would be a cycle: hold output.detach().
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <functional>
+#include <vector>
+
+namespace roformer {
+
+using Gradients = std::vector<at::Tensor>;
+using Backward = std::function<Gradients(const Gradients&)>;
+
+class GradientRecorder {
+ public:
+  explicit GradientRecorder(std::vector<at::Tensor> inputs);
+  GradientRecorder(const GradientRecorder&) = delete;
+  GradientRecorder& operator=(const GradientRecorder&) = delete;
+
+  // Whether a gradient is wanted of any input, or of the one at this index.
+  bool wanted() const { return wanted_; }
+  bool wanted(std::size_t index) const;
+
+  at::Tensor finish(const at::Tensor& output, Backward backward);
+  std::vector<at::Tensor> finish(std::vector<at::Tensor> outputs, Backward backward);
+
+ private:
+  std::vector<at::Tensor> inputs_;
+  bool wanted_;
+  c10::AutoGradMode silence_;
+};
+
+}  // namespace roformer

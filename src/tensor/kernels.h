@@ -1,0 +1,109 @@
+// The inner loops of the fused operations for CPUs: plain C++ over rows, compiled once per
+// instruction set and chosen at run time. Nothing here knows tensors or threads; the operations
+// split the rows over threads. T is the type in memory (float, double, bfloat16); bfloat16 is
+// computed in float.
+#pragma once
+
+#include <c10/util/BFloat16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace roformer::kernels {
+
+enum class Activation { gelu, gelu_tanh, relu };
+
+// Type of the arithmetic, of norm statistics and of bias, gain and table values.
+template <typename T>
+using Accumulate = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// Dropout as a function of (key, row, column); probability 0: none.
+struct Dropout {
+  double probability = 0;
+  std::uint64_t key = 0;
+};
+
+template <typename T>
+struct BiasActivation {
+  using A = Accumulate<T>;
+  Activation activation = Activation::gelu;
+  const T* input = nullptr;  // [rows, columns], before the bias
+  const A* bias = nullptr;   // [columns]
+  T* output = nullptr;       // [rows, columns]
+  // Backward only: output is the gradient of the input.
+  const T* output_gradient = nullptr;
+  A* bias_gradient = nullptr;  // [columns], added to
+  std::int64_t columns = 0;
+};
+
+// sum = residual + dropout(input + bias); normed = (sum - mean) * inverse_deviation * gain + shift.
+template <typename T>
+struct ResidualNorm {
+  using A = Accumulate<T>;
+  std::int64_t columns = 0;
+  Dropout dropout;
+  double epsilon = 1e-12;
+  const T* input = nullptr;        // [rows, columns] or null (plain LayerNorm of the residual)
+  const A* bias = nullptr;         // [columns] or null
+  const T* residual = nullptr;     // [rows, columns] or null
+  const A* gain = nullptr;         // [columns]; null: no norm, only the sum
+  const A* shift = nullptr;        // [columns]
+  T* sum = nullptr;                // [rows, columns]
+  T* normed = nullptr;             // [rows, columns]
+  A* mean = nullptr;               // [rows]
+  A* inverse_deviation = nullptr;  // [rows]
+  // Backward only.
+  const T* normed_gradient = nullptr;  // [rows, columns] or null
+  const T* sum_gradient = nullptr;  // [rows, columns] or null: what flows into sum from elsewhere
+  T* input_gradient = nullptr;      // [rows, columns] or null
+  T* residual_gradient = nullptr;   // [rows, columns] or null
+  A* bias_gradient = nullptr;       // [columns], added to; or null
+  A* gain_gradient = nullptr;       // [columns], added to
+  A* shift_gradient = nullptr;      // [columns], added to
+};
+
+// Turns pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
+// is (t / inner) % positions, so that any regular layout needs no index.
+template <typename T>
+struct Rotate {
+  using A = Accumulate<T>;
+  const T* input = nullptr;    // first head of row 0
+  T* output = nullptr;         // may equal input
+  const A* bias = nullptr;     // [heads * width], added first; or null
+  std::int64_t input_row = 0;  // stride between rows
+  std::int64_t output_row = 0;
+  std::int64_t input_head = 0;  // stride between heads
+  std::int64_t output_head = 0;
+  std::int64_t heads = 0;
+  std::int64_t width = 0;         // features of a head
+  std::int64_t rotary_width = 0;  // the first of them that are turned; 0: none (bias or copy only)
+  bool interleaved = true;
+  bool inverse = false;       // turn by the negative angle
+  const A* cosine = nullptr;  // [positions, rotary_width / 2]
+  const A* sine = nullptr;
+  std::int64_t inner = 1;
+  std::int64_t positions = 1;
+};
+
+// Softmax cross entropy of one row of logits; the row becomes the gradient (probabilities minus the
+// one-hot label). Returns the loss -log p[label]; *correct is whether the label has the largest
+// logit.
+template <typename T>
+struct KernelTable {
+  using A = Accumulate<T>;
+  void (*bias_activation_forward)(const BiasActivation<T>&, std::int64_t begin, std::int64_t end);
+  void (*bias_activation_backward)(const BiasActivation<T>&, std::int64_t begin, std::int64_t end);
+  void (*residual_norm_forward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
+  void (*residual_norm_backward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
+  void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);
+  double (*cross_entropy_row)(T* logits, const A* bias, std::int64_t columns, std::int64_t label,
+                              bool* correct);
+};
+
+// The table of the best instruction set of this processor.
+template <typename T>
+const KernelTable<T>& table();
+// Its name: "avx512", "avx2" or "baseline".
+const char* instruction_set();
+
+}  // namespace roformer::kernels

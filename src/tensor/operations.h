@@ -1,0 +1,62 @@
+// Operations of a Transformer's forward pass that LibTorch has only in pieces, each one pass over
+// memory with its gradient written by hand. On CPUs they run the loops of kernels.h; on other
+// devices they are composed of LibTorch's own operations. T tokens, M width, E embedding width,
+// V vocabulary, P chosen places.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+// Dropout as a function of (key, row, column), so that nothing is stored between the passes.
+struct DropoutSpec {
+  double probability = 0;
+  std::uint64_t key = 0;
+};
+
+// x W^T without bias. x [T, in] (float, double or bfloat16), weight [out, in] -> [T, out] in x's
+// type. The gradient of the weight is added to weight.grad() directly where that exists.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight);
+
+// activation(x + bias). x [T, C], bias [C].
+at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation);
+
+// sum = residual + dropout(input + bias); normed = LayerNorm(sum) * gain + shift. Undefined input,
+// bias or residual are left out; an undefined gain leaves `normed` undefined.
+struct ResidualNormInputs {
+  at::Tensor input;     // [T, M]
+  at::Tensor bias;      // [M]
+  at::Tensor residual;  // [T, M]
+  at::Tensor gain;      // [M]
+  at::Tensor shift;     // [M]
+  double epsilon = 1e-12;
+  DropoutSpec dropout;
+};
+struct NormedSum {
+  at::Tensor sum;     // [T, M]
+  at::Tensor normed;  // [T, M]
+};
+NormedSum residual_norm(const ResidualNormInputs& inputs);
+
+// dropout(x). x [T, M].
+at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec);
+
+// Rows of the table. table [V, E], ids [T] int64 -> [T, E]. Gradient as for linear.
+at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids);
+
+// Sum over the places of -log softmax(hidden table^T + bias)[label], never holding more than a
+// block of [places, V]; the gradients are made in the forward pass. hidden [P, E], table [V, E],
+// bias [V], labels [P] int64.
+struct CrossEntropy {
+  at::Tensor loss_sum;       // scalar, with graph
+  std::int64_t correct = 0;  // places whose label has the largest logit
+  at::Tensor losses;         // [P] float64 on the CPU, without graph
+};
+CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& table,
+                                  const at::Tensor& bias, const at::Tensor& labels);
+
+}  // namespace roformer

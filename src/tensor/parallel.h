@@ -1,0 +1,45 @@
+// Splitting rows over LibTorch's threads, with column sums that do not depend on their number.
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace roformer {
+
+// Rows of one piece of work: about a megabyte of a row-major [rows, columns] tensor.
+inline std::int64_t rows_per_piece(std::int64_t columns) {
+  return std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, columns));
+}
+
+// Calls function(begin, end) over pieces of 0 .. rows-1 in parallel.
+template <typename Function>
+void for_rows(std::int64_t rows, std::int64_t columns, const Function& function) {
+  const std::int64_t piece = rows_per_piece(columns);
+  at::parallel_for(0, (rows + piece - 1) / piece, 1, [&](std::int64_t first, std::int64_t last) {
+    function(first * piece, std::min(rows, last * piece));
+  });
+}
+
+// As for_rows, with `sums` column vectors per piece: function(begin, end, partial) adds to
+// partial [sums, columns]; the result [sums, columns] is their sum in the order of the rows. The
+// pieces are fixed by the shape alone, so the numbers do not depend on the thread count.
+template <typename Function>
+at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int64_t sums,
+                              const at::TensorOptions& options, const Function& function) {
+  constexpr std::int64_t kPieces = 16;
+  const std::int64_t piece = std::max<std::int64_t>(1, (rows + kPieces - 1) / kPieces);
+  const std::int64_t pieces = std::max<std::int64_t>(1, (rows + piece - 1) / piece);
+  at::Tensor partial = at::zeros({pieces, sums, columns}, options);
+  at::parallel_for(0, pieces, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      function(i * piece, std::min(rows, (i + 1) * piece), partial[i]);
+    }
+  });
+  return partial.sum(0);
+}
+
+}  // namespace roformer

@@ -1,0 +1,161 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/layer_norm.h>
+
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+#include "tensor/operations.h"
+#include "tensor/parallel.h"
+
+namespace roformer {
+namespace {
+
+template <typename T>
+const T* pointer(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr<T>() : nullptr;
+}
+template <typename T>
+T* mutable_pointer(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.mutable_data_ptr<T>() : nullptr;
+}
+
+at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.detach().contiguous() : tensor;
+}
+
+// What the forward pass leaves for the backward one.
+struct Saved {
+  at::Tensor sum, mean, deviation, gain;  // undefined without a norm
+  DropoutSpec dropout;
+  bool has_input = false, has_bias = false, has_residual = false;
+};
+
+Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Tensor& from_normed) {
+  if (!from_sum.defined() && !from_normed.defined()) return Gradients(5);
+  const at::Tensor& shape = from_sum.defined() ? from_sum : from_normed;
+  const std::int64_t rows = shape.size(0), columns = shape.size(1);
+  // Without dropout what flows into the input and into the residual is the same tensor.
+  const bool shared = saved.has_input && saved.has_residual && saved.dropout.probability == 0;
+  const auto empty_if = [&](bool wanted) {
+    return wanted ? at::empty(shape.sizes(), shape.options()) : at::Tensor();
+  };
+  const at::Tensor to_input = empty_if(saved.has_input);
+  const at::Tensor to_residual = empty_if(saved.has_residual && !shared);
+  at::Tensor sums;
+  with_type(shape.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using A = kernels::Accumulate<T>;
+    const kernels::ResidualNorm<T> work{
+        .columns = columns,
+        .dropout = {.probability = saved.dropout.probability, .key = saved.dropout.key},
+        .gain = pointer<A>(saved.gain),
+        .sum = mutable_pointer<T>(saved.sum),
+        .mean = mutable_pointer<A>(saved.mean),
+        .inverse_deviation = mutable_pointer<A>(saved.deviation),
+        .normed_gradient = pointer<T>(from_normed),
+        .sum_gradient = pointer<T>(from_sum),
+        .input_gradient = mutable_pointer<T>(to_input),
+        .residual_gradient = mutable_pointer<T>(to_residual)};
+    sums = for_rows_with_sums(rows, columns, 3,
+                              shape.options().dtype(accumulate_type(shape.scalar_type())),
+                              [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
+                                A* const places = partial.mutable_data_ptr<A>();
+                                kernels::ResidualNorm<T> piece = work;
+                                piece.bias_gradient = saved.has_bias ? places : nullptr;
+                                piece.gain_gradient = places + columns;
+                                piece.shift_gradient = places + 2 * columns;
+                                kernels::table<T>().residual_norm_backward(piece, begin, end);
+                              });
+  });
+  Gradients result(5);
+  result[0] = to_input;
+  if (saved.has_bias) result[1] = sums[0];
+  result[2] = shared ? to_input : to_residual;
+  if (saved.gain.defined()) {
+    result[3] = sums[1];
+    result[4] = sums[2];
+  }
+  return result;
+}
+
+NormedSum composed(const ResidualNormInputs& in) {
+  NormedSum result{.sum = in.residual};
+  if (in.input.defined()) {
+    result.sum = in.bias.defined() ? in.input + in.bias.to(in.input.scalar_type()) : in.input;
+    if (in.dropout.probability > 0) {
+      result.sum = at::dropout(result.sum, in.dropout.probability, /*train=*/true);
+    }
+    if (in.residual.defined()) result.sum = result.sum + in.residual;
+  }
+  if (in.gain.defined()) {
+    result.normed = at::layer_norm(result.sum.to(in.gain.scalar_type()), {result.sum.size(1)},
+                                   in.gain, in.shift, in.epsilon)
+                        .to(result.sum.scalar_type());
+  }
+  return result;
+}
+
+}  // namespace
+
+at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec) {
+  if (spec.probability == 0) return x;
+  return residual_norm({.input = x, .dropout = spec}).sum;
+}
+
+NormedSum residual_norm(const ResidualNormInputs& in) {
+  const at::Tensor& shape = in.input.defined() ? in.input : in.residual;
+  ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
+  if (!shape.is_cpu()) return composed(in);
+
+  GradientRecorder recorder({in.input, in.bias, in.residual, in.gain, in.shift});
+  const at::ScalarType type = shape.scalar_type();
+  const auto statistics = shape.options().dtype(accumulate_type(type)).requires_grad(false);
+  const auto plain = shape.options().requires_grad(false);
+  const std::int64_t rows = shape.size(0), columns = shape.size(1);
+  const at::Tensor input = contiguous_or_undefined(in.input);
+  const at::Tensor residual = contiguous_or_undefined(in.residual);
+  const at::Tensor sum = at::empty(shape.sizes(), plain);
+  Saved saved{.dropout = in.dropout,
+              .has_input = input.defined(),
+              .has_bias = in.bias.defined(),
+              .has_residual = residual.defined()};
+  at::Tensor normed;
+  if (in.gain.defined()) {
+    normed = at::empty(shape.sizes(), plain);
+    saved.sum = sum;
+    saved.mean = at::empty({rows}, statistics);
+    saved.deviation = at::empty({rows}, statistics);
+    saved.gain = in.gain.detach();
+  }
+  with_type(type, [&](auto tag) {
+    using T = decltype(tag);
+    using A = kernels::Accumulate<T>;
+    const kernels::ResidualNorm<T> work{
+        .columns = columns,
+        .dropout = {.probability = in.dropout.probability, .key = in.dropout.key},
+        .epsilon = in.epsilon,
+        .input = pointer<T>(input),
+        .bias = pointer<A>(in.bias),
+        .residual = pointer<T>(residual),
+        .gain = pointer<A>(in.gain),
+        .shift = pointer<A>(in.shift),
+        .sum = mutable_pointer<T>(sum),
+        .normed = mutable_pointer<T>(normed),
+        .mean = mutable_pointer<A>(saved.mean),
+        .inverse_deviation = mutable_pointer<A>(saved.deviation)};
+    for_rows(rows, columns, [&](std::int64_t begin, std::int64_t end) {
+      kernels::table<T>().residual_norm_forward(work, begin, end);
+    });
+  });
+  const bool norms = normed.defined();
+  std::vector<at::Tensor> outputs{sum};
+  if (norms) outputs.push_back(normed);
+  outputs = recorder.finish(std::move(outputs), [saved, norms](const Gradients& gradients) {
+    return backward(saved, contiguous_or_undefined(gradients[0]),
+                    norms ? contiguous_or_undefined(gradients[1]) : at::Tensor());
+  });
+  return {.sum = outputs[0], .normed = norms ? outputs[1] : at::Tensor()};
+}
+
+}  // namespace roformer

@@ -1,0 +1,45 @@
+// The header of a safetensors file (https://github.com/huggingface/safetensors): eight bytes of
+// length, then JSON that maps each name to its type, shape and byte range. The parser is a pure
+// function over bytes that trusts nothing, so that it can be fuzzed without files or tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roformer {
+
+enum class SafetensorsType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+
+std::string_view safetensors_name(SafetensorsType type);  // "F32"
+std::size_t safetensors_bytes(SafetensorsType type);      // of one element
+
+struct SafetensorsEntry {
+  std::string name;
+  SafetensorsType type = SafetensorsType::f32;
+  std::vector<std::int64_t> shape;
+  std::size_t begin = 0;  // bytes, counted from the first byte after the header
+  std::size_t end = 0;
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;        // by place in the file
+  std::map<std::string, std::string> metadata;  // "__metadata__"
+  std::size_t data_offset = 0;                  // where the data begin in the file
+};
+
+// Reads the header of a whole file. Throws Error (failure, place `file`) unless every field is
+// known, every size agrees with type and shape, and the ranges cover the data without gap or
+// overlap.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> bytes,
+                                           const std::string& file);
+
+// The bytes before the data: length and JSON, padded with spaces so that the data begin at a
+// multiple of 64. The entries' ranges must be set; `data_offset` is not used.
+std::string format_safetensors_header(const SafetensorsHeader& header);
+
+}  // namespace roformer
