@@ -1,0 +1,82 @@
+#include "training/adamw_kernel.h"
+
+// One version per instruction set; without errno from the square root (see CMakeLists.txt), the
+// loops are vectorised in each.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define ROFORMER_CLONES \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define ROFORMER_CLONES
+#endif
+
+namespace roformer {
+namespace {
+
+// std::sqrt would not be inlined into the versions.
+[[gnu::always_inline]] inline float square_root(float value) {
+  return __builtin_sqrtf(value);
+}
+[[gnu::always_inline]] inline double square_root(double value) {
+  return __builtin_sqrt(value);
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void update(const AdamWPiece<T>& piece, const AdamWStep& step) {
+  T* __restrict__ const value = piece.value;
+  T* __restrict__ const gradient = piece.gradient;
+  T* __restrict__ const first = piece.first;
+  T* __restrict__ const second = piece.second;
+  const T beta1 = static_cast<T>(step.beta1);
+  const T beta2 = static_cast<T>(step.beta2);
+  const T rest1 = static_cast<T>(1 - step.beta1);
+  const T rest2 = static_cast<T>(1 - step.beta2);
+  const T epsilon = static_cast<T>(step.epsilon);
+  const T scale = static_cast<T>(step.gradient_scale);
+  const T decay = static_cast<T>(step.decay);
+  const T step_size = static_cast<T>(step.step_size);
+  const T second_inverse = static_cast<T>(step.second_inverse);
+  for (std::int64_t i = 0; i < piece.size; ++i) {
+    const T g = gradient[i] * scale;
+    const T m = beta1 * first[i] + rest1 * g;
+    const T v = beta2 * second[i] + rest2 * g * g;
+    first[i] = m;
+    second[i] = v;
+    value[i] = value[i] * decay - step_size * m / (square_root(v) * second_inverse + epsilon);
+    gradient[i] = 0;
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline double squares(const T* values, std::int64_t size) {
+  // Independent lanes, because a compiler may not reorder one sum.
+  constexpr std::int64_t kLanes = 16;
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = values[i + lane];
+      lanes[lane] += value * value;
+    }
+  }
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  for (; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
+  return sum;
+}
+
+}  // namespace
+
+ROFORMER_CLONES void adamw_update(const AdamWPiece<float>& piece, const AdamWStep& step) {
+  update(piece, step);
+}
+ROFORMER_CLONES void adamw_update(const AdamWPiece<double>& piece, const AdamWStep& step) {
+  update(piece, step);
+}
+ROFORMER_CLONES double sum_of_squares(const float* values, std::int64_t size) {
+  return squares(values, size);
+}
+ROFORMER_CLONES double sum_of_squares(const double* values, std::int64_t size) {
+  return squares(values, size);
+}
+
+}  // namespace roformer

@@ -1,0 +1,272 @@
+#include "training/checkpoint.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tensor/safetensors.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "step-";
+constexpr const char* kPartial = ".partial";
+constexpr const char* kModel = "model.safetensors";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kState = "state.json";
+constexpr const char* kFirst = "first_moment.";
+constexpr const char* kSecond = "second_moment.";
+// "format" is what transformers demands of a file that it loads.
+const std::map<std::string, std::string> kMetadata = {{"format", "pt"}, {"roformer_version", "1"}};
+
+// The part of a flat buffer that belongs to a parameter.
+at::Tensor piece(const at::Tensor& flat, const ParameterStore& parameters, const Parameter& of) {
+  const std::int64_t offset = of.value.storage_offset() - parameters.flat_values().storage_offset();
+  return flat.narrow(0, offset, of.value.numel()).view(of.spec.shape);
+}
+
+std::vector<NamedTensor> model_tensors(const ParameterStore& parameters) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parameters.all()) {
+    tensors.push_back({.name = parameter.spec.name, .value = parameter.value.detach()});
+  }
+  return tensors;
+}
+
+std::vector<NamedTensor> moment_tensors(const CheckpointParts& parts) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parts.parameters.all()) {
+    if (!parameter.trained) continue;
+    for (const auto& [prefix, flat] : {std::pair{kFirst, parts.optimizer.first_moments()},
+                                       {kSecond, parts.optimizer.second_moments()}}) {
+      tensors.push_back({.name = prefix + parameter.spec.name,
+                         .value = piece(flat, parts.parameters, parameter)});
+    }
+  }
+  return tensors;
+}
+
+// Names, types and shapes of the file must be those of the tensors, no more and no fewer.
+void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors) {
+  const std::string place = file.path().string();
+  for (const NamedTensor& tensor : tensors) {
+    const SafetensorsEntry& entry = file.entry(tensor.name);
+    if (entry.shape != tensor.value.sizes().vec()) {
+      throw_failure(place, fmt::format("\"{}\" has the shape [{}], this model's has [{}]",
+                                       tensor.name, fmt::join(entry.shape, ", "),
+                                       fmt::join(tensor.value.sizes().vec(), ", ")));
+    }
+    if (scalar_type(entry.type) != tensor.value.scalar_type()) {
+      throw_failure(place,
+                    fmt::format("\"{}\" has the type {}, this model's has {}", tensor.name,
+                                safetensors_name(entry.type),
+                                safetensors_name(safetensors_type(tensor.value.scalar_type()))));
+    }
+  }
+  if (file.names().size() == tensors.size()) return;
+  for (const std::string& name : file.names()) {
+    if (std::none_of(tensors.begin(), tensors.end(),
+                     [&](const NamedTensor& tensor) { return tensor.name == name; })) {
+      throw_failure(place, "holds \"" + name + "\", which this model does not have");
+    }
+  }
+}
+
+void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
+  const at::NoGradGuard no_gradient;
+  for (const NamedTensor& tensor : tensors) {
+    at::Tensor target = tensor.value;  // shares the storage
+    target.copy_(file.tensor(tensor.name));
+  }
+}
+
+// The step in a folder's name, or nothing where it is not a checkpoint's.
+std::optional<std::int64_t> step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (parsed.ec != std::errc() || parsed.ptr != end || step < 0) return std::nullopt;
+  return step;
+}
+
+fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
+  return checkpoints / fmt::format("{}{:08}", kPrefix, step);
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::path partial = folder;
+  // A folder that is half removed must not look whole.
+  if (folder.extension() != kPartial) {
+    partial += kPartial;
+    fs::remove_all(partial, error);
+    fs::rename(folder, partial, error);
+    if (error) throw_failure(folder.string(), "cannot remove: " + error.message());
+  }
+  fs::remove_all(partial, error);
+  if (error) throw_failure(partial.string(), "cannot remove: " + error.message());
+}
+
+struct Ranked {
+  fs::path folder;
+  ValidationRecord validation;
+};
+
+// The validated checkpoints, best first, the older of equals first. Unreadable ones are left out:
+// who loads one is told.
+std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints) {
+  std::vector<Ranked> ranked;
+  for (const fs::path& folder : list_checkpoints(checkpoints)) {
+    try {
+      const TrainingState state = read_training_state(folder / kState);
+      if (state.current() != nullptr) ranked.push_back({folder, *state.current()});
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return is_better(a.validation, b.validation);
+  });
+  return ranked;
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
+                     const TrainingState& state,
+                     const std::function<void(const fs::path&)>& add_files) {
+  make_directories(checkpoints);
+  const fs::path target = folder_of(checkpoints, state.consumed.steps);
+  const std::string state_text = to_json(state).dump(2) + "\n";
+  std::error_code error;
+  if (fs::exists(target, error)) {  // the same step: weights and moments are there already
+    write_file_atomically(target / kState, state_text);
+    return;
+  }
+  fs::path partial = target;
+  partial += kPartial;
+  fs::remove_all(partial, error);
+  make_directories(partial);
+  try {
+    write_safetensors(partial / kModel, model_tensors(parts.parameters), kMetadata);
+    write_safetensors(partial / kOptimizer, moment_tensors(parts), kMetadata);
+    add_files(partial);
+    write_file_atomically(partial / kState, state_text);
+  } catch (...) {
+    fs::remove_all(partial, error);  // what does not fit on a full disk should not stay there
+    throw;
+  }
+  sync_directory(partial);
+  if (::rename(partial.c_str(), target.c_str()) != 0) {
+    throw_failure(target.string(), "cannot write: " + system_message(errno));
+  }
+  sync_directory(checkpoints);
+}
+
+TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts& parts) {
+  TrainingState state = read_training_state(checkpoint / kState);
+  if (step_of(checkpoint) && *step_of(checkpoint) != state.consumed.steps) {
+    throw_failure(
+        (checkpoint / kState).string(),
+        fmt::format("is of step {}, its folder's name says otherwise", state.consumed.steps));
+  }
+  const Safetensors model(checkpoint / kModel);
+  const Safetensors optimizer(checkpoint / kOptimizer);
+  const std::vector<NamedTensor> values = model_tensors(parts.parameters);
+  const std::vector<NamedTensor> moments = moment_tensors(parts);
+  check_same(model, values);
+  check_same(optimizer, moments);
+  fill(values, model);
+  fill(moments, optimizer);
+  parts.optimizer.restore_updates(state.optimizer_updates);
+  return state;
+}
+
+void load_parameters(const fs::path& path, ParameterStore& parameters) {
+  const Safetensors model(path);
+  const std::vector<NamedTensor> values = model_tensors(parameters);
+  check_same(model, values);
+  fill(values, model);
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {
+  std::map<std::int64_t, fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    const std::optional<std::int64_t> step = step_of(entry.path());
+    if (step && entry.is_directory(error)) folders[*step] = entry.path();
+  }
+  std::vector<fs::path> sorted;
+  for (const auto& [step, folder] : folders) sorted.push_back(folder);
+  return sorted;
+}
+
+fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& which) {
+  std::error_code error;
+  if (fs::exists(run_or_checkpoint / kState, error)) return run_or_checkpoint;
+  if (!fs::is_directory(run_or_checkpoint, error)) {
+    throw_failure(run_or_checkpoint.string(), "there is no such run or checkpoint");
+  }
+  const fs::path checkpoints = run_or_checkpoint / "checkpoints";
+  const std::vector<fs::path> all = list_checkpoints(checkpoints);
+  if (all.empty()) throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
+  if (which == "last") return all.back();
+  if (which == "best") {
+    const std::vector<Ranked> ranked = rank_checkpoints(checkpoints);
+    return ranked.empty() ? all.back() : ranked.front().folder;
+  }
+  std::vector<std::int64_t> steps;
+  for (const fs::path& folder : all) steps.push_back(*step_of(folder));
+  std::int64_t step = -1;
+  const auto parsed = std::from_chars(which.data(), which.data() + which.size(), step);
+  if (parsed.ec != std::errc() || parsed.ptr != which.data() + which.size()) {
+    throw_usage("--checkpoint", "\"" + which + "\" is not best, last or a step");
+  }
+  const auto found = std::find(steps.begin(), steps.end(), step);
+  if (found == steps.end()) {
+    throw_failure(run_or_checkpoint.string(), fmt::format("has no checkpoint of step {}", which),
+                  fmt::format("there are {}", fmt::join(steps, ", ")));
+  }
+  return all[static_cast<std::size_t>(found - steps.begin())];
+}
+
+void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept) {
+  const std::vector<fs::path> all = list_checkpoints(checkpoints);
+  std::vector<fs::path> keep;
+  const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, 1));
+  keep.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size())), all.end());
+  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints);
+  for (std::size_t i = 0; i < ranked.size() && i < static_cast<std::size_t>(kept.best); ++i) {
+    keep.push_back(ranked[i].folder);
+  }
+  for (const fs::path& folder : all) {
+    if (std::find(keep.begin(), keep.end(), folder) == keep.end()) remove_folder(folder);
+  }
+}
+
+void set_checkpoint_aside(const fs::path& checkpoint) {
+  fs::path aside = checkpoint;
+  aside += ".damaged";
+  std::error_code error;
+  fs::remove_all(aside, error);
+  fs::rename(checkpoint, aside, error);
+  if (error) throw_failure(checkpoint.string(), "cannot rename: " + error.message());
+}
+
+void remove_partial_checkpoints(const fs::path& checkpoints) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    if (entry.path().extension() == kPartial) remove_folder(entry.path());
+  }
+}
+
+}  // namespace roformer

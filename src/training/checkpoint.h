@@ -1,0 +1,59 @@
+// A checkpoint is a folder, checkpoints/step-00001000/, that holds all that continuing needs:
+// model.safetensors, optimizer.safetensors, state.json, the configuration and the task's assets. It
+// is written beside its place, synced and renamed: whole or not there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "training/optimizer.h"
+#include "training/training_state.h"
+
+namespace roformer {
+
+struct CheckpointParts {
+  ParameterStore& parameters;
+  AdamW& optimizer;
+};
+
+// Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. Where
+// that step is saved already, only its state is replaced (a validation that came after).
+// Throws Error (failure) when anything cannot be written; then nothing of it is left.
+void save_checkpoint(const std::filesystem::path& checkpoints, const CheckpointParts& parts,
+                     const TrainingState& state,
+                     const std::function<void(const std::filesystem::path&)>& add_files);
+
+// Fills parameters and optimiser and returns the state. Everything is checked before anything is
+// changed; throws Error (failure) with one line.
+TrainingState load_checkpoint(const std::filesystem::path& checkpoint,
+                              const CheckpointParts& parts);
+
+// Fills the parameters only, for evaluation. `path` as Safetensors takes it.
+void load_parameters(const std::filesystem::path& path, ParameterStore& parameters);
+
+// The checkpoint folders below, whole ones only, by rising step.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& checkpoints);
+
+// The checkpoint that RUN means: `which` is "best" (by validation; the last where none was
+// validated), "last" or a step. A checkpoint's own folder stands for itself. Throws Error.
+std::filesystem::path find_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                                      const std::string& which = "best");
+
+struct KeptCheckpoints {
+  std::int64_t last = 1;
+  std::int64_t best = 1;
+};
+// Removes all but the last and the best ones; the very last always stays.
+void prune_checkpoints(const std::filesystem::path& checkpoints, const KeptCheckpoints& kept);
+
+// Renames a damaged checkpoint to NAME.damaged, so that its step can be saved again.
+void set_checkpoint_aside(const std::filesystem::path& checkpoint);
+
+// Removes what a process that was killed left half-written.
+void remove_partial_checkpoints(const std::filesystem::path& checkpoints);
+
+}  // namespace roformer

@@ -1,0 +1,150 @@
+#include "training/optimizer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "training/adamw_kernel.h"
+
+namespace roformer {
+namespace {
+
+// A piece of work of a thread: small enough to stay in the second-level cache, and fixed, so that
+// results do not depend on the number of threads.
+constexpr std::int64_t kChunk = 1 << 15;
+
+// Calls work(chunk, begin, end) for every chunk of [begin, end), in parallel.
+template <typename Work>
+void for_chunks(std::int64_t begin, std::int64_t end, const Work& work) {
+  const std::int64_t chunks = (end - begin + kChunk - 1) / kChunk;
+  at::parallel_for(0, chunks, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      const std::int64_t start = begin + chunk * kChunk;
+      work(chunk, start, std::min(start + kChunk, end));
+    }
+  });
+}
+
+template <typename T>
+double norm(const T* values, std::int64_t size) {
+  std::vector<double> sums(static_cast<std::size_t>((size + kChunk - 1) / kChunk));
+  for_chunks(0, size, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    sums[static_cast<std::size_t>(chunk)] = sum_of_squares(values + begin, end - begin);
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+}
+
+}  // namespace
+
+double norm_on_cpu(const at::Tensor& values) {
+  ROFORMER_ASSERT(values.is_cpu() && values.is_contiguous());
+  return values.scalar_type() == at::kDouble ? norm(values.const_data_ptr<double>(), values.numel())
+                                             : norm(values.const_data_ptr<float>(), values.numel());
+}
+
+AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options)
+    : parameters_(parameters),
+      options_(options),
+      first_(at::zeros_like(parameters.flat_values())),
+      second_(at::zeros_like(parameters.flat_values())),
+      updates_(at::zeros({}, parameters.flat_values().options().dtype(at::kFloat))) {
+  int deepest = 0;
+  for (const ParameterRange& range : parameters.ranges()) deepest = std::max(deepest, range.depth);
+  for (const ParameterRange& range : parameters.ranges()) {
+    rate_shares_.push_back(std::pow(options.layer_decay, deepest - range.depth));
+  }
+}
+
+OptimizerOutcome AdamW::step(const OptimizerStep& step) {
+  return first_.is_cpu() ? step_on_cpu(step) : step_on_device(step);
+}
+
+std::int64_t AdamW::updates() const {
+  return static_cast<std::int64_t>(updates_.item<float>());
+}
+
+void AdamW::restore_updates(std::int64_t updates) {
+  updates_.fill_(static_cast<float>(updates));
+}
+
+OptimizerOutcome AdamW::step_on_cpu(const OptimizerStep& step) {
+  const double norm = norm_on_cpu(parameters_.flat_gradients()) / step.places;
+  const bool skipped = !std::isfinite(norm) || !std::isfinite(step.loss.item<double>());
+  if (skipped) {
+    parameters_.zero_gradients();
+  } else {
+    const double clip = step.clip > 0 && norm > step.clip ? step.clip / norm : 1;
+    updates_.add_(1);
+    if (first_.scalar_type() == at::kDouble) {
+      update_on_cpu<double>(step, clip / step.places);
+    } else {
+      update_on_cpu<float>(step, clip / step.places);
+    }
+  }
+  return {.gradient_norm = at::scalar_tensor(norm, at::kDouble),
+          .skipped = at::scalar_tensor(skipped, at::kBool)};
+}
+
+template <typename T>
+void AdamW::update_on_cpu(const OptimizerStep& step, double gradient_scale) {
+  const auto updates = static_cast<double>(this->updates());
+  T* const value = parameters_.flat_values().data_ptr<T>();
+  T* const gradient = parameters_.flat_gradients().data_ptr<T>();
+  T* const first = first_.data_ptr<T>();
+  T* const second = second_.data_ptr<T>();
+  for (std::size_t i = 0; i < rate_shares_.size(); ++i) {
+    const ParameterRange& range = parameters_.ranges()[i];
+    const double rate = step.learning_rate * rate_shares_[i];
+    const AdamWStep constants{
+        .beta1 = options_.beta1,
+        .beta2 = options_.beta2,
+        .epsilon = options_.epsilon,
+        .gradient_scale = gradient_scale,
+        .decay = 1 - rate * (range.decay ? options_.weight_decay : 0),
+        .step_size = rate / (1 - std::pow(options_.beta1, updates)),
+        .second_inverse = 1 / std::sqrt(1 - std::pow(options_.beta2, updates))};
+    for_chunks(range.begin, range.end, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      adamw_update(AdamWPiece<T>{.value = value + begin,
+                                 .gradient = gradient + begin,
+                                 .first = first + begin,
+                                 .second = second + begin,
+                                 .size = end - begin},
+                   constants);
+    });
+  }
+}
+
+OptimizerOutcome AdamW::step_on_device(const OptimizerStep& step) {
+  const at::Tensor& gradients = parameters_.flat_gradients();
+  const at::Tensor norm =
+      at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).div(step.places);
+  const at::Tensor skipped = at::isfinite(norm).logical_and(at::isfinite(step.loss)).logical_not();
+  // The fused operator divides the gradient by this.
+  at::Tensor divisor = at::full({}, step.places, norm.options());
+  if (step.clip > 0) divisor = divisor * at::clamp_min(norm / step.clip, 1);
+  divisor = divisor.to(at::kFloat);
+  const at::Tensor found_bad = skipped.to(at::kFloat);
+  updates_.add_(1 - found_bad);
+  for (std::size_t i = 0; i < rate_shares_.size(); ++i) {
+    const ParameterRange& range = parameters_.ranges()[i];
+    const auto piece = [&](const at::Tensor& flat) {
+      return std::vector<at::Tensor>{flat.narrow(0, range.begin, range.end - range.begin)};
+    };
+    std::vector<at::Tensor> value = piece(parameters_.flat_values());
+    std::vector<at::Tensor> gradient = piece(gradients);
+    std::vector<at::Tensor> first = piece(first_);
+    std::vector<at::Tensor> second = piece(second_);
+    at::_fused_adamw_(value, gradient, first, second, /*max_exp_avg_sqs=*/{}, {updates_},
+                      step.learning_rate * rate_shares_[i], options_.beta1, options_.beta2,
+                      range.decay ? options_.weight_decay : 0, options_.epsilon, /*amsgrad=*/false,
+                      /*maximize=*/false, divisor, found_bad);
+  }
+  parameters_.zero_gradients();
+  return {.gradient_norm = norm, .skipped = skipped};
+}
+
+}  // namespace roformer

@@ -1,0 +1,59 @@
+// The folder of one training, runs/NAME/: the resolved configuration, who and what made it, the
+// log, the metrics, the checkpoints and the summary. One process at a time may hold it, and nothing
+// in it is overwritten unless the user says so.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/log.h"
+
+namespace roformer {
+
+enum class ExistingRun {
+  refuse,     // an existing run is an error that names --resume and --overwrite
+  resume,     // there must be one; its half-written checkpoints are removed
+  overwrite,  // what an earlier run wrote is removed
+};
+
+class RunDirectory {
+ public:
+  // Makes or opens the folder and locks it. Throws Error: usage when a run is there and must not be
+  // (or the reverse), failure when the folder cannot be written or another process holds it.
+  RunDirectory(std::filesystem::path path, ExistingRun existing);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.yaml"; }
+  std::filesystem::path record() const { return path_ / "run.json"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path summary() const { return path_ / "summary.json"; }
+
+  // True when the folder held a run and goes on with it.
+  bool resumed() const { return resumed_; }
+
+ private:
+  std::filesystem::path path_;
+  bool resumed_ = false;
+  std::optional<DirectoryLock> lock_;
+  std::optional<log::FileSink> log_;
+};
+
+// True when a run was begun there: its config.yaml, which is written first, is there.
+bool is_run(const std::filesystem::path& path);
+
+// What a run is made of, for run.json.
+struct RunOrigin {
+  std::string version;  // of the program
+  std::string commit;
+  std::string command;  // as typed
+  nlohmann::json data;  // fingerprints of what it is trained on
+};
+// Adds LibTorch's version, the machine and the time to it.
+nlohmann::json run_record(const RunOrigin& origin);
+
+}  // namespace roformer

@@ -1,0 +1,27 @@
+// The learning rate over a training, as a share of its peak: warm-up from nothing to the peak, then
+// constant, linear, cosine or inverse square root. A pure function of progress, so that any unit of
+// training length (steps, epochs, tokens, minutes) has the same schedules and resume needs no
+// state.
+#pragma once
+
+#include "config/settings.h"
+
+namespace roformer {
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::linear;
+  double warmup = 0;      // share of the training, in [0, 1]
+  double final_rate = 0;  // at the end of linear and cosine, as a share of the peak
+};
+
+struct Progress {
+  double done = 0;  // share of the training before this step, in [0, 1]
+  double step = 0;  // share that this step is
+};
+
+// In [0, 1]. The first step of a warm-up of W steps has 1/W, step W has 1, and the decay of linear
+// and cosine would reach final_rate at the step after the last. Inverse square root is
+// sqrt(W / steps) after the warm-up (Vaswani et al. 2017, eq. 3, scaled to a peak of 1).
+double learning_rate_share(const Schedule& schedule, const Progress& progress);
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+#include "training/signals.h"
+
+#include <unistd.h>
+
+namespace roformer {
+namespace {
+
+volatile std::sig_atomic_t received_signal = 0;
+
+// Only what is safe in a handler: write and _exit.
+void on_signal(int signal) {
+  if (received_signal != 0) {
+    constexpr char kLeaving[] = "\nleaving now, without saving\n";
+    [[maybe_unused]] const ssize_t first = ::write(STDERR_FILENO, kLeaving, sizeof kLeaving - 1);
+    ::_exit(128 + signal);
+  }
+  received_signal = signal;
+  constexpr char kSaving[] = "\nsaving and leaving after this step; again to leave now\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kSaving, sizeof kSaving - 1);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  received_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  // A system call that was interrupted goes on: no read or write fails because of a signal.
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGINT, &action, &interrupt_);
+  ::sigaction(SIGTERM, &action, &terminate_);
+}
+
+StopSignals::~StopSignals() {
+  ::sigaction(SIGINT, &interrupt_, nullptr);
+  ::sigaction(SIGTERM, &terminate_, nullptr);
+}
+
+int StopSignals::received() {
+  return received_signal;
+}
+
+}  // namespace roformer

@@ -1,0 +1,358 @@
+#include "training/trainer.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "training/checkpoint.h"
+#include "training/flush_denormals.h"
+#include "training/optimizer.h"
+#include "training/schedule.h"
+#include "training/signals.h"
+#include "training/training_log.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// How many steps a period is, as far as it can be known before (not for minutes).
+double steps_in(const Period& period, const TrainingTask& task, std::int64_t accumulation) {
+  const auto batches = static_cast<double>(accumulation);
+  switch (period.unit) {
+    case Period::Unit::epochs:
+      return period.amount * task.batches_per_epoch() / batches;
+    case Period::Unit::tokens:
+      return period.amount / (task.tokens_per_batch() * batches);
+    default:
+      return period.amount;
+  }
+}
+
+Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& task) {
+  Schedule schedule{.kind = settings.schedule,
+                    .warmup = settings.warmup_ratio,
+                    .final_rate = settings.final_learning_rate};
+  if (settings.warmup.is_zero()) return schedule;
+  if (settings.warmup.unit == settings.steps.unit) {
+    schedule.warmup = settings.warmup.amount / settings.steps.amount;
+  } else {
+    if ((settings.warmup.unit == Period::Unit::minutes) !=
+        (settings.steps.unit == Period::Unit::minutes)) {
+      throw_usage("training.warmup",
+                  to_string(settings.warmup) + " cannot be compared with training.steps " +
+                      to_string(settings.steps),
+                  "give both in minutes, or neither");
+    }
+    schedule.warmup = steps_in(settings.warmup, task, settings.accumulation) /
+                      steps_in(settings.steps, task, settings.accumulation);
+  }
+  schedule.warmup = std::min(schedule.warmup, 1.0);
+  return schedule;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Trainer {
+ public:
+  Trainer(TrainingTask& task, const TrainerSetup& setup)
+      : task_(task),
+        settings_(setup.settings),
+        run_(setup.run),
+        schedule_(make_schedule(setup.settings, task)),
+        optimizer_(task.parameters(), {.beta1 = settings_.beta1,
+                                       .beta2 = settings_.beta2,
+                                       .epsilon = settings_.epsilon,
+                                       .weight_decay = settings_.weight_decay,
+                                       .layer_decay = settings_.layer_decay}),
+        state_(begin(setup)),
+        done_at_start_(done()),
+        log_(setup.run, state_.consumed.steps) {}
+
+  TrainingSummary run() {
+    std::error_code error;
+    fs::remove(run_.summary(), error);  // an earlier end is no longer the end
+    const StopSignals signals;
+    task_.parameters().apply_constraints();
+    if (state_.validation_due) {
+      validate();
+      save();
+    }
+    std::optional<StopReason> reason;
+    while (!(reason = stop_reason())) train_one_step();
+    if (saved_step_ != state_.consumed.steps) save();
+    log_.clear();
+    const TrainingSummary summary = summarize(*reason);
+    write_file_atomically(run_.summary(), to_json(summary).dump(2) + "\n");
+    return summary;
+  }
+
+ private:
+  // A step whose numbers are still on the device.
+  struct Unsettled {
+    std::int64_t step = 0;
+    std::int64_t places = 0;
+    at::Tensor loss_sum;
+    OptimizerOutcome outcome;
+  };
+
+  TrainingTask& task_;
+  const TrainingSettings& settings_;
+  const RunDirectory& run_;
+  Schedule schedule_;
+  AdamW optimizer_;
+  TrainingState state_;
+  double done_at_start_;
+  TrainingLog log_;
+  std::vector<Unsettled> unsettled_;
+  std::int64_t saved_step_ = -1;
+  Stopwatch session_;
+  StepReport report_;  // of the last step that was settled
+
+  TrainingState begin(const TrainerSetup& setup) {
+    TrainingState state{.seed = setup.seed};
+    if (!run_.resumed()) return state;
+    const std::vector<fs::path> all = list_checkpoints(run_.checkpoints());
+    for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
+      try {
+        state = load_checkpoint(*folder, {task_.parameters(), optimizer_});
+        if (state.seed != setup.seed) {
+          throw_failure(folder->string(),
+                        fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
+        }
+        task_.restore_cursor(state.cursor);
+        saved_step_ = state.consumed.steps;
+        log::info("resuming from step {}", format_count(saved_step_));
+        return state;
+      } catch (const Error& problem) {
+        if (std::next(folder) == all.rend()) throw;
+        log::warn("{}; going back to {}", problem.what(), std::next(folder)->string());
+        set_checkpoint_aside(*folder);
+      }
+    }
+    log::info("the run holds no checkpoint yet: starting at its beginning");
+    return state;
+  }
+
+  // Share of the training that is done, in [0, 1].
+  double done() const {
+    return std::min(1.0, state_.consumed.in(settings_.steps.unit) / settings_.steps.amount);
+  }
+
+  std::optional<StopReason> stop_reason() const {
+    if (StopSignals::received() != 0) return StopReason::signal;
+    if (done() >= 1) return StopReason::finished;
+    if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
+      return StopReason::patience;
+    }
+    return std::nullopt;
+  }
+
+  double learning_rate() const {
+    const double steps = settings_.steps.unit == Period::Unit::minutes
+                             ? static_cast<double>(state_.consumed.steps) / std::max(done(), 1e-9)
+                             : steps_in(settings_.steps, task_, settings_.accumulation);
+    return settings_.learning_rate *
+           learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
+  }
+
+  void train_one_step() {
+    const Consumed before = state_.consumed;
+    const Stopwatch step;
+    compute_step();
+    const bool finished = done() >= 1;
+    const bool log_due = finished || crosses(settings_.log_every, before, state_.consumed);
+    state_.validation_due = finished || crosses(settings_.validate_every, before, state_.consumed);
+    bool save_due = finished || crosses(settings_.save_every, before, state_.consumed);
+    const bool on_cpu = task_.parameters().flat_values().is_cpu();
+    // Reading a number waits for a GPU: not more often than someone looks.
+    constexpr std::size_t kMostUnsettled = 64;
+    if (on_cpu || log_due || save_due || state_.validation_due || log_.live_due() ||
+        unsettled_.size() >= kMostUnsettled || StopSignals::received() != 0) {
+      settle();
+    }
+    const double seconds = step.seconds();
+    state_.window.seconds += seconds;
+    state_.consumed.minutes += seconds / 60;
+    if (log_due) write_window();
+    if (log_.live_due()) log_.live(present_report());
+    if (StopSignals::received() != 0) return;  // the validation waits for the resumption
+    if (state_.validation_due) save_due = validate() || save_due;
+    if (save_due) save();
+  }
+
+  void compute_step() {
+    const std::int64_t step = state_.consumed.steps;
+    const double rate = learning_rate();
+    const Stopwatch loading;
+    std::vector<std::unique_ptr<TrainingBatch>> batches;
+    std::int64_t places = 0;
+    for (std::int64_t micro = 0; micro < settings_.accumulation; ++micro) {
+      batches.push_back(task_.next_batch());
+      places += batches.back()->loss_places;
+      state_.consumed.tokens += batches.back()->tokens;
+      state_.window.tokens += batches.back()->tokens;
+      state_.window.padding += batches.back()->padding;
+    }
+    state_.window.loader_seconds += loading.seconds();
+    at::Tensor loss_sum;
+    for (std::size_t micro = 0; micro < batches.size(); ++micro) {
+      const std::uint64_t key = random_key({state_.seed, static_cast<std::uint64_t>(step), micro});
+      const at::Tensor loss = task_.loss_sum(*batches[micro], {.training = true, .key = key});
+      loss.backward();
+      loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
+      batches[micro].reset();
+    }
+    const OptimizerOutcome outcome =
+        optimizer_.step({.learning_rate = rate,
+                         .places = static_cast<double>(std::max<std::int64_t>(places, 1)),
+                         .clip = settings_.clip,
+                         .loss = loss_sum});
+    task_.parameters().apply_constraints();
+    state_.consumed.steps = step + 1;
+    state_.consumed.epochs = task_.epochs();
+    report_.learning_rate = rate;
+    unsettled_.push_back(
+        {.step = step + 1, .places = places, .loss_sum = loss_sum, .outcome = outcome});
+  }
+
+  // Reads the numbers of the steps since the last reading.
+  void settle() {
+    for (const Unsettled& step : unsettled_) {
+      const double loss_sum = step.loss_sum.item<double>();
+      const double norm = step.outcome.gradient_norm.item<double>();
+      ++state_.window.steps;
+      report_.step = step.step;
+      report_.loss = loss_sum / static_cast<double>(step.places);
+      report_.gradient_norm = norm;
+      if (step.outcome.skipped.item<bool>()) {
+        count_skipped(step.step, norm);
+        continue;
+      }
+      state_.skipped_in_row = 0;
+      state_.window.loss_sum += loss_sum;
+      state_.window.norm_sum += norm;
+      state_.window.places += step.places;
+    }
+    unsettled_.clear();
+  }
+
+  void count_skipped(std::int64_t step, double norm) {
+    ++state_.window.skipped;
+    ++state_.skipped_steps;
+    ++state_.skipped_in_row;
+    log_.clear();
+    const std::string what =
+        fmt::format("step {}: loss {}, gradient norm {}", format_count(step), report_.loss, norm);
+    if (state_.skipped_in_row >= settings_.max_bad_steps) {
+      throw_failure(
+          run_.path().string(),
+          fmt::format("{} steps in a row were not finite ({})", state_.skipped_in_row, what),
+          "lower training.learning_rate, lengthen training.warmup or set "
+          "training.precision to fp32; the last checkpoint is kept");
+    }
+    log::warn("{}; the step is skipped", what);
+  }
+
+  void write_window() {
+    StepReport report = present_report();
+    const MetricsWindow& window = state_.window;
+    const std::int64_t counted = window.steps - window.skipped;
+    // NaN when no step counted: JSON's null.
+    report.loss = window.loss_sum / static_cast<double>(window.places);
+    report.gradient_norm = window.norm_sum / static_cast<double>(counted);
+    log_.window(report, state_);
+    state_.tokens_per_second.push_back(report.tokens_per_second);
+    constexpr std::ptrdiff_t kRates = 1000;
+    if (std::ssize(state_.tokens_per_second) > kRates) {
+      state_.tokens_per_second.erase(state_.tokens_per_second.begin());
+    }
+    state_.window = {};
+  }
+
+  StepReport present_report() const {
+    StepReport report = report_;
+    report.done = done();
+    const double progress = report.done - done_at_start_;
+    if (progress > 0) report.seconds_left = session_.seconds() / progress * (1 - report.done);
+    report.tokens_per_second =
+        static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
+    return report;
+  }
+
+  // Returns whether the result is one of the best, whose checkpoints are kept.
+  bool validate() {
+    const ValidationRecord record{.step = state_.consumed.steps,
+                                  .minutes = state_.consumed.minutes,
+                                  .result = task_.validate()};
+    ROFORMER_ASSERT(record.result.figures.contains(record.result.ranked_by));
+    const auto better =
+        std::count_if(state_.validations.begin(), state_.validations.end(),
+                      [&](const ValidationRecord& other) { return !is_better(record, other); });
+    const bool best = better == 0;
+    state_.without_improvement = best ? 0 : state_.without_improvement + 1;
+    state_.validations.push_back(record);
+    state_.validation_due = false;
+    log_.validation(record, best);
+    return better < settings_.keep_best;
+  }
+
+  void save() {
+    settle();
+    state_.optimizer_updates = optimizer_.updates();
+    state_.cursor = task_.cursor();
+    save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,
+                    [&](const fs::path& folder) {
+                      task_.save_assets(folder.string());
+                      std::error_code error;
+                      if (fs::exists(run_.config(), error)) {
+                        write_file_atomically(folder / "config.yaml", read_file(run_.config()));
+                      }
+                    });
+    saved_step_ = state_.consumed.steps;
+    prune_checkpoints(run_.checkpoints(),
+                      {.last = settings_.keep_last, .best = settings_.keep_best});
+  }
+
+  TrainingSummary summarize(StopReason reason) const {
+    return {.reason = reason,
+            .signal = reason == StopReason::signal ? StopSignals::received() : 0,
+            .consumed = state_.consumed,
+            .parameters = task_.parameters().count(),
+            .skipped_steps = state_.skipped_steps,
+            .tokens_per_second = median(state_.tokens_per_second),
+            .validations = state_.validations};
+  }
+};
+
+}  // namespace
+
+TrainingSummary train(TrainingTask& task, const TrainerSetup& setup) {
+  flush_denormals();
+  return Trainer(task, setup).run();
+}
+
+}  // namespace roformer

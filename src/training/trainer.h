@@ -1,0 +1,27 @@
+// The training loop: batches in, steps of the optimiser, metrics, validations and checkpoints out,
+// the same for every task. A run that was stopped or killed goes on from its last whole checkpoint;
+// on a CPU with the same number of threads its losses are bitwise those of a run never stopped.
+#pragma once
+
+#include <cstdint>
+
+#include "config/settings.h"
+#include "training/run_directory.h"
+#include "training/task.h"
+#include "training/training_summary.h"
+
+namespace roformer {
+
+struct TrainerSetup {
+  const TrainingSettings& settings;
+  std::uint64_t seed = 0;
+  const RunDirectory& run;  // resumed() decides whether training goes on from a checkpoint
+};
+
+// Trains until training.steps, patience or a signal, and leaves a checkpoint and summary.json in
+// the run. The task's parameters must be flat and freshly initialised, and are the last step's
+// afterwards. Throws Error (failure) for a disk that is full, checkpoints that cannot be used, or
+// too many non-finite steps in a row.
+TrainingSummary train(TrainingTask& task, const TrainerSetup& setup);
+
+}  // namespace roformer

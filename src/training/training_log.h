@@ -1,0 +1,45 @@
+// What a training says while it runs: a live line on a terminal, a plain line now and then
+// elsewhere, and in either case metrics.jsonl and TensorBoard events.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/progress.h"
+#include "report/json_lines.h"
+#include "training/run_directory.h"
+#include "training/training_state.h"
+
+namespace roformer {
+
+// One step, as the live line shows it.
+struct StepReport {
+  std::int64_t step = 0;
+  double done = 0;           // share of the training, in [0, 1]
+  double seconds_left = -1;  // negative: not known yet
+  double loss = 0;           // mean over the places
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double tokens_per_second = 0;  // real ones
+};
+
+class TrainingLog {
+ public:
+  // Cuts metrics and events back to `step`, where a resumed run goes on.
+  TrainingLog(const RunDirectory& run, std::int64_t step);
+
+  // True when the live line should be shown now.
+  bool live_due() const { return line_.is_terminal() && line_.due(); }
+  void live(const StepReport& report);
+  // A line of metrics for the window, which ends with this step.
+  void window(const StepReport& report, const TrainingState& state);
+  void validation(const ValidationRecord& record, bool best);
+  // Erases the live line, so that something else can be printed.
+  void clear() { line_.clear(); }
+
+ private:
+  StatusLine line_;
+  JsonLinesWriter metrics_;
+};
+
+}  // namespace roformer

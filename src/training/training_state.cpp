@@ -1,0 +1,139 @@
+#include "training/training_state.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "roformer checkpoint";
+constexpr int kVersion = 1;
+
+json to_json(const MetricsWindow& window) {
+  return {{"loss_sum", window.loss_sum}, {"places", window.places},
+          {"tokens", window.tokens},     {"padding", window.padding},
+          {"steps", window.steps},       {"skipped", window.skipped},
+          {"seconds", window.seconds},   {"loader_seconds", window.loader_seconds},
+          {"norm_sum", window.norm_sum}};
+}
+
+MetricsWindow window_from_json(const JsonFields& fields) {
+  return {.loss_sum = fields.number("loss_sum"),
+          .norm_sum = fields.number("norm_sum"),
+          .places = fields.count("places"),
+          .tokens = fields.count("tokens"),
+          .padding = fields.count("padding"),
+          .steps = fields.count("steps"),
+          .skipped = fields.count("skipped"),
+          .seconds = fields.amount("seconds"),
+          .loader_seconds = fields.amount("loader_seconds")};
+}
+
+}  // namespace
+
+bool is_better(const ValidationRecord& a, const ValidationRecord& b) {
+  // What is not a number is worse than any.
+  if (std::isnan(b.ranked())) return !std::isnan(a.ranked());
+  return a.result.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
+}
+
+const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations) {
+  const ValidationRecord* best = nullptr;
+  for (const ValidationRecord& record : validations) {
+    if (best == nullptr || is_better(record, *best)) best = &record;
+  }
+  return best;
+}
+
+const ValidationRecord* TrainingState::current() const {
+  const bool validated = !validations.empty() && validations.back().step == consumed.steps;
+  return validated ? &validations.back() : nullptr;
+}
+
+json to_json(const ValidationRecord& record) {
+  return {{"step", record.step},
+          {"minutes", record.minutes},
+          {"figures", record.result.figures},
+          {"ranked_by", record.result.ranked_by},
+          {"higher_is_better", record.result.higher_is_better},
+          {"tokens", record.result.tokens}};
+}
+
+ValidationRecord validation_from_json(const JsonFields& fields) {
+  ValidationRecord record{.step = fields.count("step"), .minutes = fields.amount("minutes")};
+  record.result.ranked_by = fields.text("ranked_by");
+  record.result.higher_is_better = fields.flag("higher_is_better");
+  record.result.tokens = fields.count("tokens");
+  const JsonFields figures = fields.object("figures");
+  for (const std::string& name : figures.names()) {
+    record.result.figures[name] = figures.number(name);
+  }
+  if (!record.result.figures.contains(record.result.ranked_by)) {
+    fields.refuse("ranked_by", "the name of a figure");
+  }
+  return record;
+}
+
+json to_json(const TrainingState& state) {
+  json validations = json::array();
+  for (const ValidationRecord& record : state.validations) validations.push_back(to_json(record));
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"seed", state.seed},
+          {"step", state.consumed.steps},
+          {"epochs", state.consumed.epochs},
+          {"tokens", state.consumed.tokens},
+          {"minutes", state.consumed.minutes},
+          {"optimizer_updates", state.optimizer_updates},
+          {"skipped_steps", state.skipped_steps},
+          {"skipped_in_row", state.skipped_in_row},
+          {"without_improvement", state.without_improvement},
+          {"validation_due", state.validation_due},
+          {"window", to_json(state.window)},
+          {"validations", std::move(validations)},
+          {"tokens_per_second", state.tokens_per_second},
+          {"cursor", state.cursor}};
+}
+
+TrainingState training_state_from_json(const json& document, const std::string& file) {
+  if (!document.is_object() || document.value("format", json()) != kFormat) {
+    throw_failure(file, "is not the state of a checkpoint");
+  }
+  const JsonFields fields(document, "", file);
+  if (fields.any("version") != kVersion) {
+    throw_failure(file, "has version " + fields.any("version").dump() + ", this program reads " +
+                            std::to_string(kVersion));
+  }
+  if (!fields.any("seed").is_number_unsigned()) fields.refuse("seed", "a non-negative integer");
+  TrainingState state{.seed = fields.any("seed").get<std::uint64_t>(),
+                      .consumed = {.steps = fields.count("step"),
+                                   .epochs = fields.amount("epochs"),
+                                   .tokens = fields.count("tokens"),
+                                   .minutes = fields.amount("minutes")},
+                      .optimizer_updates = fields.count("optimizer_updates"),
+                      .skipped_steps = fields.count("skipped_steps"),
+                      .skipped_in_row = fields.count("skipped_in_row"),
+                      .without_improvement = fields.count("without_improvement"),
+                      .validation_due = fields.flag("validation_due"),
+                      .window = window_from_json(fields.object("window"))};
+  for (const json& record : fields.list("validations")) {
+    state.validations.push_back(validation_from_json(JsonFields(record, "validations.", file)));
+  }
+  for (const json& rate : fields.list("tokens_per_second")) {
+    if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");
+    state.tokens_per_second.push_back(rate.get<double>());
+  }
+  state.cursor = fields.any("cursor");
+  return state;
+}
+
+TrainingState read_training_state(const std::filesystem::path& file) {
+  return training_state_from_json(json::parse(read_file(file), nullptr, false), file.string());
+}
+
+}  // namespace roformer

@@ -1,0 +1,75 @@
+#include "training/training_summary.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "roformer training summary";
+constexpr int kVersion = 1;
+constexpr std::array<std::pair<StopReason, const char*>, 3> kReasons = {
+    {{StopReason::finished, "finished"},
+     {StopReason::patience, "patience"},
+     {StopReason::signal, "signal"}}};
+
+}  // namespace
+
+json to_json(const TrainingSummary& summary) {
+  json validations = json::array();
+  for (const ValidationRecord& record : summary.validations) {
+    validations.push_back(to_json(record));
+  }
+  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
+                                   [&](const auto& pair) { return pair.first == summary.reason; });
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"reason", reason->second},
+          {"signal", summary.signal},
+          {"steps", summary.consumed.steps},
+          {"epochs", summary.consumed.epochs},
+          {"tokens", summary.consumed.tokens},
+          {"minutes", summary.consumed.minutes},
+          {"parameters", summary.parameters},
+          {"skipped_steps", summary.skipped_steps},
+          {"tokens_per_second", summary.tokens_per_second},
+          {"validations", std::move(validations)}};
+}
+
+std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / "summary.json";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const std::string file = path.string();
+  const json document = json::parse(read_file(path), nullptr, false);
+  if (!document.is_object() || document.value("format", json()) != kFormat ||
+      document.value("version", json()) != kVersion) {
+    throw_failure(file, "is not a training summary of version " + std::to_string(kVersion));
+  }
+  const JsonFields fields(document, "", file);
+  const std::string text = fields.text("reason");
+  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
+                                   [&](const auto& pair) { return pair.second == text; });
+  if (reason == kReasons.end()) fields.refuse("reason", "finished, patience or signal");
+  TrainingSummary summary{.reason = reason->first,
+                          .signal = static_cast<int>(fields.count("signal")),
+                          .consumed = {.steps = fields.count("steps"),
+                                       .epochs = fields.amount("epochs"),
+                                       .tokens = fields.count("tokens"),
+                                       .minutes = fields.amount("minutes")},
+                          .parameters = fields.count("parameters"),
+                          .skipped_steps = fields.count("skipped_steps"),
+                          .tokens_per_second = fields.amount("tokens_per_second")};
+  for (const json& record : fields.list("validations")) {
+    summary.validations.push_back(validation_from_json(JsonFields(record, "validations.", file)));
+  }
+  return summary;
+}
+
+}  // namespace roformer
