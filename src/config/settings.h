@@ -235,13 +235,6 @@ struct TrainingSettings {
   Precision precision = Precision::automatic;
 };
 
-// A reference value of a paper, shown beside ours in a study's table.
-struct PaperValue {
-  std::string row;     // value of the matrix key the row is named by, e.g. "rope"
-  std::string metric;  // e.g. "validation_loss"
-  double value = 0;
-};
-
 struct Settings {
   TaskKind task = TaskKind::mlm;
   std::string run;                      // name under `runs`; empty: from the file's name

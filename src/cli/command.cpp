@@ -1,0 +1,138 @@
+#include "cli/command.h"
+
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "config/schema.h"
+#include "config/suggest.h"
+
+namespace roformer {
+namespace {
+
+constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
+
+// The keys that people change most, for the foot of a help text.
+constexpr const char* kCommonKeys =
+    "Every key of the configuration is a flag too. Those changed most:\n"
+    "  --position NAME               positional scheme: rope, sinusoidal, learned, none, t5, ...\n"
+    "  --seed N                      initial weights, order of the data, masks, dropout\n"
+    "  --run NAME                    name of the run, a folder under runs/\n"
+    "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
+    "  --training.steps PERIOD       500 (steps), 3e (epochs), 20Mt (tokens) or 90min\n"
+    "  --training.learning_rate X    --training.batch ROWS\n"
+    "  --model.layers N              --model.width N    --model.heads N\n"
+    "  --data.directory FOLDER       --data.length TOKENS\n"
+    "All of them: roformer config keys [PREFIX]\n";
+
+const CLI::App& selected(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : selected(*chosen.front());
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+int usage_error(const std::string& message, const std::string& hint, const CLI::App& command) {
+  std::cerr << "error: " << message;
+  std::cerr << " (hint: " << (hint.empty() ? full_name(command) + " --help" : hint) << ")\n";
+  return 2;
+}
+
+// An unknown flag or word is the likely cause of whatever else CLI11 complains about.
+int explain(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = selected(program);
+  const std::vector<std::string> rest = program.remaining(true);
+  for (const std::string& word : rest) {
+    if (!word.starts_with("-")) continue;
+    const std::string flag = word.substr(0, word.find('='));
+    return usage_error(flag + ": unknown flag", suggestion(flag, flags_of(command)), command);
+  }
+  if (!rest.empty()) {
+    const std::vector<std::string> known = command_names(command);
+    if (known.empty()) return usage_error("\"" + rest.front() + "\": not expected", "", command);
+    return usage_error("\"" + rest.front() + "\": unknown command", suggestion(rest.front(), known),
+                       command);
+  }
+  return usage_error(error.what(), "", command);
+}
+
+void print_error(const std::string& text) {
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::cerr << "error: " << text.substr(start, end - start) << '\n';
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& parent, CommandText text) {
+  CLI::App* command = parent.add_subcommand(text.name, text.summary);
+  if (!text.group.empty()) command->group(text.group);
+  if (!text.details.empty()) command->footer(text.details);
+  return command;
+}
+
+void accept_settings(CLI::App& command, std::vector<Override>& overrides) {
+  const std::string details = command.get_footer();
+  command.footer(details.empty() ? kCommonKeys : details + "\n" + kCommonKeys);
+  // Some hundred flags, made only for the command that is run.
+  command.preparse_callback([&command, &overrides](std::size_t) {
+    for (const std::string& key : assignable_keys()) {
+      if (command.get_option_no_throw("--" + key)) continue;
+      command
+          .add_option_function<std::string>("--" + key,
+                                            [&overrides, key](const std::string& text) {
+                                              overrides.push_back({key, text});
+                                            })
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+          ->group("");
+    }
+  });
+}
+
+int run_program(CLI::App& program, int argc, char** argv) {
+  program.get_formatter()->column_width(32);
+  if (argc <= 1) {
+    std::cout << program.help();
+    return 0;
+  }
+  try {
+    program.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    return explain(program, error);
+  } catch (const Error& error) {
+    print_error(error.what());
+    return error.kind() == ErrorKind::usage ? 2 : 1;
+  } catch (const std::logic_error& error) {
+    print_error(std::string("internal error: ") + error.what());
+    return kInternalError;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return 1;
+  }
+}
+
+}  // namespace roformer

@@ -1,0 +1,50 @@
+// What the subcommands share. A subcommand is one file: a function `add_X_command(CLI::App&)`,
+// declared in commands.h and called in main.cpp, that describes its flags and sets its callback:
+//
+//   void add_train_command(CLI::App& program) {
+//     auto options = std::make_shared<TrainOptions>();
+//     CLI::App* command = add_command(program, {.name = "train", .summary = "Train a model",
+//                                               .group = kGroupTraining});
+//     command->add_option("config", options->config, "configuration file")->required();
+//     accept_settings(*command, options->overrides);
+//     command->callback([options] { train(*options); });
+//   }
+//
+// Nothing is done before the whole command line has been understood; then the callback runs, and
+// throws Error for what the user can mend.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/assignment.h"
+
+namespace roformer {
+
+// Headings of `roformer --help`, in the order of their first command.
+inline constexpr const char* kGroupTraining = "Train and evaluate";
+inline constexpr const char* kGroupData = "Prepare text";
+inline constexpr const char* kGroupCompare = "Compare";
+inline constexpr const char* kGroupInspect = "Look into";
+
+struct CommandText {
+  std::string name;
+  std::string summary;  // one line in the list of commands
+  std::string details;  // below the summary in the command's own help; may be empty
+  std::string group;    // heading in the list of commands; empty inside another command
+};
+CLI::App* add_command(CLI::App& parent, CommandText text);
+
+// Makes every key of the configuration a flag of the command (`--training.steps 1000`, `--seed 2`,
+// `--position rope`, `--position.buckets 64`), collected in `overrides` in their order. Keys that
+// the command has a flag of its own for (`--run` of an import, say) stay the command's. `overrides`
+// must live until the callback has run.
+void accept_settings(CLI::App& command, std::vector<Override>& overrides);
+
+// Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
+// 70 (a mistake of this program). Messages go to standard error, help to standard output.
+int run_program(CLI::App& program, int argc, char** argv);
+
+}  // namespace roformer

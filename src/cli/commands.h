@@ -1,0 +1,12 @@
+// The subcommands, each in the file of its name; main.cpp registers them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace roformer {
+
+void add_config_command(CLI::App& program);
+void add_data_command(CLI::App& program);
+void add_tokenizer_command(CLI::App& program);
+
+}  // namespace roformer

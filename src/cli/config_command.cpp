@@ -1,0 +1,145 @@
+// `roformer config`: show, check and compare configurations, and list the keys.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "config/dump.h"
+#include "config/load.h"
+#include "config/schema.h"
+#include "config/study_settings.h"
+#include "config/suggest.h"
+#include "config/words.h"
+
+namespace roformer {
+namespace {
+
+struct ConfigOptions {
+  std::vector<std::string> files;
+  std::string other;
+  std::string prefix;
+  bool compact = false;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+Settings load(const ConfigOptions& options) {
+  return options.files.empty() ? default_settings(options.overrides)
+                               : load_settings(options.files.front(), options.overrides);
+}
+
+void dump_config(const ConfigOptions& options) {
+  const Settings settings = load(options);
+  if (options.json) {
+    std::cout << to_json(settings).dump(2) << '\n';
+  } else {
+    std::cout << dump(settings, options.compact ? DumpStyle::compact : DumpStyle::commented);
+  }
+}
+
+// Every file is checked before the problems of all are reported.
+void check_configs(const ConfigOptions& options) {
+  Problems problems;
+  for (const std::string& file : options.files) {
+    try {
+      if (is_study(file)) {
+        const StudySettings study = load_study(file, options.overrides);
+        std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
+      } else {
+        load_settings(file, options.overrides);
+        std::cout << file << ": good\n";
+      }
+    } catch (const Error& error) {
+      problems.add({.place = "", .key = "", .message = error.what(), .hint = ""});
+    }
+  }
+  problems.throw_if_any();
+}
+
+void diff_configs(const ConfigOptions& options) {
+  const Settings left = load(options);
+  const Settings right = load_settings(options.other, options.overrides);
+  const std::vector<std::string> names = diff(left, right);
+  std::size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  const auto shown = [](const std::string& text) { return text.empty() ? "(empty)" : text; };
+  for (const std::string& name : names) {
+    const Key& key = *find_key(name);
+    std::cout << fmt::format("{:{}}  {} -> {}\n", name, width, shown(key.get(left)),
+                             shown(key.get(right)));
+  }
+}
+
+void list_keys(const ConfigOptions& options) {
+  bool any = false;
+  for (const Key& key : schema()) {
+    if (!key.name.starts_with(options.prefix)) continue;
+    any = true;
+    std::string facts = key.type_text();
+    if (!key.unit.empty()) facts += ", in " + key.unit;
+    const std::string standard = key.default_text();
+    std::cout << fmt::format("{}\n    {}; default: {}\n    {}\n", key.name, facts,
+                             standard.empty() ? "(empty)" : standard, key.help);
+    if (!key.tasks.empty()) {
+      std::string tasks;
+      for (const TaskKind task : key.tasks) tasks += (tasks.empty() ? "" : ", ") + to_word(task);
+      std::cout << "    only for task " << tasks << '\n';
+    }
+  }
+  if (!any) {
+    std::vector<std::string> names;
+    for (const Key& key : schema()) names.push_back(key.name);
+    throw_usage(options.prefix, "no key begins so", suggestion(options.prefix, names));
+  }
+}
+
+}  // namespace
+
+void add_config_command(CLI::App& program) {
+  CLI::App* config =
+      add_command(program, {.name = "config",
+                            .summary = "Show, check and compare configurations; list their keys",
+                            .details = "",
+                            .group = kGroupInspect});
+  config->require_subcommand(1);
+  auto options = std::make_shared<ConfigOptions>();
+
+  CLI::App* show = add_command(
+      *config, {.name = "dump",
+                .summary = "Print the resolved configuration with help as comments",
+                .details = "Without a file, the defaults. The output is a configuration file."});
+  show->add_option("file", options->files, "configuration file")->expected(0, 1);
+  show->add_flag("--compact", options->compact, "keys and values only");
+  show->add_flag("--json", options->json, "JSON instead of YAML");
+  accept_settings(*show, options->overrides);
+  show->callback([options] { dump_config(*options); });
+
+  CLI::App* check = add_command(
+      *config, {.name = "check",
+                .summary = "Check configuration and study files and report all problems",
+                .details = "Exit code 2 when there is any."});
+  check->add_option("files", options->files, "configuration files")->required();
+  accept_settings(*check, options->overrides);
+  check->callback([options] { check_configs(*options); });
+
+  CLI::App* compare = add_command(
+      *config, {.name = "diff",
+                .summary = "Print the keys whose values differ between two configurations",
+                .details = ""});
+  compare->add_option("first", options->files, "configuration file")->required()->expected(1);
+  compare->add_option("second", options->other, "configuration file")->required();
+  accept_settings(*compare, options->overrides);
+  compare->callback([options] { diff_configs(*options); });
+
+  CLI::App* keys =
+      add_command(*config, {.name = "keys",
+                            .summary = "List the keys with type, unit, default and help",
+                            .details = ""});
+  keys->add_option("prefix", options->prefix, "only keys that begin so, for instance training");
+  keys->callback([options] { list_keys(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,156 @@
+#include "config/assignment.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/check.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "config/suggest.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::string_view kPosition = "position.";
+
+// "buckets" for position.buckets, which means the chosen scheme's; "" for anything else.
+std::string short_option(const std::string& key) {
+  if (find_key(key) || !key.starts_with(kPosition)) return "";
+  std::string option = key.substr(kPosition.size());
+  return option.find('.') == std::string::npos ? option : "";
+}
+
+std::vector<std::string> options_of(const std::string& scheme) {
+  std::vector<std::string> options;
+  const std::string section = std::string(kPosition) + scheme + ".";
+  for (const Key& key : schema()) {
+    if (key.name.starts_with(section)) options.push_back(key.name.substr(section.size()));
+  }
+  return options;
+}
+
+std::vector<std::string> schemes_with(const std::string& option) {
+  std::vector<std::string> schemes;
+  for (const std::string& scheme : position_names()) {
+    if (find_key(std::string(kPosition) + scheme + "." + option)) schemes.push_back(scheme);
+  }
+  return schemes;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Problem problem_of(const Assignment& assignment, std::string message, std::string hint) {
+  return {.place = assignment.place,
+          .key = assignment.is_flag ? "" : assignment.key,
+          .message = std::move(message),
+          .hint = std::move(hint)};
+}
+
+// Sets one key; remembers its place when the text was a value.
+class Resolver {
+ public:
+  explicit Resolver(Problems& problems) : problems_(problems) {}
+
+  void set(const std::string& name, const Assignment& assignment) {
+    const Key* key = find_key(name);
+    if (!key) {
+      problems_.add(
+          problem_of(assignment, "unknown key", suggestion(assignment.key, assignable_keys())));
+      return;
+    }
+    try {
+      key->set(settings, assignment.text, assignment.folder);
+      places[name] = assignment.place;
+    } catch (const InvalidValue& invalid) {
+      const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
+      problems_.add(
+          problem_of(assignment, "got " + got + ", wanted " + invalid.what(), invalid.hint));
+    }
+  }
+
+  // An option of the scheme that has been chosen.
+  void set_option(const std::string& option, const Assignment& assignment) {
+    const std::string name = std::string(kPosition) + settings.position.scheme + "." + option;
+    if (find_key(name)) {
+      set(name, assignment);
+      return;
+    }
+    const std::vector<std::string> others = schemes_with(option);
+    const std::vector<std::string> own = options_of(settings.position.scheme);
+    std::string hint = suggestion(option, own);
+    if (hint.empty() && !others.empty()) hint = "an option of " + join(others);
+    problems_.add(problem_of(assignment,
+                             "position " + settings.position.scheme + " has no such option" +
+                                 (own.empty() ? ", it has none" : ", it has " + join(own)),
+                             hint));
+  }
+
+  Settings settings;
+  Places places;
+
+ private:
+  Problems& problems_;
+};
+
+}  // namespace
+
+std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
+  std::vector<Assignment> assignments;
+  for (const Override& given : overrides) {
+    assignments.push_back({.key = given.key,
+                           .text = given.text,
+                           .place = "--" + given.key,
+                           .is_flag = true,
+                           .folder = {}});
+  }
+  return assignments;
+}
+
+const std::vector<std::string>& assignable_keys() {
+  static const auto keys = [] {
+    std::vector<std::string> names{"position"};
+    for (const Key& key : schema()) {
+      names.push_back(key.name);
+      if (key.scheme().empty()) continue;
+      std::string short_name = std::string(kPosition) + key.name.substr(key.name.rfind('.') + 1);
+      if (std::find(names.begin(), names.end(), short_name) == names.end()) {
+        names.push_back(std::move(short_name));
+      }
+    }
+    return names;
+  }();
+  return keys;
+}
+
+bool is_assignable(const std::string& key) {
+  const auto& keys = assignable_keys();
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+Settings resolve(const std::vector<Assignment>& assignments, Problems& problems) {
+  Resolver resolver(problems);
+  // The scheme first: what position.OPTION means depends on it, wherever in the list it is chosen.
+  for (const Assignment& assignment : assignments) {
+    if (assignment.key == "position" || assignment.key == "position.scheme") {
+      resolver.set("position.scheme", assignment);
+    }
+  }
+  for (const Assignment& assignment : assignments) {
+    if (assignment.key == "position" || assignment.key == "position.scheme") continue;
+    const std::string option = short_option(assignment.key);
+    if (option.empty()) {
+      resolver.set(assignment.key, assignment);
+    } else {
+      resolver.set_option(option, assignment);
+    }
+  }
+  // A wrong value leaves a default behind that may contradict other keys: not the user's mistake.
+  if (problems.empty()) check(resolver.settings, resolver.places, problems);
+  return resolver.settings;
+}
+
+}  // namespace roformer

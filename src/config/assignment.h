@@ -1,0 +1,40 @@
+// What files and flags say, before it is understood: a list of "this key gets this text", in the
+// order in which later ones win, each with its place for messages.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/problems.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+struct Assignment {
+  std::string key;       // as written, dotted: "training.steps", "position", "position.buckets"
+  std::string text;      // the value; "" for nothing
+  std::string place;     // "file:line" or the flag
+  bool is_flag = false;  // the place names the key already
+  std::filesystem::path folder;  // relative paths start here; empty: the working directory
+};
+
+// A flag: --KEY TEXT.
+struct Override {
+  std::string key;
+  std::string text;
+};
+
+std::vector<Assignment> to_assignments(const std::vector<Override>& overrides);
+
+// True for a schema key, `position` (short for position.scheme) and `position.OPTION` for an option
+// that some scheme has.
+bool is_assignable(const std::string& key);
+// Every key that can be assigned, for suggestions and flags.
+const std::vector<std::string>& assignable_keys();
+
+// Applies the assignments in order to the defaults. Then checks what no single key can see (see
+// check.h). All problems are added to `problems`; the settings are of use only without any.
+Settings resolve(const std::vector<Assignment>& assignments, Problems& problems);
+
+}  // namespace roformer

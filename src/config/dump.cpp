@@ -1,0 +1,103 @@
+#include "config/dump.h"
+
+#include <vector>
+
+#include "config/schema.h"
+
+namespace roformer {
+namespace {
+
+bool matters(const Key& key, const Settings& settings) {
+  static const Settings defaults;
+  const bool chosen = key.scheme().empty() || key.scheme() == settings.position.scheme;
+  return (chosen && key.applies_to(settings.task)) || key.get(settings) != key.get(defaults);
+}
+
+std::vector<std::string> parts_of(const std::string& name) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (std::size_t dot; (dot = name.find('.', start)) != std::string::npos; start = dot + 1) {
+    parts.push_back(name.substr(start, dot - start));
+  }
+  parts.push_back(name.substr(start));
+  return parts;
+}
+
+// Words and numbers stand as they are; a text that YAML could take for something else is quoted.
+std::string yaml_scalar(const Key& key, const std::string& text) {
+  if (key.type != KeyType::text && key.type != KeyType::path) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      quoted += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+// Comment lines of at most 98 columns.
+std::string comment(const std::string& text, const std::string& indent) {
+  std::string lines;
+  std::string line = indent + "#";
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    if (line.size() + 1 + end - start > 98) {
+      lines += line + "\n";
+      line = indent + "#";
+    }
+    line += " " + text.substr(start, end - start);
+    start = end + 1;
+  }
+  return lines + line + "\n";
+}
+
+std::string help_comment(const Key& key, const std::string& indent) {
+  std::string text = key.help + ".";
+  if (!key.unit.empty()) text += " Unit: " + key.unit + ".";
+  const std::string standard = key.default_text();
+  text += " [" + key.type_text() + "; default " + (standard.empty() ? "empty" : standard) + "]";
+  return comment(text, indent);
+}
+
+}  // namespace
+
+std::string dump(const Settings& settings, DumpStyle style) {
+  std::string text;
+  std::vector<std::string> open;  // the sections that the last key stood in
+  for (const Key& key : schema()) {
+    if (!matters(key, settings)) continue;
+    std::vector<std::string> sections = parts_of(key.name);
+    const std::string leaf = sections.back();
+    sections.pop_back();
+    std::size_t shared = 0;
+    while (shared < open.size() && shared < sections.size() && open[shared] == sections[shared]) {
+      ++shared;
+    }
+    for (std::size_t depth = shared; depth < sections.size(); ++depth) {
+      if (depth == 0 && style == DumpStyle::commented) text += "\n";
+      text += std::string(2 * depth, ' ') + sections[depth] + ":\n";
+    }
+    open = sections;
+    const std::string indent(2 * sections.size(), ' ');
+    if (style == DumpStyle::commented) text += help_comment(key, indent);
+    text += indent + leaf + ": " + yaml_scalar(key, key.get(settings)) + "\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Settings& settings) {
+  nlohmann::ordered_json json;
+  for (const Key& key : schema()) {
+    if (!matters(key, settings)) continue;
+    nlohmann::ordered_json* place = &json;
+    for (const std::string& part : parts_of(key.name)) place = &(*place)[part];
+    *place = key.json(settings);
+  }
+  return json;
+}
+
+}  // namespace roformer

@@ -1,0 +1,24 @@
+// Settings as text: the file that would give them again, with or without help, and JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+enum class DumpStyle {
+  commented,  // help, unit, what is allowed and the default above each key
+  compact,    // keys and values, for the folder of a run
+};
+
+// YAML that load_settings reads back to the same settings, wherever the file lies: paths are
+// absolute. Left out are keys at their default that have no say here: options of schemes that are
+// not chosen and keys of other tasks.
+std::string dump(const Settings& settings, DumpStyle style = DumpStyle::commented);
+
+// The same keys as nested JSON objects, numbers as numbers.
+nlohmann::ordered_json to_json(const Settings& settings);
+
+}  // namespace roformer

@@ -1,0 +1,34 @@
+// What a positional scheme can and cannot do, as far as a configuration must know before anything
+// is built. The registry of position/ reads its capabilities from this table, so that a check of
+// the configuration and the running program cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+struct PositionFacts {
+  std::string_view name;    // value of position.scheme and name of its section
+  std::string_view family;  // "absolute", "relative", "bias", "rotary", "none"
+  bool causal_only = false;
+  bool linear_attention = false;  // acts on the embedding or turns q and k, nothing else
+  bool shift_invariant = true;    // only distances matter
+  bool rotary = false;            // turns pairs of features: the turned width must be even
+};
+
+// In the order of the registry.
+std::span<const PositionFacts> position_facts();
+// nullptr for an unknown name.
+const PositionFacts* find_position_facts(std::string_view name);
+std::vector<std::string> position_names();
+
+// The number of positions that the chosen scheme has a table for; 0: no limit.
+std::int64_t maximal_length(const PositionSettings& position);
+
+}  // namespace roformer

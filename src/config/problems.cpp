@@ -1,0 +1,37 @@
+#include "config/problems.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roformer {
+
+std::string Problem::line() const {
+  std::string text;
+  if (!place.empty()) text += place + ": ";
+  if (!key.empty()) text += key + ": ";
+  text += message;
+  if (!hint.empty()) text += " (hint: " + hint + ")";
+  return text;
+}
+
+void Problems::add(const Problem& problem) {
+  add_line(problem.line());
+}
+
+void Problems::add_all(const Problems& others) {
+  for (const std::string& line : others.lines_) add_line(line);
+}
+
+void Problems::add_line(const std::string& line) {
+  if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(line);
+}
+
+void Problems::throw_if_any() const {
+  if (lines_.empty()) return;
+  std::string text;
+  for (const std::string& line : lines_) text += (text.empty() ? "" : "\n") + line;
+  throw Error({.kind = ErrorKind::usage, .message = text});
+}
+
+}  // namespace roformer

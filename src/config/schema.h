@@ -1,0 +1,57 @@
+// The one table of options. Every member of Settings is one row: key, type, unit, default, help and
+// check. Reading YAML and flags, help texts, dump, diff and JSON all come from it, so that none of
+// them can say something else than the others.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+#include "config/value.h"
+
+namespace roformer {
+
+enum class KeyType { integer, number, boolean, text, path, period, word };
+
+struct Key {
+  std::string name;  // "training.batch": the path of the member in Settings
+  KeyType type = KeyType::text;
+  std::string unit;                // "" where it has none
+  std::string help;                // one sentence, with the source of the option
+  std::vector<std::string> words;  // what a word may be
+  Range range;                     // what a number may be
+  std::vector<TaskKind> tasks;     // the tasks it applies to; empty: all
+  bool may_change = false;         // may differ when a run is continued
+
+  // Sets the member from text; throws InvalidValue. A relative path is taken from `folder`.
+  std::function<void(Settings&, std::string_view text, const std::filesystem::path& folder)> set;
+  // The value as text that `set` reads back; paths are made absolute.
+  std::function<std::string(const Settings&)> get;
+  std::function<nlohmann::json(const Settings&)> json;
+
+  std::string default_text() const;
+  std::string type_text() const;  // "integer from 1 to 1000", "one of post, pre"
+  // "rope" for position.rope.base, "" for a key that is no scheme's option.
+  std::string scheme() const;
+  bool applies_to(TaskKind task) const;
+};
+
+// All keys, sections in the order of Settings.
+const std::vector<Key>& schema();
+// nullptr for an unknown key.
+const Key* find_key(std::string_view name);
+// The keys whose value the two differ in.
+std::vector<std::string> diff(const Settings& left, const Settings& right);
+
+// The schema's parts, one file a section, put together by schema().
+std::vector<Key> general_keys();
+std::vector<Key> data_keys();
+std::vector<Key> model_keys();
+std::vector<Key> position_keys();
+std::vector<Key> training_keys();
+
+}  // namespace roformer

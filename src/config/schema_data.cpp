@@ -1,0 +1,80 @@
+// Keys of the tokenizer, the data and the GLUE tasks.
+#include "config/schema_row.h"
+
+namespace roformer {
+namespace {
+
+constexpr TaskKind kMlm = TaskKind::mlm;
+constexpr TaskKind kCausal = TaskKind::causal_lm;
+constexpr TaskKind kGlue = TaskKind::glue;
+
+}  // namespace
+
+std::vector<Key> data_keys() {
+  return {
+      ROFORMER_KEY(tokenizer.kind, {.help = "auto tells it from the file"}),
+      ROFORMER_KEY(tokenizer.file, {.help = "SentencePiece model or WordPiece vocabulary; default: "
+                                            "the one that the data were prepared with"}),
+      ROFORMER_KEY(tokenizer.cased,
+                   {.help = "WordPiece only: keep capitals and accents, as BERT's cased models"}),
+
+      ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm) or the folder of a "
+                                            "GLUE task (glue)",
+                                    .may_change = true}),
+      ROFORMER_KEY(data.length, {.unit = "tokens",
+                                 .range = between(2, 1 << 20),
+                                 .help = "length of a row; glue: the longest that is not cut off"}),
+      ROFORMER_KEY(data.cross_documents,
+                   {.help = "rows are filled from consecutive documents; true: attention sees "
+                            "across the separator between them (RoBERTa's FULL-SENTENCES)",
+                    .tasks = {kMlm, kCausal}}),
+      ROFORMER_KEY(data.validation_fraction,
+                   {.unit = "share of the documents",
+                    .range = {.low = 0, .high = 1, .low_open = true, .high_open = true},
+                    .help = "kept for validation by `data prepare` (RoFormer 4.2: 8:2)",
+                    .tasks = {kMlm, kCausal}}),
+      ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
+                                            .range = at_least(1),
+                                            .help = "a validation uses at most so many",
+                                            .tasks = {kMlm, kCausal},
+                                            .may_change = true}),
+      ROFORMER_KEY(data.loader_threads, {.unit = "threads",
+                                         .range = between(0, 256),
+                                         .help = "threads that make batches ahead; 0: made when "
+                                                 "needed. The batches do not depend on it",
+                                         .may_change = true}),
+      ROFORMER_KEY(data.prefetch, {.unit = "batches",
+                                   .range = between(1, 10000),
+                                   .help = "how many batches are made ahead",
+                                   .may_change = true}),
+      ROFORMER_KEY(data.masking.probability, {.unit = "share of the tokens",
+                                              .range = {.low = 0, .high = 1, .low_open = true},
+                                              .help = "chosen to be predicted (BERT: 0.15)",
+                                              .tasks = {kMlm}}),
+      ROFORMER_KEY(data.masking.mask, {.unit = "share of the chosen",
+                                       .range = between(0, 1),
+                                       .help = "becomes [MASK] (BERT: 0.8)",
+                                       .tasks = {kMlm}}),
+      ROFORMER_KEY(data.masking.random,
+                   {.unit = "share of the chosen",
+                    .range = between(0, 1),
+                    .help = "becomes a random token, the rest stays (BERT: 0.1)",
+                    .tasks = {kMlm}}),
+      ROFORMER_KEY(data.masking.whole_word,
+                   {.help = "all pieces of a word are chosen together (BERT's later models)",
+                    .tasks = {kMlm}}),
+
+      ROFORMER_KEY(glue.task,
+                   {.help = "which task of the benchmark (Wang 2019)", .tasks = {kGlue}}),
+      ROFORMER_KEY(glue.head,
+                   {.help = "bert: dense and tanh on [CLS], dropout, output; roformer: the head of "
+                            "Hugging Face's RoFormer (dropout, dense, activation, dropout, output)",
+                    .tasks = {kGlue}}),
+      ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
+                                       .range = below_one(),
+                                       .help = "dropout inside the head",
+                                       .tasks = {kGlue}}),
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,23 @@
+// Keys at the top of a file: what is run, where and on what.
+#include "config/schema_row.h"
+
+namespace roformer {
+
+std::vector<Key> general_keys() {
+  return {
+      ROFORMER_KEY(task, {.help = "what is trained: mlm predicts masked tokens (BERT), causal_lm "
+                                  "the next token, glue classifies sentences"}),
+      ROFORMER_KEY(run, {.help = "name of the run, a folder under `runs`; default: the name of "
+                                 "the configuration file"}),
+      ROFORMER_KEY(runs, {.help = "folder that holds the runs", .may_change = true}),
+      ROFORMER_KEY(seed, {.help = "decides initial weights, order of the data, masks and dropout"}),
+      ROFORMER_KEY(device, {.help = "auto takes a GPU where there is one", .may_change = true}),
+      ROFORMER_KEY(threads, {.unit = "threads",
+                             .range = between(0, 4096),
+                             .help = "threads for the computation; 0: all cores. Other numbers of "
+                                     "threads round sums differently",
+                             .may_change = true}),
+  };
+}
+
+}  // namespace roformer

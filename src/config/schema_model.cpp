@@ -1,0 +1,93 @@
+// Keys of the encoder and its attention.
+#include "config/schema_row.h"
+
+namespace roformer {
+
+std::vector<Key> model_keys() {
+  return {
+      ROFORMER_KEY(model.layers, {.unit = "layers",
+                                  .range = between(1, 1000),
+                                  .help = "Transformer blocks (BERT base: 12)"}),
+      ROFORMER_KEY(model.width, {.unit = "features",
+                                 .range = between(1, 65536),
+                                 .help = "features of a token (BERT base: 768)"}),
+      ROFORMER_KEY(model.heads, {.unit = "heads",
+                                 .range = between(1, 1024),
+                                 .help = "attention heads; the width is divided among them"}),
+      ROFORMER_KEY(model.feed_forward, {.unit = "features",
+                                        .range = between(1, 1 << 20),
+                                        .help = "inner width of the feed-forward part, usually 4 "
+                                                "times the width"}),
+      ROFORMER_KEY(model.embedding_width,
+                   {.unit = "features",
+                    .range = between(0, 65536),
+                    .help = "width of the embedding, projected to the width after it "
+                            "(RoFormer's embedding_size); 0: the width, no projection"}),
+      ROFORMER_KEY(model.vocabulary,
+                   {.unit = "tokens", .range = between(0, 1 << 24), .help = "0: the tokenizer's"}),
+      ROFORMER_KEY(model.token_types, {.unit = "types",
+                                       .range = between(0, 64),
+                                       .help = "segment embeddings (BERT: 2); 0: none"}),
+      ROFORMER_KEY(model.norm, {.help = "LayerNorm after each residual sum (post, BERT) or before "
+                                        "each sublayer (pre, Xiong 2020; trains without warm-up)"}),
+      ROFORMER_KEY(model.activation,
+                   {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation"}),
+      ROFORMER_KEY(model.norm_epsilon,
+                   {.range = above(0), .help = "added to the variance in LayerNorm (BERT: 1e-12)"}),
+      ROFORMER_KEY(model.dropout, {.unit = "probability",
+                                   .range = below_one(),
+                                   .help = "after the embedding and each sublayer (BERT: 0.1)"}),
+      ROFORMER_KEY(model.embedding_scale,
+                   {.help = "sqrt_width: the token embedding times the square root of the width "
+                            "before a position is added (Vaswani 2017, 3.4)"}),
+      ROFORMER_KEY(model.initialization,
+                   {.unit = "standard deviation",
+                    .range = above(0),
+                    .help = "normal cut at two standard deviations (BERT: 0.02)"}),
+      ROFORMER_KEY(model.from, {.help = "start from the weights of a run, a checkpoint or a "
+                                        "Hugging Face folder"}),
+      ROFORMER_KEY(model.freeze_embeddings, {.help = "do not train the embeddings"}),
+      ROFORMER_KEY(model.freeze_layers, {.unit = "layers",
+                                         .range = between(0, 1000),
+                                         .help = "do not train the lowest N layers"}),
+
+      ROFORMER_KEY(attention.kernel,
+                   {.help = "softmax; linear attention with elu+1 features (Katharopoulos 2020) or "
+                            "favor, the random features of Performer (Choromanski 2021)"}),
+      ROFORMER_KEY(attention.dropout,
+                   {.unit = "probability",
+                    .range = below_one(),
+                    .help = "of the attention probabilities (BERT: 0.1). LibTorch's fused kernel "
+                            "on the CPU needs 0; anything else takes the slower form"}),
+      ROFORMER_KEY(attention.window,
+                   {.unit = "tokens",
+                    .range = between(0, 1 << 20),
+                    .help = "tokens that each token sees, for lengths beyond the training length "
+                            "(Su, kexue.fm/archives/9431); 0: all"}),
+      ROFORMER_KEY(attention.log_n,
+                   {.help = "scores grow with the logarithm of the length (Su): query: max(1, "
+                            "ln(i+1)/ln N) per query (causal), query_unclipped: without the max; "
+                            "encoder: ln n/ln N (kexue.fm/archives/8823)"}),
+      ROFORMER_KEY(attention.log_n_length, {.unit = "tokens",
+                                            .range = between(2, 1 << 20),
+                                            .help = "N of log_n: the training length"}),
+      ROFORMER_KEY(attention.features,
+                   {.unit = "features",
+                    .range = between(0, 65536),
+                    .help = "of favor; 0: D ln D rounded to even, D the width of a head"}),
+      ROFORMER_KEY(attention.redraw, {.unit = "steps",
+                                      .range = at_least(0),
+                                      .help = "favor draws its random matrix anew (0: never)"}),
+      ROFORMER_KEY(attention.favor_stabilize,
+                   {.help = "favor subtracts the maximum before the exponential"}),
+      ROFORMER_KEY(attention.favor_epsilon, {.range = at_least(0),
+                                             .help = "favor adds it to each feature "
+                                                     "(google-research: 1e-4)"}),
+      ROFORMER_KEY(attention.linear_rotation,
+                   {.help = "rope in linear attention: numerator turns the features and leaves the "
+                            "denominator (RoFormer eq. 19); before turns q and k before the "
+                            "feature map (performer-pytorch)"}),
+  };
+}
+
+}  // namespace roformer

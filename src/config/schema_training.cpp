@@ -1,0 +1,75 @@
+// Keys of the optimiser, its schedule and the rhythm of a run.
+#include "config/schema_row.h"
+
+namespace roformer {
+
+std::vector<Key> training_keys() {
+  return {
+      ROFORMER_KEY(training.steps, {.help = "how long to train", .may_change = true}),
+      ROFORMER_KEY(training.batch, {.unit = "rows",
+                                    .range = between(1, 1 << 20),
+                                    .help = "rows of a micro-batch (glue: sentences or pairs)"}),
+      ROFORMER_KEY(training.batch_tokens,
+                   {.unit = "tokens",
+                    .range = between(0, 1 << 30),
+                    .help = "fill batches up to so many tokens, instead of a fixed number of "
+                            "rows; 0: use training.batch"}),
+      ROFORMER_KEY(training.accumulation,
+                   {.unit = "micro-batches",
+                    .range = between(1, 1 << 20),
+                    .help = "gradients of so many micro-batches make one step"}),
+      ROFORMER_KEY(training.learning_rate,
+                   {.range = above(0), .help = "peak of the schedule, of AdamW (Loshchilov 2019)"}),
+      ROFORMER_KEY(training.schedule,
+                   {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3"}),
+      ROFORMER_KEY(training.warmup, {.help = "the rate rises linearly from 0 to the peak"}),
+      ROFORMER_KEY(training.warmup_ratio,
+                   {.unit = "share of the steps",
+                    .range = between(0, 1),
+                    .help = "length of the warm-up where training.warmup is 0"}),
+      ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
+                                                  .range = between(0, 1),
+                                                  .help = "where linear and cosine end"}),
+      ROFORMER_KEY(training.layer_decay,
+                   {.range = {.low = 0, .high = 1, .low_open = true},
+                    .help = "factor of the learning rate for each layer below the head "
+                            "(Howard 2018; ELECTRA: 0.8); 1: the same everywhere"}),
+      ROFORMER_KEY(training.beta1, {.range = below_one(), .help = "AdamW's decay of the mean"}),
+      ROFORMER_KEY(training.beta2, {.range = below_one(), .help = "AdamW's decay of the variance"}),
+      ROFORMER_KEY(training.epsilon, {.range = above(0), .help = "AdamW's guard of the division"}),
+      ROFORMER_KEY(training.weight_decay,
+                   {.range = at_least(0),
+                    .help = "decoupled; not applied to biases and LayerNorms (BERT: 0.01)"}),
+      ROFORMER_KEY(training.clip, {.range = at_least(0),
+                                   .help = "largest norm of the whole gradient; 0: no limit"}),
+      ROFORMER_KEY(training.max_bad_steps,
+                   {.unit = "steps",
+                    .range = at_least(1),
+                    .help = "stop after so many steps in a row whose loss or gradient is not "
+                            "finite; single ones are skipped and counted",
+                    .may_change = true}),
+      ROFORMER_KEY(training.log_every, {.help = "a line of metrics; 0: never", .may_change = true}),
+      ROFORMER_KEY(training.validate_every,
+                   {.help = "a validation; 0: at the end only", .may_change = true}),
+      ROFORMER_KEY(training.save_every,
+                   {.help = "a checkpoint; 0: at the end only", .may_change = true}),
+      ROFORMER_KEY(training.keep_last, {.unit = "checkpoints",
+                                        .range = between(1, 100000),
+                                        .help = "the latest that are kept",
+                                        .may_change = true}),
+      ROFORMER_KEY(training.keep_best, {.unit = "checkpoints",
+                                        .range = between(0, 100000),
+                                        .help = "the best by validation that are kept",
+                                        .may_change = true}),
+      ROFORMER_KEY(training.patience,
+                   {.unit = "validations",
+                    .range = at_least(0),
+                    .help = "stop early after so many without improvement; 0: never",
+                    .may_change = true}),
+      ROFORMER_KEY(training.precision,
+                   {.help = "auto takes bf16 only where the machine computes in it (a GPU; a CPU "
+                            "with avx512_bf16 or amx), else fp32"}),
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,65 @@
+// A study: one configuration, and a matrix of keys whose values are tried in every combination.
+//
+//   extends: quickstart.yaml
+//   study: {name: positions, metric: validation_loss, columns: [parameters, tokens_per_second]}
+//   matrix:
+//     position: [rope, sinusoidal]
+//     seed: [1, 2]
+//
+// `variants:` is one more axis whose values are named sets of keys:
+//
+//   variants:
+//     - {name: plain}
+//     - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/assignment.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+// A reference value of a paper, shown beside ours in the study's table.
+struct PaperValue {
+  std::string row;     // value of the axis that names the row, e.g. "rope"
+  std::string metric;  // e.g. "validation_loss"
+  double value = 0;
+  std::string source;  // e.g. "RoFormer, table 2"
+};
+
+// One key and the values that it takes; "variant" for the axis of `variants:`.
+struct StudyAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+struct StudyRun {
+  std::string name;                 // "rope-seed1", the folder of the run
+  std::vector<std::string> values;  // one of each axis, in the axes' order
+  Settings settings;                // run and runs are set: runs/STUDY/RUN
+};
+
+struct StudySettings {
+  std::string name;  // default: the file's stem
+  std::string metric = "validation_loss";
+  std::vector<std::string> columns;  // further metrics to show
+  std::vector<PaperValue> paper;
+  std::vector<StudyAxis> axes;
+  std::vector<StudyRun> runs;  // every combination, the last axis running fastest
+};
+
+// True when the file or one that it extends has a matrix, variants or a study section. A file that
+// cannot be read throws Error (usage).
+bool is_study(const std::filesystem::path& file);
+
+// An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
+// that axis or adds one; any other is set in all runs. All problems of all combinations come at
+// once, as from load_settings.
+StudySettings load_study(const std::filesystem::path& file,
+                         const std::vector<Override>& overrides = {});
+
+}  // namespace roformer

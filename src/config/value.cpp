@@ -1,0 +1,95 @@
+#include "config/value.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "config/suggest.h"
+
+namespace roformer {
+namespace {
+
+std::string with_range(const std::string& kind, const Range& range) {
+  const std::string words = range.words();
+  return words.empty() ? kind : kind + " " + words;
+}
+
+template <class Number>
+bool read_whole(std::string_view text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+}  // namespace
+
+bool Range::contains(double value) const {
+  return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
+}
+
+std::string Range::words() const {
+  const bool has_low = std::isfinite(low);
+  const bool has_high = std::isfinite(high);
+  std::string text;
+  if (has_low && has_high) {
+    text = low_open ? fmt::format("above {}", low) : fmt::format("from {}", low);
+    text += high_open ? fmt::format(" to below {}", high) : fmt::format(" to {}", high);
+  } else if (has_low) {
+    text = low_open ? fmt::format("above {}", low) : fmt::format("of at least {}", low);
+  } else if (has_high) {
+    text = high_open ? fmt::format("below {}", high) : fmt::format("of at most {}", high);
+  }
+  return text;
+}
+
+std::int64_t parse_integer(std::string_view text, const Range& range) {
+  std::int64_t value = 0;
+  if (!read_whole(text, value) || !range.contains(static_cast<double>(value))) {
+    throw InvalidValue(with_range("an integer", range));
+  }
+  return value;
+}
+
+std::uint64_t parse_seed(std::string_view text) {
+  std::uint64_t value = 0;
+  if (!read_whole(text, value)) throw InvalidValue("an integer from 0 to 2^64-1");
+  return value;
+}
+
+double parse_number(std::string_view text, const Range& range) {
+  double value = 0;
+  if (!read_whole(text, value) || !std::isfinite(value) || !range.contains(value)) {
+    throw InvalidValue(with_range("a number", range));
+  }
+  return value;
+}
+
+bool parse_boolean(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  const bool yes = text == "yes" || text == "on" || text == "True" || text == "1";
+  const bool no = text == "no" || text == "off" || text == "False" || text == "0";
+  throw InvalidValue("true or false", yes ? "did you mean true" : no ? "did you mean false" : "");
+}
+
+std::size_t parse_word(std::string_view text, const std::vector<std::string>& words) {
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (words[index] == text) return index;
+  }
+  throw InvalidValue(one_of(words), suggestion(text, words));
+}
+
+std::string print_number(double value) {
+  return fmt::format("{}", value);
+}
+
+std::string one_of(const std::vector<std::string>& words) {
+  std::string text = "one of ";
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    text += (index ? ", " : "") + words[index];
+  }
+  return text;
+}
+
+}  // namespace roformer

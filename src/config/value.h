@@ -1,0 +1,60 @@
+// Values as a user writes them: text to a typed value and back, each with the words for what is
+// allowed. A text that is not a value of its type is refused with InvalidValue, which the loader
+// turns into a problem with its place.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/period.h"
+
+namespace roformer {
+
+struct InvalidValue : std::runtime_error {
+  InvalidValue(const std::string& wanted, std::string hint_text = "")
+      : std::runtime_error(wanted), hint(std::move(hint_text)) {}
+  std::string hint;
+};
+
+// What numbers are allowed. what() of an InvalidValue and the help print it in words.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_open = false;   // low itself is not allowed
+  bool high_open = false;  // high itself is not allowed
+
+  bool contains(double value) const;
+  std::string words() const;  // "from 0 to below 1", "above 0", "" for any number
+};
+
+constexpr Range at_least(double low) {
+  return {.low = low};
+}
+constexpr Range above(double low) {
+  return {.low = low, .low_open = true};
+}
+constexpr Range between(double low, double high) {
+  return {.low = low, .high = high};
+}
+constexpr Range below_one() {
+  return {.low = 0, .high = 1, .high_open = true};
+}
+
+std::int64_t parse_integer(std::string_view text, const Range& range);
+std::uint64_t parse_seed(std::string_view text);
+double parse_number(std::string_view text, const Range& range);
+bool parse_boolean(std::string_view text);
+// The index of the word in `words`.
+std::size_t parse_word(std::string_view text, const std::vector<std::string>& words);
+
+// The shortest decimal that reads back to the same double: "0.001", "1e-08".
+std::string print_number(double value);
+// "one of a, b, c".
+std::string one_of(const std::vector<std::string>& words);
+
+}  // namespace roformer

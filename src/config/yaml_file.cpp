@@ -1,0 +1,231 @@
+#include "config/yaml_file.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "config/schema.h"
+#include "config/suggest.h"
+
+namespace roformer {
+namespace {
+
+const std::set<std::string> kStudySections{"study", "matrix", "variants"};
+
+// The sections that the schema knows: "model", "data", "data.masking", "position.rope", ...
+bool is_section(const std::string& name) {
+  static const auto sections = [] {
+    std::set<std::string> made;
+    for (const Key& key : schema()) {
+      for (std::size_t dot = key.name.find('.'); dot != std::string::npos;
+           dot = key.name.find('.', dot + 1)) {
+        made.insert(key.name.substr(0, dot));
+      }
+    }
+    for (const std::string& scheme : find_key("position.scheme")->words) {
+      made.insert("position." + scheme);  // a scheme without options may have an empty section
+    }
+    return made;
+  }();
+  return sections.contains(name);
+}
+
+// What a key of a file may be, for suggestions.
+const std::vector<std::string>& known_names() {
+  static const auto names = [] {
+    std::vector<std::string> made = assignable_keys();
+    made.insert(made.end(), {"extends", "model", "data", "data.masking", "tokenizer", "glue",
+                             "attention", "training", "study", "matrix", "variants"});
+    return made;
+  }();
+  return names;
+}
+
+YAML::Node parse_yaml(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    const bool exists = std::filesystem::exists(path, error);
+    throw_usage(path.string(), exists ? "is not a configuration file" : "no such file",
+                "a YAML file, for instance one of configs/");
+  }
+  const std::string text = read_file(path);
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::Exception& problem) {
+    throw_usage(path.string() + ":" + std::to_string(problem.mark.line + 1),
+                "is not valid YAML: " + problem.msg,
+                "one `key: value` a line, sections indented with spaces");
+  }
+}
+
+// Walks the sections of one file.
+class Flattener {
+ public:
+  Flattener(const std::filesystem::path& file, Problems& problems)
+      : file_(file), problems_(problems) {}
+
+  std::vector<Assignment> assignments;
+
+  void add(const std::string& name, const YamlEntry& entry) {
+    const YAML::Node& value = entry.value;
+    const bool section = is_section(name);
+    if (value.IsMap() && section) {
+      // Only known sections are entered, which bounds the depth for any input.
+      for (const YamlEntry& inner : entries_of(file_, value, problems_)) {
+        add(name + "." + inner.key, inner);
+      }
+    } else if (section && name != "position") {
+      if (!value.IsNull()) refuse(name, entry, "a section of keys");
+    } else if (value.IsMap() || value.IsSequence()) {
+      refuse(name, entry, "a single value");
+    } else if (const auto [first, added] = seen_.emplace(name, entry.place); !added) {
+      problem(name, entry, "given twice, first at " + first->second, "");
+    } else {
+      assignments.push_back({.key = name,
+                             .text = value.IsNull() ? "" : value.Scalar(),
+                             .place = entry.place,
+                             .folder = file_.parent_path()});
+    }
+  }
+
+ private:
+  const std::filesystem::path& file_;
+  Problems& problems_;
+  std::map<std::string, std::string> seen_;  // full key to place
+
+  void problem(const std::string& name, const YamlEntry& entry, std::string message,
+               std::string hint) {
+    problems_.add({.place = entry.place,
+                   .key = name,
+                   .message = std::move(message),
+                   .hint = std::move(hint)});
+  }
+
+  void refuse(const std::string& name, const YamlEntry& entry, const std::string& wanted) {
+    if (!is_assignable(name) && !is_section(name)) {
+      problem(name, entry, entry.value.IsMap() ? "unknown section" : "unknown key",
+              suggestion(name, known_names()));
+    } else {
+      problem(name, entry, "got " + describe(entry.value) + ", wanted " + wanted,
+              entry.value.IsSequence() ? "a study lists values under `matrix:`" : "");
+    }
+  }
+};
+
+// Reads a file after the one that it extends.
+class Reader {
+ public:
+  explicit Reader(Problems& problems) : problems_(problems) {}
+
+  void read(const std::filesystem::path& path, YamlFile& result) {
+    visited_.push_back(std::filesystem::weakly_canonical(path));
+    const YAML::Node root = parse_yaml(path);
+    if (root.IsNull()) return;
+    if (!root.IsMap()) {
+      problems_.add({.place = place_of(path, root),
+                     .key = "",
+                     .message = "got " + describe(root) + ", wanted `key: value` lines",
+                     .hint = ""});
+      return;
+    }
+    std::vector<YamlEntry> settings;
+    for (const YamlEntry& entry : entries_of(path, root, problems_)) {
+      if (entry.key == "extends") {
+        extend(path, entry, result);
+      } else if (!kStudySections.contains(entry.key)) {
+        settings.push_back(entry);
+      }
+    }
+    // After the file that is extended, wherever in this one `extends` stands.
+    for (const std::string& name : kStudySections) {
+      if (const YAML::Node node = root[name]) {
+        result.sections[name] = {.file = path, .line = node.Mark().line + 1, .node = node};
+      }
+    }
+    for (Assignment& assignment : assignments_of(path, settings, problems_)) {
+      result.assignments.push_back(std::move(assignment));
+    }
+  }
+
+ private:
+  Problems& problems_;
+  std::vector<std::filesystem::path> visited_;  // each extends the next
+
+  void extend(const std::filesystem::path& path, const YamlEntry& entry, YamlFile& result) {
+    const auto problem = [&](std::string message, std::string hint) {
+      problems_.add({.place = entry.place,
+                     .key = "extends",
+                     .message = std::move(message),
+                     .hint = std::move(hint)});
+    };
+    if (!entry.value.IsScalar() || entry.value.Scalar().empty()) {
+      problem("got " + describe(entry.value) + ", wanted the path of a file", "");
+      return;
+    }
+    const std::filesystem::path base =
+        (path.parent_path() / entry.value.Scalar()).lexically_normal();
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(base, error)) {
+      problem(base.string() + ": no such file",
+              "the path is relative to the file that says extends");
+    } else if (std::find(visited_.begin(), visited_.end(),
+                         std::filesystem::weakly_canonical(base)) != visited_.end()) {
+      problem(base.string() + " extends this file again, a circle", "");
+    } else {
+      read(base, result);
+    }
+  }
+};
+
+}  // namespace
+
+std::string place_of(const std::filesystem::path& file, const YAML::Node& node) {
+  return file.string() + ":" + std::to_string(node.Mark().line + 1);
+}
+
+std::string describe(const YAML::Node& node) {
+  if (node.IsSequence()) return "a list";
+  if (node.IsMap()) return "a section";
+  return node.IsScalar() ? '"' + node.Scalar() + '"' : "nothing";
+}
+
+std::vector<Assignment> assignments_of(const std::filesystem::path& file,
+                                       const std::vector<YamlEntry>& entries, Problems& problems) {
+  Flattener flattener(file, problems);
+  for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
+  return std::move(flattener.assignments);
+}
+
+std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
+                                  Problems& problems) {
+  std::vector<YamlEntry> entries;
+  std::map<std::string, std::string> seen;
+  for (const auto& pair : map) {
+    const std::string place = place_of(file, pair.first);
+    if (!pair.first.IsScalar()) {
+      problems.add({.place = place, .key = "", .message = "a key must be a word", .hint = ""});
+      continue;
+    }
+    const std::string& key = pair.first.Scalar();
+    const auto [first, added] = seen.emplace(key, place);
+    if (!added) {
+      problems.add({.place = place,
+                    .key = key,
+                    .message = "given twice, first at " + first->second,
+                    .hint = ""});
+      continue;
+    }
+    entries.push_back({.key = key, .place = place, .value = pair.second});
+  }
+  return entries;
+}
+
+YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems) {
+  YamlFile result;
+  Reader(problems).read(path, result);
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,21 @@
+// Registers the subcommands; everything else is in cli/.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace roformer;
+  log::initialize();
+  CLI::App program(
+      "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
+      "roformer");
+  program.set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
+                           "print version and commit");
+  add_config_command(program);
+  add_data_command(program);
+  add_tokenizer_command(program);
+  return run_program(program, argc, argv);
+}
