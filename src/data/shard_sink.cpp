@@ -88,6 +88,7 @@ void ShardSink::end_document() {
 }
 
 void ShardSink::encode(Block& block) const {
+  block.ids.reserve(block.text.size());  // an id stands for at least one byte, nearly always
   std::size_t line = 0;
   std::size_t start = 0;
   for (Block::Section& section : block.sections) {

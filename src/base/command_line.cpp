@@ -1,0 +1,28 @@
+#include "base/command_line.h"
+
+#include <fstream>
+
+namespace roformer {
+namespace {
+
+std::string quoted(const std::string& word) {
+  constexpr const char* kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::string command_line() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  std::string program;
+  std::getline(words, program, '\0');
+  std::string text = "roformer";
+  for (std::string word; std::getline(words, word, '\0');) text += " " + quoted(word);
+  return text;
+}
+
+}  // namespace roformer

@@ -1,0 +1,205 @@
+// `roformer data`: prepares text for training, and shows what a prepared data set holds.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/data_inspection.h"
+#include "data/prepare.h"
+#include "data/recipe.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+namespace {
+
+struct PrepareArguments {
+  std::vector<std::filesystem::path> inputs;
+  std::vector<std::filesystem::path> validation;
+  std::filesystem::path output;
+  TokenizerSettings tokenizer;
+  bool bytes = false;
+  std::string reader;     // empty: the recipe's, else text
+  std::string separator;  // empty: the recipe's, else blank-line
+  bool remove_repeats = false;
+  double validation_fraction = -1;  // negative: the recipe's, else the default
+  std::uint64_t seed = 1;
+  std::int64_t threads = 0;
+  bool overwrite = false;
+};
+
+std::string input_names(const std::vector<std::filesystem::path>& inputs) {
+  std::string names;
+  for (const std::filesystem::path& input : inputs) {
+    names += (names.empty() ? "" : ", ") + (input == "-" ? "standard input" : input.string());
+  }
+  return names;
+}
+
+PrepareOptions prepare_options(const PrepareArguments& arguments) {
+  PrepareOptions options;
+  if (const std::optional<Recipe> recipe = recipe_among(arguments.inputs)) {
+    options.corpus = recipe->corpus;
+    options.validation_inputs = recipe->validation_files;
+    options.validation_fraction = recipe->validation_fraction;
+    options.name = recipe->name;
+    options.source = recipe->source;
+    options.licence = recipe->licence;
+  } else {
+    options.corpus.inputs = arguments.inputs;
+    options.name = arguments.output.filename().string();
+    options.source = input_names(arguments.inputs);
+  }
+  if (!arguments.reader.empty()) options.corpus.reader = parse_corpus_reader(arguments.reader);
+  if (!arguments.separator.empty()) {
+    options.corpus.separator = parse_document_separator(arguments.separator);
+  }
+  options.corpus.remove_repeats |= arguments.remove_repeats;
+  if (!arguments.validation.empty()) options.validation_inputs = arguments.validation;
+  if (arguments.validation_fraction >= 0) {
+    options.validation_fraction = arguments.validation_fraction;
+    if (!arguments.validation.empty()) {
+      throw_usage("--validation-fraction", "cannot be combined with --validation",
+                  "the files given with --validation are the whole validation set");
+    }
+  }
+  options.seed = arguments.seed;
+  options.output = arguments.output;
+  options.overwrite = arguments.overwrite;
+  options.threads = arguments.threads > 0
+                        ? arguments.threads
+                        : std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  return options;
+}
+
+void print_summary(const DatasetDescription& description, const std::filesystem::path& output) {
+  const auto count = [](std::uint64_t value) {
+    return format_count(static_cast<std::int64_t>(value));
+  };
+  std::cout << output.string() << ": data set " << description.name << ", fingerprint "
+            << fmt::format("{:016x}", description.fingerprint) << '\n';
+  for (const Split split : {Split::train, Split::validation}) {
+    const SplitCounts& counts = description[split].counts;
+    std::cout << fmt::format("  {:<10}  {:>11} documents  {:>14} tokens  {:>15} characters\n",
+                             to_string(split), count(counts.documents), count(counts.tokens),
+                             count(counts.characters));
+  }
+  if (description.repeats_removed > 0) {
+    std::cout << "  repeated lines left out: " << count(description.repeats_removed) << '\n';
+  }
+}
+
+void add_prepare(CLI::App& data) {
+  auto arguments = std::make_shared<PrepareArguments>();
+  CLI::App* command = add_command(
+      data,
+      {.name = "prepare",
+       .summary = "Tokenise text once into shards that training maps into memory",
+       .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
+                  "zip archives, - for standard input. Text may be compressed (.gz, .bz2, "
+                  ".xz, .zst) and larger than memory."});
+  command->add_option("inputs", arguments->inputs, "recipe, files, folders or -")
+      ->required()
+      ->type_name("INPUT");
+  command->add_option("--output", arguments->output, "folder to make")
+      ->required()
+      ->type_name("FOLDER");
+  CLI::Option* const tokenizer =
+      command
+          ->add_option("--tokenizer", arguments->tokenizer.file,
+                       "tokenizer: a SentencePiece model, a WordPiece vocab.txt, or a folder of "
+                       "`tokenizer train`")
+          ->type_name("FILE");
+  command->add_flag("--bytes", arguments->bytes, "no vocabulary: every byte is a token")
+      ->excludes(tokenizer);
+  command->add_flag("--cased", arguments->tokenizer.cased, "WordPiece: keep upper case and accents")
+      ->needs(tokenizer);
+  command
+      ->add_option("--document-separator", arguments->separator,
+                   "what ends a document: blank-line (default), two-blank-lines, line, file")
+      ->type_name("WORD");
+  command
+      ->add_option("--reader", arguments->reader,
+                   "text (default) or libreoffice-help, whose HTML pages are documents")
+      ->type_name("WORD");
+  command->add_flag("--remove-repeats", arguments->remove_repeats,
+                    "leave out lines met before, anywhere in the corpus");
+  command
+      ->add_option("--validation-fraction", arguments->validation_fraction,
+                   "share of the documents for validation (default: the recipe's, or 0.2)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--validation", arguments->validation,
+                   "files that are the validation set; INPUT is then all training set")
+      ->type_name("INPUT");
+  command
+      ->add_option("--seed", arguments->seed, "of the choice of validation documents (default: 1)")
+      ->type_name("N");
+  command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
+      ->type_name("N");
+  command->add_flag("--overwrite", arguments->overwrite, "replace a data set that is there");
+  command->callback([arguments] {
+    if (arguments->bytes) arguments->tokenizer.kind = TokenizerKind::bytes;
+    if (!arguments->bytes && arguments->tokenizer.file.empty()) {
+      throw_usage("data prepare", "needs a tokenizer",
+                  "--tokenizer FILE (make one with `roformer tokenizer train`), or --bytes");
+    }
+    PrepareOptions options = prepare_options(*arguments);
+    options.command = command_line();
+    const std::unique_ptr<Tokenizer> opened = open_tokenizer(arguments->tokenizer);
+    print_summary(prepare(options, *opened), arguments->output);
+  });
+}
+
+void add_inspect(CLI::App& data) {
+  auto folder = std::make_shared<std::filesystem::path>();
+  auto options = std::make_shared<InspectionOptions>();
+  CLI::App* command = add_command(
+      data, {.name = "inspect",
+             .summary = "Show the size, the lengths and masked examples of a prepared data set",
+             .details = "Reads every shard whole and compares its checksum."});
+  command->add_option("folder", *folder, "made by `data prepare`")->required()->type_name("FOLDER");
+  command->add_option("--length", options->length, "tokens in a row")
+      ->capture_default_str()
+      ->type_name("TOKENS")
+      ->check(CLI::Range(8, 1 << 20));
+  command->add_option("--examples", options->examples, "masked rows to show")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  command->add_option("--seed", options->seed, "of the rows and masks shown")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("--whole-word", options->masking.whole_word, "mask whole words");
+  command->callback([folder, options] {
+    const Dataset dataset(*folder);
+    std::cout << describe_dataset(dataset) << std::flush;
+    dataset.verify_checksums();
+    std::cout << "checksums are right\n" << describe_lengths(dataset);
+    std::cout << masked_examples(dataset, *options);
+  });
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& program) {
+  CLI::App* data =
+      add_command(program, {.name = "data",
+                            .summary = "Prepare text for training, look into prepared data",
+                            .details = "",
+                            .group = kGroupData});
+  data->require_subcommand(1);
+  add_prepare(*data);
+  add_inspect(*data);
+}
+
+}  // namespace roformer
