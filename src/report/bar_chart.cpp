@@ -105,7 +105,7 @@ std::string to_svg(const BarChart& chart, SvgUse use) {
   double height = area.bottom() + 50;
   if (several) {
     content += legend.draw(16, height);
-    height += legend.height() + 8;
+    height += legend.height();
   }
   return svg_document({.title = chart.title,
                        .subtitle = chart.subtitle,

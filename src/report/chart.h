@@ -19,6 +19,7 @@ struct Axis {
   Scale scale = Scale::linear;
   std::optional<double> minimum;  // of the data where not given
   std::optional<double> maximum;
+  std::vector<double> ticks = {};  // where to put labels, instead of at round values
 
   std::string heading() const { return unit.empty() ? title : title + " (" + unit + ")"; }
 };
@@ -90,6 +91,14 @@ struct HeatMap {
   int size = 360;  // pixels of the longer side of the matrix
 };
 
+// Several heat maps (one a head, say) side by side under one title.
+struct HeatMapGrid {
+  std::string title;
+  std::string subtitle;
+  std::vector<HeatMap> maps;
+  std::size_t columns = 4;
+};
+
 // A standalone picture has its own colours and background; an embedded one is part of a page that
 // holds chart_style() once.
 enum class SvgUse { standalone, embedded };
@@ -97,6 +106,7 @@ enum class SvgUse { standalone, embedded };
 std::string to_svg(const LineChart& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const BarChart& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const HeatMap& chart, SvgUse use = SvgUse::standalone);
+std::string to_svg(const HeatMapGrid& grid, SvgUse use = SvgUse::standalone);
 
 // The style sheet that embedded charts rely on.
 std::string chart_style();

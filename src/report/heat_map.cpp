@@ -137,9 +137,14 @@ std::string colour_bar(const HeatMap& chart, const ValueRange& range, const Plot
   return result;
 }
 
-}  // namespace
+struct Picture {
+  double width = 0;
+  double height = 0;
+  std::string description;
+  std::string content;  // all but the heading
+};
 
-std::string to_svg(const HeatMap& chart, SvgUse use) {
+Picture draw(const HeatMap& chart) {
   ROFORMER_ASSERT(!chart.values.empty() && !chart.values.front().empty());
   const std::size_t rows = chart.values.size();
   const std::size_t columns = chart.values.front().size();
@@ -185,16 +190,56 @@ std::string to_svg(const HeatMap& chart, SvgUse use) {
   const double heading =
       std::max(text_width(chart.title, 15), text_width(chart.subtitle, 12.5)) + 32;
   const double labels = std::max(60.0, text_width(chart.value_title, 12.5) + 16);
-  return svg_document(
-      {.title = chart.title,
-       .subtitle = chart.subtitle,
-       .description = fmt::format(
-           "Heat map of {} rows ({}) and {} columns ({}), from {:.4g} to {:.4g}.", rows,
-           chart.rows.heading(), columns, chart.columns.heading(), range.low, range.high),
-       .width = std::max(heading, bar.left + labels),
-       .height = area.bottom() + 52,
-       .use = use},
-      content);
+  return {.width = std::max(heading, bar.left + labels),
+          .height = area.bottom() + 52,
+          .description = fmt::format(
+              "Heat map of {} rows ({}) and {} columns ({}), from {:.4g} to {:.4g}.", rows,
+              chart.rows.heading(), columns, chart.columns.heading(), range.low, range.high),
+          .content = std::move(content)};
+}
+
+}  // namespace
+
+std::string to_svg(const HeatMap& chart, SvgUse use) {
+  const Picture picture = draw(chart);
+  return svg_document({.title = chart.title,
+                       .subtitle = chart.subtitle,
+                       .description = picture.description,
+                       .width = picture.width,
+                       .height = picture.height,
+                       .use = use},
+                      picture.content);
+}
+
+std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
+  ROFORMER_ASSERT(grid.columns > 0);
+  std::string content;
+  std::string description = fmt::format("{} heat maps.", grid.maps.size());
+  double width = text_width(grid.title, 15) + 32;
+  double top = heading_height(grid.title, grid.subtitle, false);
+  for (std::size_t begin = 0; begin < grid.maps.size(); begin += grid.columns) {
+    double left = 0;
+    double row_height = 0;
+    for (std::size_t i = begin; i < std::min(begin + grid.columns, grid.maps.size()); ++i) {
+      const HeatMap& map = grid.maps[i];
+      const Picture picture = draw(map);
+      content +=
+          fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n", coordinate(left),
+                      coordinate(top), svg_heading(map.title, map.subtitle), picture.content);
+      description += " " + map.title + ": " + picture.description;
+      left += picture.width;
+      row_height = std::max(row_height, picture.height);
+    }
+    top += row_height;
+    width = std::max(width, left);
+  }
+  return svg_document({.title = grid.title,
+                       .subtitle = grid.subtitle,
+                       .description = description,
+                       .width = width,
+                       .height = top,
+                       .use = use},
+                      content);
 }
 
 }  // namespace roformer

@@ -41,18 +41,13 @@ std::string_view alignment_class(Column::Alignment alignment) {
                                                  : "center";
 }
 
-constexpr std::string_view kDeviationSign = " ± ";
-
-// The longest " ± 0.01" of a column; cells without one get it unseen, so that the means stand below
-// each other.
+// Cells without a deviation get the column's longest one unseen, so that the means stand below each
+// other.
 std::string longest_deviation(const Table& table, std::size_t column) {
   std::string longest;
   for (std::size_t row = 0; row < table.rows().size(); ++row) {
-    if (!std::holds_alternative<MeanAndDeviation>(table.rows()[row][column])) continue;
-    const std::string text = table.text(row, column);
-    const std::size_t sign = text.find(kDeviationSign);
-    if (sign == std::string::npos || text.size() - sign <= longest.size()) continue;
-    longest = text.substr(sign);
+    const std::string text = table.deviation_text(row, column);
+    if (text.size() > longest.size()) longest = text;
   }
   return longest;
 }
@@ -74,14 +69,14 @@ std::string to_html(const Table& table) {
     result += "<tr>";
     for (std::size_t column = 0; column < table.columns().size(); ++column) {
       const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
-      const std::string text = table.text(row, column);
-      const bool padded =
-          !words && !deviations[column].empty() && text.find(kDeviationSign) == std::string::npos;
-      result += fmt::format(
-          "<td class=\"{}{}{}\">{}{}</td>", alignment_class(table.columns()[column].alignment),
-          table.is_best(row, column) ? " best" : "", words ? " words" : "", escape_xml(text),
-          padded ? "<span class=\"pad\" aria-hidden=\"true\">" + deviations[column] + "</span>"
-                 : "");
+      std::string unseen;
+      if (!words && !deviations[column].empty() && table.deviation_text(row, column).empty()) {
+        unseen = "<span class=\"pad\" aria-hidden=\"true\">" + deviations[column] + "</span>";
+      }
+      result += fmt::format("<td class=\"{}{}{}\">{}{}</td>",
+                            alignment_class(table.columns()[column].alignment),
+                            table.is_best(row, column) ? " best" : "", words ? " words" : "",
+                            escape_xml(table.text(row, column)), unseen);
     }
     result += "</tr>\n";
   }

@@ -40,6 +40,7 @@ class HtmlReport {
   void chart(const LineChart& chart) { figure(to_svg(chart, SvgUse::embedded)); }
   void chart(const BarChart& chart) { figure(to_svg(chart, SvgUse::embedded)); }
   void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
+  void chart(const HeatMapGrid& grid) { figure(to_svg(grid, SvgUse::embedded)); }
   // Long text behind a line to click on: a configuration, a log.
   void details(std::string_view summary, std::string_view preformatted);
 

@@ -4,22 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
+#include "report/line_geometry.h"
 #include "report/svg.h"
 
 namespace roformer {
 namespace {
 
-constexpr double kLabelGap = 15;
 constexpr std::size_t kMostMarkers = 12;
-
-struct Point {
-  double x = 0;
-  double y = 0;
-  bool drawn() const { return std::isfinite(x) && std::isfinite(y); }
-};
 
 class LineDrawing {
  public:
@@ -58,6 +51,13 @@ class LineDrawing {
   }
 
  private:
+  // A name at the right edge.
+  struct Label {
+    std::size_t index = 0;  // of the series
+    double end = 0;         // where its line ends
+    double place = 0;       // where the name stands
+  };
+
   const LineChart& chart_;
   SvgUse use_;
   AxisScale x_scale_;
@@ -65,7 +65,8 @@ class LineDrawing {
   double heading_height_ = 0;
   PlotArea area_;
   Legend legend_;
-  bool direct_ = false;
+  std::vector<Label> labels_;
+  bool direct_ = false;  // names at the lines' ends, no legend
 
   void fit_scales() {
     std::vector<double> x;
@@ -101,28 +102,43 @@ class LineDrawing {
     area_.left = 24 + widest_tick_label(ticks);
     legend_.width = chart_.width - 32.0;
     double widest = 0;
-    std::size_t shown = 0;
-    direct_ = true;
     for (const Series& series : chart_.series) {
       legend_.names.push_back(series.name);
       widest = std::max(widest, text_width(series.name, 12.5));
-      const auto last = last_point_place(series);
-      if (!last) continue;
-      ++shown;
-      direct_ = direct_ && *last > 0.97;
     }
-    const double names = kLabelGap * static_cast<double>(shown);
-    direct_ = direct_ && shown > 0 && shown == chart_.series.size() && names <= area_.height &&
-              widest + 44 <= 0.35 * chart_.width;
+    direct_ = widest + 44 <= 0.35 * chart_.width && place_labels();
     area_.width = chart_.width - area_.left - (direct_ ? widest + 44 : 24);
   }
 
-  std::optional<double> last_point_place(const Series& series) const {
-    for (std::size_t i = series.x.size(); i-- > 0;) {
-      const double place = x_scale_.place(series.x[i]);
-      if (std::isfinite(place) && std::isfinite(y_scale_.place(series.y[i]))) return place;
+  // Finds each name's place beside its line's end; false where some line ends before the right edge
+  // or has no point, or a name would come to lie too far from its line.
+  bool place_labels() {
+    constexpr double kFarthest = 50;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      const Series& series = chart_.series[i];
+      Label label{.index = i};
+      double right = 0;
+      for (std::size_t j = 0; j < series.x.size(); ++j) {
+        const double place = y_scale_.place(series.y[j]);
+        if (!std::isfinite(place) || !std::isfinite(x_scale_.place(series.x[j]))) continue;
+        right = x_scale_.place(series.x[j]);
+        label.end = area_.bottom() - area_.height * std::clamp(place, 0.0, 1.0);
+      }
+      if (right < 0.97) return false;
+      labels_.push_back(label);
     }
-    return std::nullopt;
+    std::stable_sort(labels_.begin(), labels_.end(),
+                     [](const Label& a, const Label& b) { return a.end < b.end; });
+    std::vector<double> wanted;
+    for (const Label& label : labels_) wanted.push_back(label.end);
+    const std::vector<double> places =
+        spread_labels(wanted, {.gap = 15, .first = area_.top + 4, .last = area_.bottom()});
+    if (places.empty()) return false;
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+      labels_[i].place = places[i];
+      if (std::abs(places[i] - wanted[i]) > kFarthest) return false;
+    }
+    return true;
   }
 
   Point point(double x, double y) const {
@@ -136,42 +152,6 @@ class LineDrawing {
     return result;
   }
 
-  // Of more points than pixels only the first, least, greatest and last of each pixel are kept:
-  // the picture is the same and a long run's chart stays small.
-  static std::vector<Point> thinned(const std::vector<Point>& points) {
-    std::vector<Point> result;
-    for (std::size_t begin = 0; begin < points.size();) {
-      std::size_t end = begin + 1;
-      const auto same_pixel = [&](const Point& other) {
-        return other.drawn() && points[begin].drawn() &&
-               std::floor(other.x) == std::floor(points[begin].x);
-      };
-      while (end < points.size() && same_pixel(points[end])) ++end;
-      const auto by_y = [](const Point& a, const Point& b) { return a.y < b.y; };
-      const auto [least, greatest] =
-          std::minmax_element(points.begin() + begin, points.begin() + end, by_y);
-      std::vector<std::size_t> kept{begin, static_cast<std::size_t>(least - points.begin()),
-                                    static_cast<std::size_t>(greatest - points.begin()), end - 1};
-      std::sort(kept.begin(), kept.end());
-      kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-      for (const std::size_t i : kept) result.push_back(points[i]);
-      begin = end;
-    }
-    return result;
-  }
-
-  static std::string path(const std::vector<Point>& points) {
-    std::string result;
-    bool joined = false;
-    for (const Point& point : points) {
-      if (point.drawn()) {
-        result += (joined ? "L" : "M") + coordinate(point.x) + " " + coordinate(point.y);
-      }
-      joined = point.drawn();
-    }
-    return result;
-  }
-
   // A closed shape between the two borders; places where either has a gap are left out.
   std::string band(const Series& series) const {
     const std::vector<Point> low = points(series, series.low);
@@ -181,7 +161,7 @@ class LineDrawing {
     const std::vector<Point> below = thinned(low);
     border.insert(border.end(), below.rbegin(), below.rend());
     std::erase_if(border, [](const Point& point) { return !point.drawn(); });
-    return border.empty() ? "" : path(border) + "Z";
+    return border.empty() ? "" : line_path(border) + "Z";
   }
 
   std::string draw_series() const {
@@ -201,7 +181,7 @@ class LineDrawing {
       const Series& series = chart_.series[i];
       const std::vector<Point> all = points(series, series.y);
       result += fmt::format("<path d=\"{}\" class=\"line c{}\" data-name=\"{}\"",
-                            path(thinned(all)), series_colour(i), escape_xml(series.name));
+                            line_path(thinned(all)), series_colour(i), escape_xml(series.name));
       if (!series_dashes(i).empty()) {
         result += fmt::format(" stroke-dasharray=\"{}\"", series_dashes(i));
       }
@@ -236,73 +216,16 @@ class LineDrawing {
     return result;
   }
 
-  // Moves labels apart to `kLabelGap` with the least movement: neighbours that would overlap form a
-  // block around their mean.
-  std::vector<double> spread(const std::vector<double>& sorted) const {
-    struct Block {
-      double center = 0;
-      std::size_t count = 0;
-      double first() const { return center - 0.5 * kLabelGap * static_cast<double>(count - 1); }
-      double last() const { return center + 0.5 * kLabelGap * static_cast<double>(count - 1); }
-    };
-    const auto within = [this](Block block) {
-      const double reach = block.center - block.first();
-      block.center =
-          std::min(std::max(block.center, area_.top + 4 + reach), area_.bottom() - reach);
-      return block;
-    };
-    std::vector<Block> blocks;
-    for (const double y : sorted) {
-      blocks.push_back(within({.center = y, .count = 1}));
-      while (blocks.size() > 1 &&
-             blocks.back().first() - blocks[blocks.size() - 2].last() < kLabelGap) {
-        const Block below = blocks.back();
-        blocks.pop_back();
-        Block& above = blocks.back();
-        const double total = static_cast<double>(above.count + below.count);
-        above.center = (above.center * static_cast<double>(above.count) +
-                        below.center * static_cast<double>(below.count)) /
-                       total;
-        above.count += below.count;
-        above = within(above);
-      }
-    }
-    std::vector<double> places;
-    for (const Block& block : blocks) {
-      for (std::size_t i = 0; i < block.count; ++i) {
-        places.push_back(block.first() + kLabelGap * static_cast<double>(i));
-      }
-    }
-    return places;
-  }
-
   std::string draw_direct_labels() const {
-    struct End {
-      Point point;
-      std::size_t index = 0;
-    };
-    std::vector<End> ends;
-    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
-      std::vector<Point> all = points(chart_.series[i], chart_.series[i].y);
-      std::erase_if(all, [](const Point& point) { return !point.drawn(); });
-      Point last = all.back();
-      last.y = std::clamp(last.y, area_.top, area_.bottom());
-      ends.push_back({.point = last, .index = i});
-    }
-    std::stable_sort(ends.begin(), ends.end(),
-                     [](const End& a, const End& b) { return a.point.y < b.point.y; });
-    std::vector<double> wanted;
-    for (const End& end : ends) wanted.push_back(end.point.y);
-    const std::vector<double> places = spread(wanted);
     std::string result;
-    for (std::size_t i = 0; i < ends.size(); ++i) {
+    for (const Label& label : labels_) {
       const double x = area_.right() + 6;
-      result += fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
-                            coordinate(ends[i].point.y), coordinate(x + 14), coordinate(places[i]),
-                            series_colour(ends[i].index));
-      const std::string classes = fmt::format("label c{}", series_colour(ends[i].index));
-      result += svg_text(x + 22, places[i] + 4.2, chart_.series[ends[i].index].name,
-                         {.classes = classes});
+      const int colour = series_colour(label.index);
+      result +=
+          fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
+                      coordinate(label.end), coordinate(x + 14), coordinate(label.place), colour);
+      result += svg_text(x + 22, label.place + 4.2, chart_.series[label.index].name,
+                         {.classes = fmt::format("label c{}", colour)});
     }
     return result;
   }

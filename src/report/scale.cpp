@@ -108,10 +108,16 @@ AxisScale fit_scale(const Axis& axis, const std::vector<double>& values, double 
       high = low + 2 * reach;
     }
   }
-  return {.low = low, .high = high, .scale = axis.scale};
+  return {.low = low, .high = high, .scale = axis.scale, .ticks = axis.ticks};
 }
 
 std::vector<Tick> make_ticks(const AxisScale& scale, int target) {
+  if (!scale.ticks.empty()) {
+    std::vector<double> values = scale.ticks;
+    std::erase_if(values,
+                  [&](double value) { return !(value >= scale.low && value <= scale.high); });
+    return labelled(values);
+  }
   if (scale.scale == Axis::Scale::logarithmic) {
     std::vector<double> values = logarithmic_ticks(scale.low, scale.high, target);
     if (values.size() >= 2) {

@@ -13,6 +13,7 @@ struct AxisScale {
   double low = 0;
   double high = 1;
   Axis::Scale scale = Axis::Scale::linear;
+  std::vector<double> ticks = {};  // those the axis asks for
 
   double place(double value) const;  // NaN for what has no place (not positive on a log axis)
 };
@@ -27,7 +28,8 @@ struct Tick {
 };
 
 // About `target` ticks at multiples of 1, 2 or 5 times a power of ten, all within the range; on a
-// logarithmic axis at powers of ten, or at 1, 2 and 5 times those where the range is short.
+// logarithmic axis at powers of ten, or at 1, 2 and 5 times those where the range is short. Ticks
+// that the axis asks for come instead.
 std::vector<Tick> make_ticks(const AxisScale& scale, int target);
 
 }  // namespace roformer

@@ -92,6 +92,18 @@ double heading_height(std::string_view title, std::string_view subtitle, bool ve
          (vertical_axis_title ? 32 : 12);
 }
 
+std::string svg_heading(std::string_view title, std::string_view subtitle) {
+  std::string result;
+  double y = 14;
+  if (!title.empty()) {
+    y += kTitleSize;
+    result += svg_text(16, y, title, {.classes = "title"});
+    y += 5;
+  }
+  if (!subtitle.empty()) result += svg_text(16, y + 14, subtitle, {.classes = "muted"});
+  return result;
+}
+
 std::string svg_document(const SvgFrame& frame, const std::string& content) {
   const std::string width = coordinate(frame.width);
   const std::string height = coordinate(frame.height);
@@ -105,16 +117,7 @@ std::string svg_document(const SvgFrame& frame, const std::string& content) {
     result += fmt::format("<rect class=\"surface\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", width,
                           height);
   }
-  double y = 14;
-  if (!frame.title.empty()) {
-    y += kTitleSize;
-    result += svg_text(16, y, frame.title, {.classes = "title"});
-    y += 5;
-  }
-  if (!frame.subtitle.empty()) {
-    result += svg_text(16, y + 14, frame.subtitle, {.classes = "muted"});
-  }
-  return result + content + "</svg>\n";
+  return result + svg_heading(frame.title, frame.subtitle) + content + "</svg>\n";
 }
 
 double widest_tick_label(const std::vector<Tick>& ticks) {
@@ -127,7 +130,7 @@ int horizontal_tick_target(double width) {
   return std::clamp(static_cast<int>(width / 80), 2, 10);
 }
 int vertical_tick_target(double height) {
-  return std::clamp(static_cast<int>(height / 48), 2, 8);
+  return std::clamp(static_cast<int>(height / 48), 3, 8);
 }
 
 std::string horizontal_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area) {
@@ -167,7 +170,7 @@ std::size_t Legend::entries_per_row() const {
 
 double Legend::height() const {
   const std::size_t rows = (names.size() + entries_per_row() - 1) / entries_per_row();
-  return 20.0 * static_cast<double>(rows);
+  return 20.0 * static_cast<double>(rows) + 8;
 }
 
 std::string Legend::draw(double left, double top) const {

@@ -54,6 +54,8 @@ struct SvgFrame {
   double height = 0;
   SvgUse use = SvgUse::standalone;
 };
+// Title and subtitle at the top left.
+std::string svg_heading(std::string_view title, std::string_view subtitle);
 // The whole picture around its content.
 std::string svg_document(const SvgFrame& frame, const std::string& content);
 

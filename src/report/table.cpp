@@ -20,10 +20,13 @@ std::string Table::text(std::size_t row, std::size_t column) const {
     if (format.style == NumberFormat::Style::general) return std::to_string(*integer);
     return format_number(static_cast<double>(*integer), format);
   }
-  if (const auto* several = std::get_if<MeanAndDeviation>(&cell); several && several->count > 1) {
-    return format_number(several->mean, format) + " ± " + format_number(several->deviation, format);
-  }
-  return format_number(cell_value(cell), format);
+  return format_number(cell_value(cell), format) + deviation_text(row, column);
+}
+
+std::string Table::deviation_text(std::size_t row, std::size_t column) const {
+  const auto* several = std::get_if<MeanAndDeviation>(&rows_[row][column]);
+  if (several == nullptr || several->count < 2) return "";
+  return " ± " + format_number(several->deviation, columns_[column].format);
 }
 
 bool Table::is_best(std::size_t row, std::size_t column) const {

@@ -50,6 +50,8 @@ class Table {
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
   // What people read in a cell.
   std::string text(std::size_t row, std::size_t column) const;
+  // The part of it from the sign on, " ± 0.01"; empty where the cell has no deviation.
+  std::string deviation_text(std::size_t row, std::size_t column) const;
   // True for a figure that its column marks as the best; several may share that.
   bool is_best(std::size_t row, std::size_t column) const;
 

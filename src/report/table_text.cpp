@@ -26,24 +26,16 @@ std::string aligned(const std::string& text, std::size_t width, Column::Alignmen
 std::vector<std::vector<std::string>> cell_texts(const Table& table) {
   std::vector<std::vector<std::string>> texts(table.rows().size());
   for (std::size_t column = 0; column < table.columns().size(); ++column) {
-    std::size_t tail = 0;
-    const auto tail_of = [](const std::string& text) {
-      const std::size_t sign = text.find(" ± ");
-      return sign == std::string::npos ? 0
-                                       : display_width(text) - display_width(text.substr(0, sign));
+    const auto tail_of = [&](std::size_t row) {
+      return display_width(table.deviation_text(row, column));
     };
+    std::size_t longest = 0;
+    for (std::size_t row = 0; row < texts.size(); ++row) longest = std::max(longest, tail_of(row));
+    const bool padded = table.columns()[column].alignment == Column::Alignment::right;
     for (std::size_t row = 0; row < texts.size(); ++row) {
-      texts[row].push_back(table.text(row, column));
-      if (std::holds_alternative<MeanAndDeviation>(table.rows()[row][column])) {
-        tail = std::max(tail, tail_of(texts[row].back()));
-      }
-    }
-    if (table.columns()[column].alignment != Column::Alignment::right) continue;
-    for (std::size_t row = 0; row < texts.size(); ++row) {
-      const Cell& cell = table.rows()[row][column];
-      if (std::holds_alternative<std::string>(cell)) continue;
-      std::string& text = texts[row][column];
-      text.append(tail - std::min(tail, tail_of(text)), ' ');
+      const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
+      const std::size_t missing = padded && !words ? longest - tail_of(row) : 0;
+      texts[row].push_back(table.text(row, column) + std::string(missing, ' '));
     }
   }
   return texts;

@@ -1,0 +1,191 @@
+#include "report/chart.h"
+
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include "catch.h"
+#include "report/line_geometry.h"
+#include "report/scale.h"
+#include "report/svg.h"
+#include "xml_check.h"
+
+using namespace roformer;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+std::string labels(const std::vector<Tick>& ticks) {
+  std::string result;
+  for (const Tick& tick : ticks) result += (result.empty() ? "" : " ") + tick.label;
+  return result;
+}
+
+std::string ticks_between(double low, double high, Axis::Scale scale = Axis::Scale::linear) {
+  return labels(make_ticks({.low = low, .high = high, .scale = scale}, 5));
+}
+
+LineChart two_lines() {
+  return {.title = "Loss <of> \"rope\" & others",
+          .x = {.title = "step"},
+          .y = {.title = "loss", .unit = "nats"},
+          .series = {{.name = "rope", .x = {0, 1, 2}, .y = {9, 5, 4}},
+                     {.name = "a & b", .x = {0, 1, 2}, .y = {9, 6, 5}}}};
+}
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("ticks stand at round values") {
+  CHECK(ticks_between(0, 1) == "0 0.2 0.4 0.6 0.8 1.0");
+  CHECK(ticks_between(3.7, 9.4) == "4 5 6 7 8 9");
+  CHECK(ticks_between(-1, 1) == "-1.0 -0.5 0 0.5 1.0");
+  CHECK(ticks_between(0, 100000) == "0 20k 40k 60k 80k 100k");
+  CHECK(ticks_between(0, 2.5e7) == "0 5M 10M 15M 20M 25M");
+  CHECK(ticks_between(0, 5e-5) == "0 1e-5 2e-5 3e-5 4e-5 5e-5");
+  CHECK(ticks_between(1, 1000, Axis::Scale::logarithmic) == "1 10 100 1000");
+  CHECK(ticks_between(40, 400, Axis::Scale::logarithmic) == "50 100 200");
+  CHECK(ticks_between(1e-8, 1, Axis::Scale::logarithmic) ==
+        "1e-8 1e-7 1e-6 1e-5 0.0001 0.001 0.01 0.1 1");
+  const AxisScale asked =
+      fit_scale({.scale = Axis::Scale::logarithmic, .ticks = {64, 128, 512}}, {128, 1024}, 0);
+  CHECK(labels(make_ticks(asked, 5)) == "128 512");
+}
+
+TEST_CASE("an axis is never empty") {
+  for (const auto& values :
+       std::vector<std::vector<double>>{{}, {kNan}, {3}, {0, 0}, {-1e300, 1e300}}) {
+    for (const auto scale : {Axis::Scale::linear, Axis::Scale::logarithmic}) {
+      const AxisScale fitted = fit_scale({.scale = scale}, values, 0.05);
+      CHECK(fitted.high > fitted.low);
+      CHECK(!make_ticks(fitted, 5).empty());
+    }
+  }
+  const AxisScale logarithmic{.low = 1, .high = 100, .scale = Axis::Scale::logarithmic};
+  CHECK(logarithmic.place(10) == Approx(0.5));
+  CHECK(std::isnan(logarithmic.place(0)));
+}
+
+TEST_CASE("names that would overlap are moved apart and no further") {
+  const LabelSpace space{.gap = 10, .first = 0, .last = 100};
+  using Places = std::vector<double>;
+  CHECK(spread_labels({20, 50}, space) == Places{20, 50});
+  CHECK(spread_labels({50, 50}, space) == Places{45, 55});
+  CHECK(spread_labels({98, 99}, space) == Places{90, 100});
+  CHECK(spread_labels({0, 1, 2, 60}, space) == Places{0, 10, 20, 60});
+  CHECK(spread_labels(Places(12, 50), space).empty());
+  const Places many = spread_labels({1, 3, 3, 4, 40, 41, 47, 90, 100, 100}, space);
+  REQUIRE(many.size() == 10);
+  for (std::size_t i = 1; i < many.size(); ++i) CHECK(many[i] - many[i - 1] >= 10 - 1e-9);
+}
+
+TEST_CASE("a long curve keeps its extremes and loses what nobody sees") {
+  std::vector<Point> points;
+  for (int i = 0; i < 100000; ++i) points.push_back({i / 200.0, std::sin(i * 0.7)});
+  points[40500].y = 77;
+  const std::vector<Point> kept = thinned(points);
+  CHECK(kept.size() <= 2000);
+  CHECK(std::any_of(kept.begin(), kept.end(), [](const Point& point) { return point.y == 77; }));
+  CHECK(line_path({{0, 1}, {1, 2.125}, {2, kNan}, {3, 4}}) == "M0 1L1 2.12M3 4");
+}
+
+TEST_CASE("a line chart is well-formed, titled and named") {
+  const std::string svg = to_svg(two_lines());
+  CHECK(xml_problem(svg) == "");
+  CHECK(svg.find("<title>Loss &lt;of&gt; &quot;rope&quot; &amp; others</title>") !=
+        std::string::npos);
+  CHECK(svg.find("loss (nats)") != std::string::npos);
+  CHECK(count(svg, "data-name=") == 2);
+  CHECK(count(svg, "<circle") == 6);  // few points are marked
+  CHECK(count(svg, "class=\"leader") == 2);
+  CHECK(svg.find("prefers-color-scheme:dark") != std::string::npos);
+  CHECK(to_svg(two_lines(), SvgUse::embedded).find("<style>") == std::string::npos);
+}
+
+TEST_CASE("names go to a legend where a line ends early or names do not fit") {
+  LineChart early = two_lines();
+  early.series[1].x = {0, 0.5, 1};
+  CHECK(count(to_svg(early), "class=\"leader") == 0);
+  CHECK(to_svg(early).find(">a &amp; b</text>") != std::string::npos);
+  LineChart crowded = two_lines();
+  for (int i = 0; i < 24; ++i) {
+    crowded.series.push_back({.name = "s" + std::to_string(i), .x = {0, 2}, .y = {9, 5}});
+  }
+  CHECK(count(to_svg(crowded), "class=\"leader") == 0);
+  CHECK(xml_problem(to_svg(crowded)) == "");
+}
+
+TEST_CASE("no two of forty lines look alike") {
+  std::vector<std::string> looks;
+  for (std::size_t i = 0; i < 40; ++i) {
+    looks.push_back(std::to_string(series_colour(i)) + std::string(series_dashes(i)));
+  }
+  std::sort(looks.begin(), looks.end());
+  CHECK(std::adjacent_find(looks.begin(), looks.end()) == looks.end());
+}
+
+TEST_CASE("nothing to show, or nothing finite, is a picture all the same") {
+  CHECK(xml_problem(to_svg(LineChart{})) == "");
+  CHECK(xml_problem(to_svg(BarChart{})) == "");
+  CHECK(xml_problem(to_svg(HeatMap{.values = {{kNan}}})) == "");
+  CHECK(xml_problem(to_svg(HeatMapGrid{})) == "");
+  LineChart chart = two_lines();
+  chart.series[0].y = {kNan, kNan, INFINITY};
+  chart.series[1].y = {9, kNan, 5};
+  chart.series[1].low = {8, kNan, 4};
+  chart.series[1].high = {10, kNan, 6};
+  chart.references = {{.value = 1, .label = "here"},
+                      {.direction = ReferenceLine::Direction::horizontal, .value = 7}};
+  for (const auto scale : {Axis::Scale::linear, Axis::Scale::logarithmic}) {
+    chart.x.scale = chart.y.scale = scale;
+    const std::string svg = to_svg(chart);
+    CHECK(xml_problem(svg) == "");
+    CHECK(svg.find("nan") == std::string::npos);
+    CHECK(svg.find("inf") == std::string::npos);
+  }
+}
+
+TEST_CASE("bars are as long as their values") {
+  const BarChart chart{.title = "Speed",
+                       .categories = {"rope", "none"},
+                       .series = {{.name = "forward", .values = {50, 100}, .deviations = {5, 0}}},
+                       .value = {.title = "tokens/s"}};
+  const std::string svg = to_svg(chart);
+  CHECK(xml_problem(svg) == "");
+  CHECK(svg.find(">50 ± 5</text>") != std::string::npos);
+  const std::regex bar(R"re(<rect x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"[^>]*class="fill)re");
+  std::vector<double> lengths;
+  for (std::sregex_iterator match(svg.begin(), svg.end(), bar), end; match != end; ++match) {
+    lengths.push_back(std::stod((*match)[2]));
+  }
+  REQUIRE(lengths.size() == 2);
+  CHECK(lengths[1] == Approx(2 * lengths[0]).epsilon(1e-3));
+}
+
+TEST_CASE("a heat map has all its cells in few paths") {
+  HeatMap map{.title = "bias",
+              .values = {{-1, -1, 0}, {2, kNan, kNan}},
+              .value_title = "bias",
+              .colours = HeatMap::Colours::diverging};
+  const std::string svg = to_svg(map);
+  CHECK(xml_problem(svg) == "");
+  CHECK(svg.find("<path d=\"M0 0h2v1h-2z\" fill=\"#") != std::string::npos);
+  CHECK(svg.find("<path d=\"M0 1h1v1h-1z\" fill=\"#b2182b\"") !=
+        std::string::npos);  // the greatest
+  CHECK(svg.find("<path d=\"M1 1h2v1h-2z\" class=\"masked\"") != std::string::npos);
+  map.values.assign(256, std::vector<double>(256));
+  for (int i = 0; i < 256; ++i) {
+    for (int j = 0; j < 256; ++j) map.values[i][j] = -std::abs(i - j);
+  }
+  CHECK(to_svg(map).size() < 1000000);
+  CHECK(count(to_svg(HeatMapGrid{.title = "heads", .maps = {map, map, map}, .columns = 2}),
+              "<g transform") == 3);
+}
