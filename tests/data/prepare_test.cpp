@@ -1,6 +1,7 @@
 #include "data/prepare.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "catch.h"
 #include "data/rows.h"
 #include "fixture.h"
@@ -107,4 +108,112 @@ TEST_CASE("Threads, blocks and the size of shards do not change the tokens") {
            rows_a[i].document_starts == rows_b[i].document_starts;
   }
   CHECK(same);
+}
+
+TEST_CASE("A data set that is there is kept, and an interrupted one does not count") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(40));
+  PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "out");
+  prepare(options, *byte_tokenizer());
+  CHECK_THROWS_WITH(prepare(options, *byte_tokenizer()),
+                    (folder.path / "out").string() +
+                        ": exists already (hint: replace it with --overwrite, or choose another "
+                        "--output)");
+  // A run that fails half-way leaves the old one whole.
+  options.overwrite = true;
+  options.corpus.inputs.push_back(folder.path / "binary");
+  write_text(folder.path / "binary", std::string(10, '\0'));
+  CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+  CHECK(Dataset(folder.path / "out").description().name == "sample");
+  CHECK_FALSE(fs::exists(folder.path / "out.partial"));
+  // What a killed run left is no obstacle.
+  write_text(folder.path / "out.partial" / ".lock", "");
+  write_text(folder.path / "out.partial" / "train-00007.bin", "half");
+  options.corpus.inputs.pop_back();
+  options.name = "new";
+  prepare(options, *byte_tokenizer());
+  CHECK(Dataset(folder.path / "out").description().name == "new");
+  CHECK_FALSE(fs::exists(folder.path / "out" / "train-00007.bin"));
+  CHECK_FALSE(fs::exists(folder.path / "out.previous"));
+}
+
+TEST_CASE("A folder with other things in it is never replaced") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(40));
+  PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "out/");
+  options.overwrite = true;
+  write_text(folder.path / "out" / "thesis.txt", "mine");
+  CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+  fs::remove_all(folder.path / "out");
+  write_text(folder.path / "out.partial" / "thesis.txt", "mine");
+  CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+  CHECK(fs::exists(folder.path / "out.partial" / "thesis.txt"));
+}
+
+TEST_CASE("A split without documents is refused, and leaves nothing") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", "one document");
+  const PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "out");
+  CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+  CHECK_FALSE(fs::exists(folder.path / "out"));
+  CHECK_FALSE(fs::exists(folder.path / "out.partial"));
+}
+
+TEST_CASE("A folder whose parts do not belong together is refused") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(40));
+  PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "out");
+  prepare(options, *byte_tokenizer());
+  options.output = folder.path / "other";
+  options.seed = 2;
+  prepare(options, *byte_tokenizer());
+  const fs::path shard = folder.path / "out" / "train-00000.bin";
+  const auto complaint = [&] {
+    try {
+      const Dataset dataset(folder.path / "out");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  fs::rename(shard, folder.path / "saved");
+  CHECK(complaint().starts_with(shard.string() + ": cannot read: No such file"));
+  fs::copy_file(folder.path / "other" / "train-00000.bin", shard);
+  CHECK(complaint().starts_with(shard.string() + ": does not belong to this data set"));
+  fs::remove(shard);
+  fs::rename(folder.path / "saved", shard);
+  CHECK(complaint().empty());
+
+  const fs::path description = folder.path / "out" / "dataset.json";
+  const std::string json = read_file(description);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = json;
+    const std::size_t place = changed.find(from);
+    REQUIRE(place != std::string::npos);
+    write_text(description, changed.replace(place, from.size(), to));
+    return complaint();
+  };
+  const std::string begin = description.string() + ": ";
+  CHECK(with("roformer dataset", "other dataset").starts_with(begin + "is not a data set"));
+  CHECK(with("\"version\": 1", "\"version\": 9").starts_with(begin + "has version 9"));
+  CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "lacks 'train.documents'"));
+  CHECK(with("\"seed\": 1", "\"seed\": \"1\"").starts_with(begin + "lacks 'seed' as a count"));
+  CHECK(with("\"tokens\": ", "\"tokens\": 1").find("dataset.json says") != std::string::npos);
+  CHECK(with("{", "").starts_with(begin + "is not a data set"));
+  for (std::size_t size = 0; size + 2 < json.size(); size += 7) {
+    write_text(description, json.substr(0, size));
+    REQUIRE_FALSE(complaint().empty());
+  }
+}
+
+TEST_CASE("Files can be named as the validation set") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "train", "a\n\nb\n\nc\n");
+  write_text(folder.path / "valid", "d\n");
+  PrepareOptions options = options_for(folder.path / "train", folder.path / "out");
+  options.validation_inputs = {folder.path / "valid"};
+  prepare(options, *byte_tokenizer());
+  const Dataset dataset(folder.path / "out");
+  CHECK(decoded_documents(dataset, Split::train) == std::vector<std::string>{"a\n", "b\n", "c\n"});
+  CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"d\n"});
 }

@@ -1,0 +1,144 @@
+#include "data/corpus.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "fixture.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+using Documents = std::vector<std::string>;
+
+namespace {
+
+const std::filesystem::path kFixtures = FIXTURES;
+
+Documents documents_of_text(std::string_view text, DocumentSeparator separator) {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text", text);
+  return documents_of({.inputs = {folder.path / "text"}, .separator = separator});
+}
+
+std::string complaint(const CorpusOptions& options) {
+  try {
+    documents_of(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("Documents end where the separator says") {
+  const std::string text = "\n a\nb\n\nc\n \t\n\r\nd\r\n";
+  using enum DocumentSeparator;
+  CHECK(documents_of_text(text, blank_line) == Documents{" a|b", "c", "d"});
+  CHECK(documents_of_text(text, two_blank_lines) == Documents{" a|b||c", "d"});
+  CHECK(documents_of_text(text, line) == Documents{" a", "b", "c", "d"});
+  CHECK(documents_of_text(text, file) == Documents{" a|b||c|||d"});
+  CHECK(documents_of_text("\xef\xbb\xbfmarked", line) == Documents{"marked"});
+}
+
+TEST_CASE("An endless line comes in parts that lose nothing and cut no character") {
+  std::string text;
+  for (int i = 0; i < 700'000; ++i) text += i % 3 == 0 ? "ä" : "€";
+  struct Parts : CorpusSink {
+    std::vector<std::string> parts;
+    void line(std::string_view part) override { parts.emplace_back(part); }
+    void end_document() override {}
+  } sink;
+  const TemporaryFolder folder;
+  write_text(folder.path / "text", text);
+  read_corpus({.inputs = {folder.path / "text"}}, sink);
+  REQUIRE(sink.parts.size() == 2);
+  CHECK(sink.parts[0] + sink.parts[1] == text);
+  CHECK(sink.parts[0].size() <= 1 << 20);
+  CHECK((static_cast<unsigned char>(sink.parts[1][0]) & 0xc0) == 0xc0);
+}
+
+TEST_CASE("Compressed files and archives are read as the text inside") {
+  const Documents wanted{"first document|second line", "another document"};
+  for (const char* const ending : {"gz", "bz2", "xz", "zst"}) {
+    CAPTURE(ending);
+    CHECK(documents_of({.inputs = {kFixtures / (std::string("compressed.txt.") + ending)}}) ==
+          wanted);
+  }
+  const Documents both{wanted[0], wanted[1], "third, in a second file"};
+  for (const char* const name : {"members.txt.gz", "archive.tar.gz", "archive.zip"}) {
+    CAPTURE(name);
+    CHECK(documents_of({.inputs = {kFixtures / name}}) == both);
+  }
+}
+
+TEST_CASE("A folder is its files in order, without hidden ones") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "b.txt", "two");
+  write_text(folder.path / "a" / "z.txt", "one");
+  write_text(folder.path / "c.txt", "three");
+  write_text(folder.path / ".hidden", "no");
+  write_text(folder.path / ".git" / "x", "no");
+  CHECK(documents_of({.inputs = {folder.path}}) == Documents{"one", "two", "three"});
+}
+
+TEST_CASE("Repeated lines are left out across documents and files") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "a", "x\ny\n\nx\n\ny\nz\n");
+  write_text(folder.path / "b", "z\n\nw\n");
+  CollectingSink sink;
+  const CorpusCounts counts = read_corpus({.inputs = {folder.path}, .remove_repeats = true}, sink);
+  CHECK(sink.documents == Documents{"x|y", "z", "w"});
+  CHECK(counts.repeats == 3);
+  CHECK(counts.documents == 3);
+  CHECK(counts.files == 2);
+}
+
+TEST_CASE("Standard input is a corpus") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], "piped\n", 6) == 6);
+  ::close(ends[1]);
+  const int saved = ::dup(STDIN_FILENO);
+  ::dup2(ends[0], STDIN_FILENO);
+  const Documents documents = documents_of({.inputs = {"-"}});
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  ::close(ends[0]);
+  CHECK(documents == Documents{"piped"});
+}
+
+TEST_CASE("A corpus that cannot be used is refused in one line") {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return folder.path / name; };
+  write_text(path("empty"), "");
+  write_text(path("blank"), " \n\n");
+  write_text(path("binary"), std::string("\x7f"
+                                         "ELF\0\1",
+                                         6));
+  write_text(path("utf16"), std::string("\xff\xfe"
+                                        "a\0",
+                                        4));
+  std::string truncated = read_file(kFixtures / "compressed.txt.gz");
+  truncated.resize(truncated.size() - 12);
+  write_text(path("truncated.gz"), truncated);
+  std::filesystem::create_directory(path("folder"));
+  const std::string begin = folder.path.string() + "/";
+  CHECK(complaint({.inputs = {path("empty")}}) ==
+        begin + "empty: holds no text: it is empty or blank");
+  CHECK(complaint({.inputs = {path("blank")}}) ==
+        begin + "blank: holds no text: it is empty or blank");
+  CHECK(complaint({.inputs = {path("missing")}}) ==
+        begin + "missing: cannot read: No such file or directory");
+  CHECK(complaint({.inputs = {path("folder")}}) == begin + "folder: is a folder without files");
+  CHECK(complaint({.inputs = {path("binary")}})
+            .starts_with(begin + "binary: is no text: a NUL byte at offset 4 (hint: "));
+  CHECK(complaint({.inputs = {path("utf16")}}).starts_with(begin + "utf16: is UTF-16 text"));
+  CHECK(complaint({.inputs = {path("truncated.gz")}})
+            .starts_with(begin + "truncated.gz: cannot read: "));
+  CHECK_THROWS_WITH(parse_document_separator("blank"),
+                    "document separator: 'blank' is not known (known: blank-line, "
+                    "two-blank-lines, line, file)");
+}

@@ -1,0 +1,105 @@
+#include "data/masking.h"
+
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "catch.h"
+#include "fixture.h"
+
+using namespace roformer;
+
+namespace {
+
+struct Masked {
+  std::vector<TokenId> ids;
+  std::vector<std::int32_t> places;
+  std::vector<TokenId> labels;
+};
+
+Masked mask(const Masker& masker, std::vector<TokenId> ids, std::uint64_t key) {
+  Masked result{.ids = std::move(ids), .places = {}, .labels = {}};
+  masker.mask(result.ids, key, result.places, result.labels);
+  return result;
+}
+
+// Within five standard deviations of a binomial distribution.
+bool is_about(std::int64_t count, std::int64_t trials, double probability) {
+  const double mean = static_cast<double>(trials) * probability;
+  return std::abs(static_cast<double>(count) - mean) <
+         5 * std::sqrt(mean * (1 - probability)) + 1e-9;
+}
+
+}  // namespace
+
+TEST_CASE("Masks have BERT's shares and spare special tokens") {
+  const auto tokenizer = byte_tokenizer();
+  const SpecialTokens& special = tokenizer->special();
+  const Masker masker(*tokenizer, {});
+  std::int64_t text = 0, chosen = 0, masked = 0, random = 0, kept = 0;
+  for (std::uint64_t key = 0; key < 500; ++key) {
+    std::vector<TokenId> ids(400, 'x');
+    ids[0] = special.classification;
+    ids[200] = ids[399] = special.separator;
+    const Masked result = mask(masker, ids, key);
+    text += 397;
+    chosen += static_cast<std::int64_t>(result.places.size());
+    REQUIRE(result.places.size() == result.labels.size());
+    std::vector<TokenId> restored = result.ids;
+    for (std::size_t i = 0; i < result.places.size(); ++i) {
+      REQUIRE((i == 0 || result.places[i] > result.places[i - 1]));
+      const auto place = static_cast<std::size_t>(result.places[i]);
+      const TokenId now = result.ids[place];
+      masked += now == special.mask;
+      kept += now == 'x';
+      random += now != special.mask && now != 'x';
+      REQUIRE((now == special.mask || !tokenizer->is_special(now)));
+      restored[place] = result.labels[i];
+    }
+    REQUIRE(restored == ids);
+  }
+  CHECK(is_about(chosen, text, 0.15));
+  CHECK(is_about(masked, chosen, 0.8));
+  CHECK(is_about(random, chosen, 0.1 * 255 / 256));  // one in 256 draws the token itself
+  CHECK(is_about(kept, chosen, 0.1 + 0.1 / 256));
+}
+
+TEST_CASE("Random tokens are drawn evenly from all that are not special") {
+  const auto tokenizer = byte_tokenizer();
+  const Masker masker(*tokenizer, {.probability = 1, .mask = 0, .random = 1, .whole_word = false});
+  std::map<TokenId, std::int64_t> counts;
+  for (std::uint64_t key = 0; key < 256; ++key) {
+    for (const TokenId id : mask(masker, std::vector<TokenId>(1000, 'x'), key).ids) ++counts[id];
+  }
+  CHECK(counts.size() == 256);
+  for (const auto& [id, count] : counts) CHECK(is_about(count, 256'000, 1.0 / 256));
+}
+
+TEST_CASE("A mask is a function of its key") {
+  const auto tokenizer = byte_tokenizer();
+  const Masker masker(*tokenizer, {});
+  const std::vector<TokenId> ids(300, 'x');
+  CHECK(mask(masker, ids, 7).ids == mask(masker, ids, 7).ids);
+  CHECK(mask(masker, ids, 7).ids != mask(masker, ids, 8).ids);
+}
+
+TEST_CASE("Whole words are masked together, at the same share") {
+  const auto tokenizer = byte_tokenizer();  // a space begins a word
+  const Masker masker(*tokenizer,
+                      {.probability = 0.15, .mask = 1, .random = 0, .whole_word = true});
+  std::vector<TokenId> ids;
+  for (int word = 0; word < 100; ++word) {
+    for (const char c : std::string(" abc")) ids.push_back(c);
+  }
+  std::int64_t chosen = 0;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const Masked result = mask(masker, ids, key);
+    REQUIRE(result.places.size() % 4 == 0);
+    for (std::size_t i = 0; i < result.places.size(); i += 4) {
+      REQUIRE(result.places[i] % 4 == 0);
+      REQUIRE(result.places[i + 3] == result.places[i] + 3);
+    }
+    chosen += static_cast<std::int64_t>(result.places.size()) / 4;
+  }
+  CHECK(is_about(chosen, 300 * 100, 0.15));
+}

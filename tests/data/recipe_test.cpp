@@ -1,0 +1,73 @@
+#include "data/recipe.h"
+
+#include "base/error.h"
+#include "catch.h"
+#include "fixture.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+TEST_CASE("A recipe says what is read and how") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "raw" / "a.txt", "text");
+  write_text(folder.path / "recipe.yaml",
+             "name: sample\nlicence: none\nfiles: [raw]\nvalidation_files: [raw/a.txt]\n"
+             "document_separator: line\nreader: text\nremove_repeats: true\n"
+             "validation_fraction: 0.25\n");
+  const std::optional<Recipe> recipe = recipe_among({folder.path / "recipe.yaml"});
+  REQUIRE(recipe);
+  CHECK(recipe->name == "sample");
+  CHECK(recipe->corpus.inputs == std::vector<fs::path>{folder.path / "raw"});
+  CHECK(recipe->validation_files == std::vector<fs::path>{folder.path / "raw" / "a.txt"});
+  CHECK(recipe->corpus.separator == DocumentSeparator::line);
+  CHECK(recipe->corpus.remove_repeats);
+  CHECK(recipe->validation_fraction == 0.25);
+  CHECK_FALSE(recipe_among({folder.path / "raw"}));
+  CHECK_THROWS_AS(recipe_among({folder.path / "recipe.yaml", folder.path / "raw"}), Error);
+}
+
+TEST_CASE("All that is wrong with a recipe is said at once, with lines") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "recipe.yaml";
+  write_text(path, "name: [a]\nlicense: x\nvalidation_fraction: 1.5\ndocument_separator: page\n");
+  try {
+    read_recipe(path);
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::usage);
+    const std::string text = error.what();
+    for (const std::string part :
+         {":1: name: got a list, wanted text", ":2: license: unknown key of a recipe",
+          "did you mean licence", ":3: validation_fraction: got \"1.5\"",
+          ":4: document_separator: 'page' is not known", "files: is missing"}) {
+      CAPTURE(part);
+      CHECK(text.find(part) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("Missing raw files come with the command that fetches them") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "recipe.yaml";
+  write_text(path, "name: a\nfetch: scripts/fetch it\nfiles: [raw]\n");
+  CHECK_THROWS_WITH(read_recipe(path), path.string() + ": its raw files are not there: " +
+                                           (folder.path / "raw").string() +
+                                           " (hint: fetch them: scripts/fetch it)");
+}
+
+TEST_CASE("The recipes that come with the program are well-formed") {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(FIXTURES) / ".." / ".." / "data")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    CAPTURE(entry.path().string());
+    try {
+      read_recipe(entry.path());
+    } catch (const Error& error) {  // their raw files need not be here
+      CHECK(error.kind() == ErrorKind::failure);
+      CHECK(error.parts().hint.starts_with("fetch them: "));
+    }
+  }
+  CHECK(count >= 5);
+}
