@@ -1,11 +1,11 @@
 // Opening, saving and loading tokenizers of every kind.
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "config/words.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -19,20 +19,6 @@ namespace {
 constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
-constexpr std::array<std::pair<TokenizerKind, std::string_view>, 4> kKindNames = {{
-    {TokenizerKind::sentencepiece, "sentencepiece"},
-    {TokenizerKind::wordpiece, "wordpiece"},
-    {TokenizerKind::characters, "characters"},
-    {TokenizerKind::bytes, "bytes"},
-}};
-
-std::string_view kind_name(TokenizerKind kind) {
-  for (const auto& [value, name] : kKindNames) {
-    if (value == kind) return name;
-  }
-  return "automatic";
-}
-
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
@@ -109,8 +95,9 @@ Description read_description(const fs::path& path) {
                              .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
                              .fingerprint = text_field("fingerprint")};
   const std::string kind = text_field("kind");
-  for (const auto& [value, name] : kKindNames) {
-    if (name == kind) description.kind = value;
+  for (const TokenizerKind value : {TokenizerKind::sentencepiece, TokenizerKind::wordpiece,
+                                    TokenizerKind::characters, TokenizerKind::bytes}) {
+    if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {
     throw_failure(path.string(), fmt::format("has the unknown kind \"{}\"", kind));
@@ -136,8 +123,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
     std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(settings.file);
     if (settings.kind != TokenizerKind::automatic && settings.kind != tokenizer->kind()) {
       throw_usage("tokenizer.kind",
-                  fmt::format("{} is wanted, {} holds {}", kind_name(settings.kind),
-                              settings.file.string(), kind_name(tokenizer->kind())));
+                  fmt::format("{} is wanted, {} holds {}", to_word(settings.kind),
+                              settings.file.string(), to_word(tokenizer->kind())));
     }
     return tokenizer;
   }
@@ -155,7 +142,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   const nlohmann::ordered_json description = {
       {"format", kFormat},
       {"version", kVersion},
-      {"kind", kind_name(tokenizer.kind())},
+      {"kind", to_word(tokenizer.kind())},
       {"description", tokenizer.description()},
       {"file", tokenizer.file_name()},
       {"vocabulary_size", tokenizer.vocabulary_size()},

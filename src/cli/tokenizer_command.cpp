@@ -1,0 +1,338 @@
+// `roformer tokenizer`: trains tokenizers, and turns lines of text into ids and back.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "config/words.h"
+#include "data/corpus.h"
+#include "data/recipe.h"
+#include "text/character_tokenizer.h"
+#include "text/sentence_sample.h"
+#include "text/sentencepiece_tokenizer.h"
+#include "text/sentencepiece_training.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+namespace {
+
+struct TrainArguments {
+  std::vector<std::filesystem::path> inputs;
+  std::filesystem::path output;
+  std::string kind = "unigram";
+  SentencePieceTraining training;
+  std::uint64_t sample = 1'000'000;
+  std::uint64_t seed = 1;
+  std::string reader;  // empty: the recipe's, else text
+  bool overwrite = false;
+};
+
+// Reads the corpus with a bar, and calls action(line) for each of its lines.
+template <class Action>
+void for_each_line(const CorpusOptions& corpus, Action action) {
+  class Sink final : public CorpusSink {
+   public:
+    Sink(Action& action, std::uint64_t bytes) : action_(action), bar_("reading", bytes, "B") {}
+    void line(std::string_view text) override { action_(text); }
+    void end_document() override {}
+    void progress(std::uint64_t done) override { bar_.advance_to(read_ = done); }
+    void finish() { bar_.finish(read_); }
+
+   private:
+    Action& action_;
+    ProgressBar bar_;
+    std::uint64_t read_ = 0;
+  };
+  Sink sink(action, corpus_bytes(list_corpus_files(corpus)));
+  read_corpus(corpus, sink);
+  sink.finish();
+}
+
+CorpusOptions corpus_options(const TrainArguments& arguments) {
+  CorpusOptions corpus;
+  if (const std::optional<Recipe> recipe = recipe_among(arguments.inputs)) {
+    corpus = recipe->corpus;
+  } else {
+    corpus.inputs = arguments.inputs;
+  }
+  if (!arguments.reader.empty()) corpus.reader = parse_corpus_reader(arguments.reader);
+  return corpus;
+}
+
+std::unique_ptr<Tokenizer> train_characters(const TrainArguments& arguments) {
+  CharacterCounter counter;
+  for_each_line(corpus_options(arguments), [&](std::string_view line) {
+    counter.add(line);
+    counter.add("\n");
+  });
+  return make_character_tokenizer(counter.vocabulary(arguments.training.pieces), "characters");
+}
+
+std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
+  SentencePieceTraining training = arguments.training;
+  if (arguments.kind == "bpe") training.algorithm = SentencePieceAlgorithm::bpe;
+  SentenceSample sample(arguments.sample, arguments.seed);
+  for_each_line(corpus_options(arguments), [&](std::string_view line) { sample.add(line); });
+  const auto kept = static_cast<std::int64_t>(sample.sentences().size());
+  log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
+            arguments.kind, format_count(kept),
+            format_count(static_cast<std::int64_t>(sample.seen())));
+  return make_sentencepiece_tokenizer(train_sentencepiece(sample.sentences(), training),
+                                      "trained model");
+}
+
+void print_info(const Tokenizer& tokenizer) {
+  std::cout << fmt::format("{}\n  vocabulary   {} entries\n  fingerprint  {:016x}\n",
+                           tokenizer.description(), format_count(tokenizer.vocabulary_size()),
+                           tokenizer.fingerprint());
+  const SpecialTokens& special = tokenizer.special();
+  const auto print_special = [&](const char* name, TokenId id) {
+    std::cout << fmt::format("  {:<11}  {}\n", name,
+                             id < 0 ? "none" : fmt::format("{} {}", id, tokenizer.piece(id)));
+  };
+  print_special("padding", special.padding);
+  print_special("unknown", special.unknown);
+  print_special("begin", special.classification);
+  print_special("end", special.separator);
+  print_special("mask", special.mask);
+}
+
+void train(const TrainArguments& arguments) {
+  if (std::filesystem::exists(arguments.output / "tokenizer.json") && !arguments.overwrite) {
+    throw_usage(arguments.output.string(), "holds a tokenizer already",
+                "choose another --output, or --overwrite to replace it");
+  }
+  const std::unique_ptr<Tokenizer> tokenizer =
+      arguments.kind == "characters" ? train_characters(arguments) : train_pieces(arguments);
+  save_tokenizer(*tokenizer, arguments.output);
+  std::cout << arguments.output.string() << ": ";
+  print_info(*tokenizer);
+}
+
+struct OpenArguments {
+  TokenizerSettings settings;
+  std::filesystem::path wordpiece;
+  bool bytes = false;
+};
+
+void add_open_options(CLI::App& command, OpenArguments& arguments) {
+  CLI::Option* const file =
+      command
+          .add_option("tokenizer,--tokenizer", arguments.settings.file,
+                      "a folder of `tokenizer train`, a SentencePiece model, or a vocab.txt")
+          ->type_name("FILE");
+  CLI::Option* const wordpiece =
+      command.add_option("--wordpiece", arguments.wordpiece, "a WordPiece vocab.txt of BERT")
+          ->type_name("FILE")
+          ->excludes(file);
+  command.add_flag("--cased", arguments.settings.cased, "WordPiece: keep upper case and accents");
+  command.add_flag("--bytes", arguments.bytes, "no vocabulary: every byte is a token")
+      ->excludes(file)
+      ->excludes(wordpiece);
+}
+
+std::unique_ptr<Tokenizer> open(OpenArguments arguments) {
+  TokenizerSettings& settings = arguments.settings;
+  if (arguments.bytes) settings.kind = TokenizerKind::bytes;
+  if (!arguments.wordpiece.empty()) {
+    settings.kind = TokenizerKind::wordpiece;
+    settings.file = arguments.wordpiece;
+  }
+  if (!arguments.bytes && settings.file.empty()) {
+    throw_usage("tokenizer", "no tokenizer is named",
+                "give a folder of `tokenizer train`, --wordpiece vocab.txt, or --bytes");
+  }
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings);
+  if (settings.cased && tokenizer->kind() != TokenizerKind::wordpiece) {
+    throw_usage("--cased", fmt::format("is for WordPiece, {} is {}", settings.file.string(),
+                                       to_word(tokenizer->kind())));
+  }
+  return tokenizer;
+}
+
+// Calls action(line, output, number) for each line of standard input; it appends to the output,
+// which is written a line each.
+template <class Action>
+void transform_lines(Action action) {
+  std::ios::sync_with_stdio(false);
+  constexpr std::size_t kWriteBytes = 1 << 16;
+  std::string line;
+  std::string output;
+  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+    action(line, output, number);
+    output += '\n';
+    if (output.size() >= kWriteBytes || std::cin.rdbuf()->in_avail() <= 0) {
+      std::cout.write(output.data(), static_cast<std::streamsize>(output.size())).flush();
+      output.clear();
+    }
+  }
+  std::cout << output << std::flush;
+  if (!std::cout) throw_failure("standard output", "cannot write");
+}
+
+void encode_lines(const Tokenizer& tokenizer, bool pieces) {
+  std::vector<TokenId> ids;
+  transform_lines([&](const std::string& line, std::string& output, std::int64_t) {
+    ids.clear();
+    tokenizer.encode(line, ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (i > 0) output += ' ';
+      if (pieces) {
+        output += tokenizer.piece(ids[i]);
+      } else {
+        const fmt::format_int digits(ids[i]);
+        output.append(digits.data(), digits.size());
+      }
+    }
+  });
+  if (const std::uint64_t replaced = tokenizer.invalid_sequences()) {
+    log::warn("standard input: {} malformed UTF-8 sequences were read as U+FFFD",
+              format_count(static_cast<std::int64_t>(replaced)));
+  }
+}
+
+std::vector<TokenId> parse_ids(const std::string& line, std::int64_t number,
+                               const Tokenizer& tokenizer) {
+  std::vector<TokenId> ids;
+  const char* const end = line.data() + line.size();
+  for (const char* place = line.data(); place < end;) {
+    if (*place == ' ' || *place == '\t' || *place == '\r') {
+      ++place;
+      continue;
+    }
+    TokenId id = -1;
+    const auto [rest, error] = std::from_chars(place, end, id);
+    const bool whole = rest == end || *rest == ' ' || *rest == '\t' || *rest == '\r';
+    if (error != std::errc() || !whole || id < 0 || id >= tokenizer.vocabulary_size()) {
+      const std::string_view word(place, static_cast<std::size_t>(end - place));
+      throw_failure(fmt::format("standard input:{}", number),
+                    fmt::format("\"{}\" is not an id from 0 to {}",
+                                word.substr(0, word.find_first_of(" \t\r")),
+                                tokenizer.vocabulary_size() - 1));
+    }
+    ids.push_back(id);
+    place = rest;
+  }
+  return ids;
+}
+
+void decode_lines(const Tokenizer& tokenizer, bool with_special) {
+  transform_lines([&](const std::string& line, std::string& output, std::int64_t number) {
+    output += tokenizer.decode(parse_ids(line, number, tokenizer), with_special);
+  });
+}
+
+void add_train(CLI::App& parent) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* command = add_command(
+      parent,
+      {.name = "train",
+       .summary = "Train a SentencePiece model, or list the characters of a corpus",
+       .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
+                  "zip archives, - for standard input; it may be compressed and larger than "
+                  "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK]."});
+  command->add_option("inputs", arguments->inputs, "recipe, files, folders or -")
+      ->required()
+      ->type_name("INPUT");
+  command->add_option("--output", arguments->output, "folder to make")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_option("--kind", arguments->kind, "unigram, bpe or characters")
+      ->capture_default_str()
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"unigram", "bpe", "characters"}));
+  command
+      ->add_option("--pieces", arguments->training.pieces,
+                   "entries of the vocabulary, special tokens included (characters: at most)")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(6, 10'000'000));
+  command
+      ->add_option("--sample", arguments->sample,
+                   "sentences kept in memory for training, drawn evenly; 0: all")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--seed", arguments->seed, "of the sample")
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      ->add_option("--coverage", arguments->training.character_coverage,
+                   "share of the characters that get a piece")
+      ->capture_default_str()
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.9, 1.0));
+  command
+      ->add_option("--normalization", arguments->training.normalization,
+                   "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (cf: case folded) or identity")
+      ->capture_default_str()
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}));
+  command->add_flag("--byte-fallback", arguments->training.byte_fallback,
+                    "write rare characters as bytes instead of [UNK]");
+  command
+      ->add_option("--reader", arguments->reader,
+                   "text (default) or libreoffice-help, whose HTML pages are documents")
+      ->type_name("WORD");
+  command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
+  command->callback([arguments] { train(*arguments); });
+}
+
+void add_encode(CLI::App& parent) {
+  auto arguments = std::make_shared<OpenArguments>();
+  auto pieces = std::make_shared<bool>(false);
+  CLI::App* command = add_command(
+      parent, {.name = "encode",
+               .summary = "Write the ids of each line of standard input",
+               .details = "One line of output a line of input, without special tokens."});
+  add_open_options(*command, *arguments);
+  command->add_flag("--pieces", *pieces, "write the pieces instead of their ids");
+  command->callback([arguments, pieces] { encode_lines(*open(*arguments), *pieces); });
+}
+
+void add_decode(CLI::App& parent) {
+  auto arguments = std::make_shared<OpenArguments>();
+  auto with_special = std::make_shared<bool>(false);
+  CLI::App* command =
+      add_command(parent, {.name = "decode",
+                           .summary = "Write the text of each line of ids on standard input",
+                           .details = "The reverse of `tokenizer encode`."});
+  add_open_options(*command, *arguments);
+  command->add_flag("--with-special", *with_special, "write special tokens too");
+  command->callback([arguments, with_special] { decode_lines(*open(*arguments), *with_special); });
+}
+
+void add_info(CLI::App& parent) {
+  auto arguments = std::make_shared<OpenArguments>();
+  CLI::App* command = add_command(
+      parent, {.name = "info",
+               .summary = "Show kind, size, special tokens and fingerprint of a tokenizer",
+               .details = ""});
+  add_open_options(*command, *arguments);
+  command->callback([arguments] { print_info(*open(*arguments)); });
+}
+
+}  // namespace
+
+void add_tokenizer_command(CLI::App& program) {
+  CLI::App* tokenizer =
+      add_command(program, {.name = "tokenizer",
+                            .summary = "Train tokenizers; turn text into ids and back",
+                            .details = "",
+                            .group = kGroupData});
+  tokenizer->require_subcommand(1);
+  add_train(*tokenizer);
+  add_encode(*tokenizer);
+  add_decode(*tokenizer);
+  add_info(*tokenizer);
+}
+
+}  // namespace roformer
