@@ -26,6 +26,18 @@ constexpr const char* kCommonKeys =
     "  --data.directory FOLDER       --data.length TOKENS\n"
     "All of them: roformer config keys [PREFIX]\n";
 
+// The flags of the keys: too many for a help text, which `roformer config keys` takes over.
+constexpr const char* kSettingsGroup = "settings";
+
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_group(std::string group, bool positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == kSettingsGroup) return "";
+    return CLI::Formatter::make_group(std::move(group), positional, std::move(options));
+  }
+};
+
 const CLI::App& selected(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : selected(*chosen.front());
@@ -72,7 +84,11 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
     return usage_error("\"" + rest.front() + "\": unknown command", suggestion(rest.front(), known),
                        command);
   }
-  return usage_error(error.what(), "", command);
+  const std::string message = error.what();
+  if (const std::size_t end = message.find(": 1 required "); end != std::string::npos) {
+    return usage_error(message.substr(0, end) + ": needs a value", "", command);
+  }
+  return usage_error(message, "", command);
 }
 
 void print_error(const std::string& text) {
@@ -87,8 +103,10 @@ void print_error(const std::string& text) {
 }  // namespace
 
 CLI::App* add_command(CLI::App& parent, CommandText text) {
+  parent.formatter(std::make_shared<Formatter>());
+  parent.get_formatter()->column_width(32);
   CLI::App* command = parent.add_subcommand(text.name, text.summary);
-  if (!text.group.empty()) command->group(text.group);
+  command->group(text.group.empty() ? "Commands" : text.group);
   if (!text.details.empty()) command->footer(text.details);
   return command;
 }
@@ -106,13 +124,12 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides) {
                                               overrides.push_back({key, text});
                                             })
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-          ->group("");
+          ->group(kSettingsGroup);
     }
   });
 }
 
 int run_program(CLI::App& program, int argc, char** argv) {
-  program.get_formatter()->column_width(32);
   if (argc <= 1) {
     std::cout << program.help();
     return 0;

@@ -18,8 +18,9 @@ namespace roformer {
 namespace {
 
 struct ConfigOptions {
-  std::vector<std::string> files;
+  std::string file;
   std::string other;
+  std::vector<std::string> files;
   std::string prefix;
   bool compact = false;
   bool json = false;
@@ -27,8 +28,8 @@ struct ConfigOptions {
 };
 
 Settings load(const ConfigOptions& options) {
-  return options.files.empty() ? default_settings(options.overrides)
-                               : load_settings(options.files.front(), options.overrides);
+  return options.file.empty() ? default_settings(options.overrides)
+                              : load_settings(options.file, options.overrides);
 }
 
 void dump_config(const ConfigOptions& options) {
@@ -111,7 +112,7 @@ void add_config_command(CLI::App& program) {
       *config, {.name = "dump",
                 .summary = "Print the resolved configuration with help as comments",
                 .details = "Without a file, the defaults. The output is a configuration file."});
-  show->add_option("file", options->files, "configuration file")->expected(0, 1);
+  show->add_option("file", options->file, "configuration file");
   show->add_flag("--compact", options->compact, "keys and values only");
   show->add_flag("--json", options->json, "JSON instead of YAML");
   accept_settings(*show, options->overrides);
@@ -129,7 +130,7 @@ void add_config_command(CLI::App& program) {
       *config, {.name = "diff",
                 .summary = "Print the keys whose values differ between two configurations",
                 .details = ""});
-  compare->add_option("first", options->files, "configuration file")->required()->expected(1);
+  compare->add_option("first", options->file, "configuration file")->required();
   compare->add_option("second", options->other, "configuration file")->required();
   accept_settings(*compare, options->overrides);
   compare->callback([options] { diff_configs(*options); });

@@ -1,7 +1,7 @@
 #include "config/assignment.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "config/check.h"
 #include "config/position_facts.h"
@@ -45,7 +45,7 @@ std::string join(const std::vector<std::string>& words) {
 
 Problem problem_of(const Assignment& assignment, std::string message, std::string hint) {
   return {.place = assignment.place,
-          .key = assignment.is_flag ? "" : assignment.key,
+          .key = assignment.key,
           .message = std::move(message),
           .hint = std::move(hint)};
 }
@@ -66,6 +66,7 @@ class Resolver {
       key->set(settings, assignment.text, assignment.folder);
       places[name] = assignment.place;
     } catch (const InvalidValue& invalid) {
+      wrong.insert(name);
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
       problems_.add(
           problem_of(assignment, "got " + got + ", wanted " + invalid.what(), invalid.hint));
@@ -91,6 +92,7 @@ class Resolver {
 
   Settings settings;
   Places places;
+  std::set<std::string> wrong;
 
  private:
   Problems& problems_;
@@ -101,11 +103,8 @@ class Resolver {
 std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
   std::vector<Assignment> assignments;
   for (const Override& given : overrides) {
-    assignments.push_back({.key = given.key,
-                           .text = given.text,
-                           .place = "--" + given.key,
-                           .is_flag = true,
-                           .folder = {}});
+    assignments.push_back(
+        {.key = given.key, .text = given.text, .place = "--" + given.key, .folder = {}});
   }
   return assignments;
 }
@@ -148,8 +147,7 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems)
       resolver.set_option(option, assignment);
     }
   }
-  // A wrong value leaves a default behind that may contradict other keys: not the user's mistake.
-  if (problems.empty()) check(resolver.settings, resolver.places, problems);
+  check(resolver.settings, resolver.places, resolver.wrong, problems);
   return resolver.settings;
 }
 

@@ -12,10 +12,9 @@
 namespace roformer {
 
 struct Assignment {
-  std::string key;       // as written, dotted: "training.steps", "position", "position.buckets"
-  std::string text;      // the value; "" for nothing
-  std::string place;     // "file:line" or the flag
-  bool is_flag = false;  // the place names the key already
+  std::string key;    // as written, dotted: "training.steps", "position", "position.buckets"
+  std::string text;   // the value; "" for nothing
+  std::string place;  // "file:line" or the flag
   std::filesystem::path folder;  // relative paths start here; empty: the working directory
 };
 

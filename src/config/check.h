@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "config/problems.h"
@@ -13,7 +14,10 @@ namespace roformer {
 // Key to the place that set it; a key that is not there has its default.
 using Places = std::map<std::string, std::string>;
 
-void check(const Settings& settings, const Places& places, Problems& problems);
+// `wrong`: keys whose value was refused before; they have their default here, and what would
+// contradict it is not reported.
+void check(const Settings& settings, const Places& places, const std::set<std::string>& wrong,
+           Problems& problems);
 
 // Width of the rotated part of a head for the chosen rotary scheme: features (may be odd, which
 // check() refuses).

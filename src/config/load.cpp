@@ -7,7 +7,8 @@ namespace roformer {
 Settings load_settings(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   Problems problems;
   YamlFile yaml = read_yaml_file(file, problems);
-  for (const auto& [name, section] : yaml.sections) {
+  if (!yaml.sections.empty()) {
+    const auto& [name, section] = *yaml.sections.begin();
     problems.add({.place = section.file.string() + ":" + std::to_string(section.line),
                   .key = name,
                   .message = "this file describes a study, not a single run",

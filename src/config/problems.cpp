@@ -9,7 +9,7 @@ namespace roformer {
 std::string Problem::line() const {
   std::string text;
   if (!place.empty()) text += place + ": ";
-  if (!key.empty()) text += key + ": ";
+  if (!key.empty() && !place.starts_with("--")) text += key + ": ";
   text += message;
   if (!hint.empty()) text += " (hint: " + hint + ")";
   return text;

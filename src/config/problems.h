@@ -9,7 +9,7 @@ namespace roformer {
 
 struct Problem {
   std::string place;    // "file:line" or the flag; empty: a default
-  std::string key;      // "" when the place says it
+  std::string key;      // left out of the line where the place is a flag, which names it
   std::string message;  // "got X, wanted Y"
   std::string hint;     // the way out; may be empty
 

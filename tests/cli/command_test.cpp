@@ -1,0 +1,136 @@
+// The command line as a user meets it: exit codes, one line of message, hints.
+#include "cli/command.h"
+
+#include <iostream>
+#include <sstream>
+
+#include "base/error.h"
+#include "catch.h"
+#include "cli/commands.h"
+
+using namespace roformer;
+
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string output;
+  std::string errors;
+};
+
+// Runs a program with one command, `train CONFIG --overwrite`, and `config`.
+struct Program {
+  CLI::App app{"A test", "roformer"};
+  std::string config;
+  bool overwrite = false;
+  std::vector<Override> overrides;
+  std::function<void()> action = [] {};
+
+  Program() {
+    app.set_version_flag("--version", "roformer 0.0.0");
+    CLI::App* train = add_command(
+        app, {.name = "train", .summary = "Train", .details = "", .group = kGroupTraining});
+    train->add_option("config", config, "configuration file")->required();
+    train->add_flag("--overwrite", overwrite, "start anew");
+    accept_settings(*train, overrides);
+    train->callback([this] { action(); });
+    add_config_command(app);
+  }
+
+  Outcome run(std::vector<std::string> words) {
+    words.insert(words.begin(), "roformer");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    std::ostringstream output;
+    std::ostringstream errors;
+    std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
+    std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
+    const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
+    std::cout.rdbuf(terminal);
+    std::cerr.rdbuf(terminal_errors);
+    return {code, output.str(), errors.str()};
+  }
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("keys of the configuration are flags, before and after the words, with = or without") {
+  Program program;
+  const Outcome outcome =
+      program.run({"train", "--training.steps", "5", "a.yaml", "--seed=2", "--overwrite",
+                   "--position", "rope", "--position.base", "-1"});
+  CHECK(outcome.code == 0);
+  CHECK(program.config == "a.yaml");
+  CHECK(program.overwrite);
+  std::string given;
+  for (const Override& flag : program.overrides) given += flag.key + "=" + flag.text + " ";
+  CHECK(has(given, "training.steps=5 "));
+  CHECK(has(given, "seed=2 "));
+  CHECK(has(given, "position=rope "));
+  CHECK(has(given, "position.base=-1 "));
+  CHECK(program.overrides.size() == 4);
+}
+
+TEST_CASE("an unknown flag or command is refused with the nearest one") {
+  CHECK(Program().run({"train", "--trainig.steps", "5", "a.yaml"}).errors ==
+        "error: --trainig.steps: unknown flag (hint: did you mean --training.steps)\n");
+  CHECK(Program().run({"train", "a.yaml", "--overwrit"}).errors ==
+        "error: --overwrit: unknown flag (hint: did you mean --overwrite)\n");
+  CHECK(Program().run({"trian", "a.yaml"}).errors ==
+        "error: \"trian\": unknown command (hint: did you mean train)\n");
+  CHECK(Program().run({"train", "a.yaml", "b.yaml"}).errors ==
+        "error: \"b.yaml\": not expected (hint: roformer train --help)\n");
+  CHECK(Program().run({"train", "a.yaml", "--seed"}).errors ==
+        "error: --seed: needs a value (hint: roformer train --help)\n");
+  CHECK(Program().run({"train"}).errors ==
+        "error: config is required (hint: roformer train --help)\n");
+  CHECK(Program().run({"train"}).code == 2);
+}
+
+TEST_CASE("errors become one line each and an exit code") {
+  const auto outcome = [](std::function<void()> action) {
+    Program program;
+    program.action = std::move(action);
+    return program.run({"train", "a.yaml"});
+  };
+  const Outcome failure = outcome([] { throw_failure("x.bin", "is empty", "make it anew"); });
+  CHECK(failure.code == 1);
+  CHECK(failure.errors == "error: x.bin: is empty (hint: make it anew)\n");
+  const Outcome usage = outcome([] { throw_usage("", "a.yaml:1: one\na.yaml:2: two"); });
+  CHECK(usage.code == 2);
+  CHECK(usage.errors == "error: a.yaml:1: one\nerror: a.yaml:2: two\n");
+  CHECK(outcome([] { ROFORMER_ASSERT(1 == 2); }).code == 70);
+  CHECK(has(outcome([] { ROFORMER_ASSERT(1 == 2); }).errors, "error: internal error: 1 == 2"));
+  CHECK(outcome([] { throw std::runtime_error("other"); }).code == 1);
+}
+
+TEST_CASE("help fits a newcomer") {
+  const Outcome alone = Program().run({});
+  CHECK(alone.code == 0);
+  CHECK(has(alone.output, "Train and evaluate:\n  train "));
+  const Outcome train = Program().run({"train", "--help"});
+  CHECK(train.code == 0);
+  CHECK(has(train.output, "--overwrite"));
+  CHECK(has(train.output, "roformer config keys"));
+  CHECK(train.output.size() < 3000);  // not all the keys
+  CHECK(Program().run({"--version"}).output == "roformer 0.0.0\n");
+}
+
+TEST_CASE("config dump, check, diff and keys") {
+  CHECK(has(Program().run({"config", "dump", "--compact", "--seed", "9"}).output, "\nseed: 9\n"));
+  CHECK(has(Program().run({"config", "dump", "--json"}).output, "\"task\": \"mlm\""));
+  CHECK(has(Program().run({"config", "keys", "training.st"}).output, "training.steps\n    period"));
+  CHECK(Program().run({"config", "keys", "trainings"}).code == 2);
+  CHECK(Program().run({"config", "check", "gone.yaml"}).code == 2);
+  CHECK(Program().run({"config"}).code == 2);
+  const std::string base = std::string(FIXTURES) + "/../../configs/";
+  CHECK(Program()
+            .run({"config", "diff", base + "bench/mlm-small.yaml", base + "bench/mlm-small.yaml"})
+            .output.empty());
+  CHECK(has(Program().run({"config", "check", base + "study/quickstart.yaml"}).output,
+            "good, a study of 4 runs"));
+}

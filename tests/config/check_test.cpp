@@ -1,0 +1,71 @@
+#include "config/check.h"
+
+#include "catch.h"
+#include "config/load.h"
+#include "config_helpers.h"
+
+using namespace roformer;
+
+namespace {
+
+// The refusal of flags alone.
+std::string message(const std::vector<Override>& flags) {
+  return refusal([&] { default_settings(flags); });
+}
+
+}  // namespace
+
+TEST_CASE("contradictory keys are refused in words, at the key that the user set") {
+  CHECK(message({{"model.width", "250"}, {"model.heads", "4"}}) ==
+        "--model.width: 250 features cannot be divided among 4 heads (hint: 248 or 252 can)");
+  CHECK(message({{"model.heads", "3"}}) ==
+        "--model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 can)");
+  CHECK(message({{"model.width", "12"}, {"model.heads", "4"}}) ==
+        "--model.heads: rope turns pairs of features, but a head has 3 (12 features among 4 "
+        "heads) (hint: an even number of features a head)");
+  CHECK(message({{"position.rope.fraction", "0.11"}}) ==
+        "--position.rope.fraction: 0.11 of a head of 64 features is 7, wanted an even number of at "
+        "least 2");
+  CHECK(message({{"position", "learned"}, {"data.length", "1024"}}) ==
+        "--data.length: got 1024, but learned has a table of 512 positions (hint: "
+        "--position.learned.length 1024)");
+  CHECK(message({{"data.masking.mask", "0.9"}, {"data.masking.random", "0.2"}}) ==
+        "--data.masking.random: mask 0.9 and random 0.2 are more than 1 together (hint: the rest "
+        "of the chosen tokens stays as it is)");
+  CHECK(message({{"training.warmup", "2k"}}) ==
+        "--training.warmup: 2000 is longer than the training (1000)");
+  CHECK(has(message({{"run", "a/b"}}), "wanted the name of one folder"));
+  CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
+}
+
+TEST_CASE("a scheme is asked only for what it can do") {
+  CHECK(message({{"position", "xpos"}}) ==
+        "--position: xpos looks only to the left and cannot serve the task mlm, whose encoder "
+        "looks to both sides (hint: it works with task: causal_lm)");
+  CHECK(message({{"position", "cope"}, {"task", "glue"}}) != "no error");
+  CHECK(message({{"position", "cope"}, {"task", "causal_lm"}}) == "no error");
+  CHECK(has(message({{"position", "alibi"}, {"position.variant", "causal"}}),
+            "causal is for a model that looks to the left"));
+  CHECK(message({{"position", "alibi"}, {"position.variant", "causal"}, {"task", "causal_lm"}}) ==
+        "no error");
+  CHECK(has(message({{"attention.kernel", "elu"}, {"position", "t5"}}),
+            "linear attention (elu) has no scores that t5 could change"));
+  CHECK(message({{"attention.kernel", "favor"}}) == "no error");
+  CHECK(has(message({{"attention.kernel", "favor"}, {"attention.features", "31"}}),
+            "got 31, but rope turns pairs of features"));
+  CHECK(has(message({{"attention.kernel", "elu"}, {"attention.window", "8"}}), "has no window"));
+  CHECK(has(message({{"position", "t5"}, {"position.buckets", "30"}}), "a multiple of 4"));
+}
+
+TEST_CASE("a contradiction with a value that was refused is not reported twice") {
+  CHECK(message({{"model.heads", "x"}, {"model.width", "250"}}) ==
+        "--model.heads: got \"x\", wanted an integer from 1 to 1024");
+}
+
+TEST_CASE("features of linear attention follow Performer's D ln D") {
+  Settings settings;
+  settings.attention.kernel = AttentionKernel::favor;
+  CHECK(linear_features(settings) == 266);  // 64 ln 64 = 266.2
+  settings.attention.kernel = AttentionKernel::elu;
+  CHECK(linear_features(settings) == 64);
+}

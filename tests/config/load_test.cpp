@@ -1,0 +1,138 @@
+#include "config/load.h"
+
+#include "catch.h"
+#include "config_helpers.h"
+
+using namespace roformer;
+
+TEST_CASE("default, extends, file and flag have growing priority") {
+  ConfigFolder folder;
+  folder.write("base/base.yaml", "model:\n  layers: 2\n  heads: 2\ntraining.steps: 7\n");
+  const auto file = folder.write(
+      "run.yaml", "model: {heads: 8}\nextends: base/base.yaml\nposition: sinusoidal\n");
+  const Settings settings = load_settings(file, {{"training.steps", "9"}, {"seed", "5"}});
+  CHECK(settings.model.layers == 2);
+  CHECK(settings.model.heads == 8);
+  CHECK(settings.model.width == 256);
+  CHECK(settings.training.steps == Period{9, Period::Unit::steps});
+  CHECK(settings.position.scheme == "sinusoidal");
+  CHECK(settings.seed == 5);
+  CHECK(settings.run == "run");
+  CHECK(load_settings(file, {{"run", "other"}}).run == "other");
+}
+
+TEST_CASE("a relative path starts at its file, or on the command line at the working directory") {
+  ConfigFolder folder;
+  folder.write("base/base.yaml", "data: {directory: ../corpus}\n");
+  const auto file = folder.write("run.yaml", "extends: base/base.yaml\n");
+  CHECK(load_settings(file).data.directory == folder.path / "corpus");
+  CHECK(load_settings(file, {{"data.directory", "here/../x"}}).data.directory == "x");
+}
+
+TEST_CASE("an option without its scheme is the chosen scheme's, wherever the scheme is chosen") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml", "position:\n  buckets: 64\n  scheme: t5\n");
+  CHECK(load_settings(file).position.t5.buckets == 64);
+  CHECK(load_settings(file, {{"position", "tupe"}}).position.tupe.buckets == 64);
+  const std::string message = folder.local(refusal([&] {
+    load_settings(file, {{"position", "rope"}});
+  }));
+  CHECK(
+      has(message, "a.yaml:2: position.buckets: position rope has no such option, it has layout"));
+  CHECK(has(message, "(hint: an option of t5, tupe, deberta)"));
+  CHECK(has(refusal([] {
+              default_settings({{"position", "rope"}, {"position.bse", "5"}});
+            }),
+            "unknown key (hint: did you mean position.base)") == false);
+  CHECK(has(refusal([] {
+              default_settings({{"position", "rope"}, {"position.bse", "5"}});
+            }),
+            "(hint: did you mean base)"));
+}
+
+TEST_CASE("all problems come at once, each with its place, the value, what is allowed and a hint") {
+  ConfigFolder folder;
+  const auto file = folder.write("bad.yaml",
+                                 "task: mlmm\n"                // 1
+                                 "modle:\n"                    // 2
+                                 "  layers: 3\n"               // 3
+                                 "model:\n"                    // 4
+                                 "  layers: many\n"            // 5
+                                 "  norm:\n"                   // 6
+                                 "  dropout: [0, 0.1]\n"       // 7
+                                 "  dropuot: 0.1\n"            // 8
+                                 "  freeze_embeddings: yes\n"  // 9
+                                 "training:\n"                 // 10
+                                 "  steps: 5\n"                // 11
+                                 "  steps: 6\n"                // 12
+                                 "training.batch: 2\n"         // 13
+                                 "data: 5\n"                   // 14
+                                 "seed: {a: 1}\n");            // 15
+  const std::string message = folder.local(refusal([&] {
+    load_settings(file, {{"model.heads", "0"}});
+  }));
+  CHECK(message ==
+        "bad.yaml:2: modle: unknown section (hint: did you mean model)\n"
+        "bad.yaml:7: model.dropout: got a list, wanted a single value (hint: a study lists values "
+        "under `matrix:`)\n"
+        "bad.yaml:12: steps: given twice, first at bad.yaml:11\n"
+        "bad.yaml:14: data: got \"5\", wanted a section of keys\n"
+        "bad.yaml:15: seed: got a section, wanted a single value\n"
+        "bad.yaml:1: task: got \"mlmm\", wanted one of mlm, causal_lm, glue (hint: did you mean "
+        "mlm)\n"
+        "bad.yaml:5: model.layers: got \"many\", wanted an integer from 1 to 1000\n"
+        "bad.yaml:6: model.norm: got nothing, wanted one of post, pre\n"
+        "bad.yaml:8: model.dropuot: unknown key (hint: did you mean model.dropout)\n"
+        "bad.yaml:9: model.freeze_embeddings: got \"yes\", wanted true or false (hint: did you "
+        "mean true)\n"
+        "--model.heads: got \"0\", wanted an integer from 1 to 1024");
+}
+
+TEST_CASE("a key that is written both nested and dotted is given twice") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml", "training: {steps: 5}\ntraining.steps: 6\n");
+  CHECK(folder.local(refusal([&] { load_settings(file); })) ==
+        "a.yaml:2: training.steps: given twice, first at a.yaml:1");
+}
+
+TEST_CASE("extends: a missing file, a circle and a list are refused where they stand") {
+  ConfigFolder folder;
+  const auto missing = folder.write("missing.yaml", "\nextends: gone.yaml\n");
+  CHECK(folder.local(refusal([&] { load_settings(missing); })) ==
+        "missing.yaml:2: extends: gone.yaml: no such file (hint: the path is relative to the file "
+        "that says extends)");
+  const auto left = folder.write("left.yaml", "extends: right.yaml\n");
+  folder.write("right.yaml", "extends: left.yaml\n");
+  CHECK(folder.local(refusal([&] { load_settings(left); })) ==
+        "right.yaml:1: extends: left.yaml extends this file again, a circle");
+  const auto list = folder.write("list.yaml", "extends: [a, b]\n");
+  CHECK(has(refusal([&] { load_settings(list); }), "got a list, wanted the path of a file"));
+}
+
+TEST_CASE("files that are no configuration are refused in one line") {
+  ConfigFolder folder;
+  CHECK(folder.local(refusal([&] { load_settings(folder.path / "gone.yaml"); })) ==
+        "gone.yaml: no such file (hint: a YAML file, for instance one of configs/)");
+  CHECK(has(refusal([&] { load_settings(folder.path); }), "is not a configuration file"));
+  const auto syntax = folder.write("syntax.yaml", "a: 1\nb: [1, 2\nc: 3\n");
+  CHECK(has(folder.local(refusal([&] { load_settings(syntax); })), "syntax.yaml:3: is not valid"));
+  const auto list = folder.write("list.yaml", "- a\n- b\n");
+  CHECK(has(refusal([&] { load_settings(list); }), "got a list, wanted `key: value` lines"));
+  const auto alias = folder.write("alias.yaml", "model: &m\n  model: *m\n");
+  CHECK(refusal([&] { load_settings(alias); }) != "no error");
+  const auto deep = folder.write("deep.yaml", std::string(100'000, '['));
+  CHECK(refusal([&] { load_settings(deep); }) != "no error");
+  const auto binary = folder.write("binary.yaml", std::string("\x7f"
+                                                              "ELF\0\0\1\2\xff\xfe",
+                                                              10));
+  CHECK(refusal([&] { load_settings(binary); }) != "no error");
+  const auto empty = folder.write("empty.yaml", "# nothing but defaults\n");
+  CHECK(load_settings(empty).run == "empty");
+}
+
+TEST_CASE("a study is not a single run") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml", "matrix:\n  seed: [1, 2]\n");
+  CHECK(has(folder.local(refusal([&] { load_settings(file); })),
+            "s.yaml:2: matrix: this file describes a study"));
+}

@@ -1,0 +1,116 @@
+#include "config/study_settings.h"
+
+#include "catch.h"
+#include "config_helpers.h"
+
+using namespace roformer;
+
+namespace {
+
+std::vector<std::string> names(const StudySettings& study) {
+  std::vector<std::string> result;
+  for (const StudyRun& run : study.runs) result.push_back(run.name);
+  return result;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a matrix gives a run for every combination, the last axis running fastest") {
+  ConfigFolder folder;
+  folder.write("base.yaml", "model: {layers: 2}\n");
+  const auto file =
+      folder.write("s.yaml",
+                   "extends: base.yaml\n"
+                   "runs: out\n"
+                   "study:\n"
+                   "  name: tiny\n"
+                   "  metric: accuracy\n"
+                   "  columns: [parameters]\n"
+                   "  paper:\n"
+                   "    - {row: rope, metric: accuracy, value: 65.0, source: table 5}\n"
+                   "matrix:\n"
+                   "  position: [rope, none]\n"
+                   "  seed: [1, 2]\n"
+                   "  training.learning_rate: [1e-3]\n");
+  CHECK(is_study(file));
+  const StudySettings study = load_study(file);
+  CHECK(study.name == "tiny");
+  CHECK(study.metric == "accuracy");
+  CHECK(study.columns == Names{"parameters"});
+  REQUIRE(study.paper.size() == 1);
+  CHECK(study.paper[0].value == 65.0);
+  CHECK(study.paper[0].source == "table 5");
+  CHECK(names(study) == Names{"rope-seed1-learning_rate1e-3", "rope-seed2-learning_rate1e-3",
+                              "none-seed1-learning_rate1e-3", "none-seed2-learning_rate1e-3"});
+  const StudyRun& last = study.runs[3];
+  CHECK(last.values == Names{"none", "2", "1e-3"});
+  CHECK(last.settings.seed == 2);
+  CHECK(last.settings.position.scheme == "none");
+  CHECK(last.settings.model.layers == 2);
+  CHECK(last.settings.run == last.name);
+  CHECK(last.settings.runs == folder.path / "out" / "tiny");
+}
+
+TEST_CASE("flags with several values replace an axis or add one, others hold for all runs") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml", "matrix: {position: [rope, none]}\n");
+  CHECK(names(load_study(file, {{"position.scheme", "learned"}})) == Names{"learned"});
+  CHECK(names(load_study(file, {{"position", "t5,alibi"}, {"seed", "3,4"}})) ==
+        Names{"t5-seed3", "t5-seed4", "alibi-seed3", "alibi-seed4"});
+  const StudySettings steps = load_study(file, {{"training.steps", "5"}, {"run", "mine"}});
+  CHECK(names(steps) == Names{"rope", "none"});
+  CHECK(steps.runs[1].settings.training.steps.amount == 5);
+  CHECK(steps.name == "mine");
+}
+
+TEST_CASE("variants are an axis of named sets of keys") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "variants:\n"
+                                 "  - name: plain\n"
+                                 "  - name: yarn 4x\n"
+                                 "    position: {rope: {scaling: yarn, factor: 4}}\n"
+                                 "  - {name: slow, position.base: 5e5}\n");
+  const StudySettings study = load_study(file, {{"seed", "1,2"}});
+  CHECK(names(study) == Names{"plain-seed1", "plain-seed2", "yarn_4x-seed1", "yarn_4x-seed2",
+                              "slow-seed1", "slow-seed2"});
+  CHECK(study.axes[0].key == "variant");
+  CHECK(study.runs[2].settings.position.rope.factor == 4);
+  CHECK(study.runs[4].settings.position.rope.base == 500000);
+}
+
+TEST_CASE("all that is wrong with a study comes at once") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "study: {metrik: loss, paper: [{row: a, metric: b}]}\n"  // 1
+                                 "matrix:\n"                                              // 2
+                                 "  positon: [rope]\n"                                    // 3
+                                 "  seed: 5\n"                                            // 4
+                                 "  run: [a]\n"                                           // 5
+                                 "  model.heads: [4, 3, 4]\n"                             // 6
+                                 "  data.length: []\n"                                    // 7
+                                 "variants: [{training.steps: 5}]\n");                    // 8
+  const std::string message = folder.local(refusal([&] { load_study(file); }));
+  CHECK(message ==
+        "s.yaml:1: study.metrik: unknown key (hint: did you mean metric)\n"
+        "s.yaml:1: study.paper.value: got \"\", wanted a number\n"
+        "s.yaml:3: matrix.positon: unknown key (hint: did you mean position)\n"
+        "s.yaml:4: matrix.seed: got \"5\", wanted a list of values (hint: [5])\n"
+        "s.yaml:5: matrix.run: a study names its runs itself\n"
+        "s.yaml:7: matrix.data.length: got an empty list, wanted a list of values\n"
+        "s.yaml:8: variants: a variant without a name\n"
+        "s.yaml:6: model.heads: \"4\" is there twice\n"
+        "s.yaml:6: model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 "
+        "can)");
+}
+
+TEST_CASE("a matrix that nobody can run is refused") {
+  ConfigFolder folder;
+  std::string list = "0";
+  for (int value = 1; value < 200; ++value) list += "," + std::to_string(value);
+  const auto file =
+      folder.write("s.yaml", "matrix: {seed: [" + list + "], threads: [" + list + "]}\n");
+  CHECK(has(refusal([&] { load_study(file); }), "more than 10000 combinations"));
+}
