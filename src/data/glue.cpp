@@ -1,0 +1,246 @@
+#include "data/glue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// Names of a task's columns.
+struct Columns {
+  GlueTask task;
+  const char* first;
+  const char* second;  // nullptr: single sentences
+  const char* label;
+};
+
+constexpr Columns kColumns[] = {
+    {GlueTask::cola, "sentence", nullptr, "label"},
+    {GlueTask::sst2, "sentence", nullptr, "label"},
+    {GlueTask::mrpc, "#1 String", "#2 String", "Quality"},
+    {GlueTask::stsb, "sentence1", "sentence2", "score"},
+    {GlueTask::qqp, "question1", "question2", "is_duplicate"},
+    {GlueTask::mnli, "sentence1", "sentence2", "gold_label"},
+    {GlueTask::qnli, "question", "sentence", "label"},
+    {GlueTask::rte, "sentence1", "sentence2", "label"},
+    {GlueTask::wnli, "sentence1", "sentence2", "label"},
+};
+
+const Columns& columns_of(GlueTask task) {
+  const auto* const found = std::ranges::find(kColumns, task, &Columns::task);
+  ROFORMER_ASSERT(found != std::end(kColumns));
+  return *found;
+}
+
+std::string file_name(GlueTask task, GlueSplit split) {
+  const bool mnli = task == GlueTask::mnli;
+  ROFORMER_ASSERT(
+      mnli || (split != GlueSplit::validation_mismatched && split != GlueSplit::test_mismatched));
+  switch (split) {
+    case GlueSplit::train:
+      return "train.tsv";
+    case GlueSplit::validation:
+      return mnli ? "dev_matched.tsv" : "dev.tsv";
+    case GlueSplit::validation_mismatched:
+      return "dev_mismatched.tsv";
+    case GlueSplit::test:
+      return mnli ? "test_matched.tsv" : "test.tsv";
+    case GlueSplit::test_mismatched:
+      return "test_mismatched.tsv";
+  }
+  return {};
+}
+
+fs::path find_file(const fs::path& directory, GlueTask task, GlueSplit split) {
+  const std::string name = file_name(task, split);
+  const std::string& folder = glue_task_facts(task).folder;
+  std::error_code error;
+  for (const fs::path& path : {directory / folder / name, directory / name}) {
+    if (fs::exists(path, error)) return path;
+  }
+  throw_failure((directory / folder / name).string(), "no such file",
+                fmt::format("data.directory is the GLUE folder, which holds {}/{}", folder, name));
+}
+
+std::vector<std::string_view> split_row(std::string_view row) {
+  std::vector<std::string_view> cells;
+  for (;;) {
+    const std::size_t tab = row.find('\t');
+    cells.push_back(row.substr(0, tab));
+    if (tab == std::string_view::npos) return cells;
+    row.remove_prefix(tab + 1);
+  }
+}
+
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Reads the rows of one file.
+class Reader {
+ public:
+  Reader(fs::path path, GlueTask task)
+      : path_(std::move(path)),
+        facts_(glue_task_facts(task)),
+        text_(read_file(path_)),
+        rest_(text_) {
+    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+  }
+
+  GlueExamples read() {
+    std::optional<std::string_view> row = next_row();
+    if (!row) throw_failure(path_.string(), "is empty");
+    const bool headless = facts_.task == GlueTask::cola && split_row(*row).size() == 4;
+    find_columns(headless ? std::vector<std::string_view>{"source", "label", "mark", "sentence"}
+                          : split_row(*row));
+    if (!headless) row = next_row();
+    for (; row; row = next_row()) {
+      // An empty line ends a file; inside it is a row with too few columns.
+      if (row->empty() && rest_.empty()) break;
+      take(*row);
+    }
+    if (result_.examples.empty()) throw_failure(path_.string(), "has no examples");
+    return std::move(result_);
+  }
+
+ private:
+  fs::path path_;
+  const GlueTaskFacts& facts_;
+  std::string text_;
+  std::string_view rest_;
+  std::int64_t line_ = 0;
+  std::size_t width_ = 0;
+  std::optional<std::size_t> index_, first_, second_, label_;
+  GlueExamples result_;
+
+  std::string place() const { return fmt::format("{}:{}", path_.string(), line_); }
+
+  std::optional<std::string_view> next_row() {
+    if (rest_.empty()) return std::nullopt;
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    std::string_view row = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    ++line_;
+    return row;
+  }
+
+  void find_columns(const std::vector<std::string_view>& header) {
+    const auto column = [&](const char* name) -> std::optional<std::size_t> {
+      const auto found = std::ranges::find(header, name);
+      if (found == header.end()) return std::nullopt;
+      return static_cast<std::size_t>(found - header.begin());
+    };
+    const auto required = [&](const char* name) {
+      const std::optional<std::size_t> found = column(name);
+      if (!found) {
+        throw_failure(place(), fmt::format("has no column '{}'", name),
+                      fmt::format("is it a file of {}?", facts_.folder));
+      }
+      return found;
+    };
+    const Columns& names = columns_of(facts_.task);
+    width_ = header.size();
+    index_ = column("index");
+    first_ = required(names.first);
+    if (names.second != nullptr) second_ = required(names.second);
+    label_ = column(names.label);
+    result_.labelled = label_.has_value();
+  }
+
+  void take(std::string_view row) {
+    const std::vector<std::string_view> cells = split_row(row);
+    if (cells.size() != width_) {
+      if (facts_.task == GlueTask::qqp) {
+        ++result_.broken_rows;
+        return;
+      }
+      throw_failure(place(), fmt::format("has {} columns, wanted {}", cells.size(), width_),
+                    "columns are apart by tabs; quotation marks do not join them");
+    }
+    GlueExample example{.index = static_cast<std::int64_t>(result_.examples.size()),
+                        .first = std::string(cells[*first_]),
+                        .second = second_ ? std::string(cells[*second_]) : std::string()};
+    if (index_) {
+      const std::optional<std::int64_t> index = parse_number<std::int64_t>(cells[*index_]);
+      if (!index) {
+        throw_failure(place(), fmt::format("got index '{}', wanted a number", cells[*index_]));
+      }
+      example.index = *index;
+    }
+    if (label_) set_label(cells[*label_], example);
+    result_.empty_sentences += example.first.empty() + (second_ && example.second.empty());
+    result_.examples.push_back(std::move(example));
+  }
+
+  void set_label(std::string_view text, GlueExample& example) const {
+    if (facts_.is_regression()) {
+      const std::optional<double> score = parse_number<double>(text);
+      if (!score || !(*score >= 0 && *score <= 5)) {
+        throw_failure(place(), fmt::format("got score '{}', wanted a number from 0 to 5", text));
+      }
+      example.score = *score;
+      return;
+    }
+    const auto found = std::ranges::find(facts_.labels, text);
+    if (found == facts_.labels.end()) {
+      throw_failure(place(),
+                    fmt::format("got label '{}', wanted {}", text, fmt::join(facts_.labels, ", ")));
+    }
+    example.label = found - facts_.labels.begin();
+  }
+};
+
+}  // namespace
+
+const GlueTaskFacts& glue_task_facts(GlueTask task) {
+  using Names = std::vector<std::string>;
+  const Names binary{"0", "1"};
+  const Names entailment{"entailment", "not_entailment"};
+  static const std::vector<GlueTaskFacts> facts = {
+      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", ""},
+      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", ""},
+      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", ""},
+      {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", ""},
+      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", ""},
+      // In the order of Hugging Face's checkpoints.
+      {GlueTask::mnli,
+       "MNLI",
+       true,
+       {"entailment", "neutral", "contradiction"},
+       "MNLI-m.tsv",
+       "MNLI-mm.tsv"},
+      {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", ""},
+      {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", ""},
+      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", ""},
+  };
+  return *std::ranges::find(facts, task, &GlueTaskFacts::task);
+}
+
+GlueExamples read_glue(const fs::path& directory, GlueTask task, GlueSplit split) {
+  const fs::path path = find_file(directory, task, split);
+  GlueExamples examples = Reader(path, task).read();
+  if (examples.broken_rows > 0) {
+    log::warn("{}: {} rows with the wrong number of columns were left out", path.string(),
+              examples.broken_rows);
+  }
+  if (examples.empty_sentences > 0) {
+    log::warn("{}: {} empty sentences", path.string(), examples.empty_sentences);
+  }
+  return examples;
+}
+
+}  // namespace roformer

@@ -1,0 +1,51 @@
+// The files of the GLUE benchmark (Wang et al. 2018) in their usual layout: one folder a task with
+// train.tsv, dev.tsv and test.tsv. Columns are found by their names, because the tasks and even the
+// splits of one task differ. Quotation marks are text; there is no quoting in these files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+enum class GlueSplit { train, validation, validation_mismatched, test, test_mismatched };
+
+struct GlueTaskFacts {
+  GlueTask task;
+  std::string folder;               // "SST-2"
+  bool pairs = false;               // two sentences an example
+  std::vector<std::string> labels;  // by class number; empty: regression (STS-B, 0 to 5)
+  // Names of the files for the benchmark's server; mismatched only for MNLI.
+  std::string submission;
+  std::string submission_mismatched;
+
+  bool is_regression() const { return labels.empty(); }
+};
+const GlueTaskFacts& glue_task_facts(GlueTask task);
+
+struct GlueExample {
+  std::int64_t index = 0;  // the file's own, or the number of the row
+  std::string first;
+  std::string second;       // empty for tasks of one sentence
+  std::int64_t label = -1;  // class number
+  double score = 0;         // regression
+};
+
+struct GlueExamples {
+  std::vector<GlueExample> examples;
+  bool labelled = false;  // test files come without labels
+  std::int64_t empty_sentences = 0;
+  // Rows of QQP's published files that are broken into several lines; left out. In any other task
+  // such a row is an error.
+  std::int64_t broken_rows = 0;
+};
+
+// `directory` is the folder of all tasks or of this one. Throws Error (failure) naming the file,
+// and the line where a row has the wrong number of columns or an unknown label.
+GlueExamples read_glue(const std::filesystem::path& directory, GlueTask task, GlueSplit split);
+
+}  // namespace roformer
