@@ -81,7 +81,6 @@ struct Rotate {
   bool inverse = false;       // turn by the negative angle
   const A* cosine = nullptr;  // [positions, rotary_width / 2]
   const A* sine = nullptr;
-  std::int64_t inner = 1;
   std::int64_t positions = 1;
 };
 

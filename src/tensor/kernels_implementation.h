@@ -326,7 +326,7 @@ void rotate_rows(const Rotate<T>& o, std::int64_t begin, std::int64_t end) {
   const std::int64_t half = o.rotary_width / 2;
   const A direction = o.inverse ? A(-1) : A(1);
   for (std::int64_t row = begin; row < end; ++row) {
-    const std::int64_t position = row / o.inner % o.positions;
+    const std::int64_t position = row % o.positions;
     const A* cosine = o.cosine + position * half;
     const A* sine = o.sine + position * half;
     for (std::int64_t head = 0; head < o.heads; ++head) {

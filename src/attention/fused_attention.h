@@ -1,0 +1,32 @@
+// Softmax attention without its [L, L] matrix in memory: LibTorch's fused kernel for CPUs, with the
+// projection's bias and the turn of q and k merged into the passes that have to touch them anyway.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <optional>
+
+#include "position/scheme.h"
+#include "tensor/token_layout.h"
+
+namespace roformer {
+
+struct FusedAttentionInputs {
+  // [T, 3 * H * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
+  at::Tensor projected;
+  at::Tensor bias;  // [3 * H * D]
+  const TokenLayout& layout;
+  std::int64_t heads = 0;
+  double scale = 1;
+  bool causal = false;  // hide future keys; not needed where `additive` hides them
+  // Of a sequence of the given length.
+  std::function<std::optional<Turn>(std::int64_t length)> turn;
+  std::function<at::Tensor(std::int64_t length)> additive;  // [1, 1 or H, L, L] or undefined
+};
+
+// -> [T, H * D]. A bias that needs a gradient gets it from a backward pass of our own, which
+// recomputes the probabilities for a few heads at a time.
+at::Tensor fused_attention(const FusedAttentionInputs& inputs);
+
+}  // namespace roformer

@@ -1,0 +1,26 @@
+// Self-attention over a flat batch of tokens: takes the fastest path that gives the right numbers
+// for the scheme's answers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "attention/position_session.h"
+#include "tensor/operations.h"
+#include "tensor/token_layout.h"
+
+namespace roformer {
+
+struct SelfAttentionInputs {
+  at::Tensor projected;  // [T, 3 * H * D]: q, k, v of each token before the bias; consumed
+  at::Tensor bias;       // [3 * H * D]
+  const TokenLayout& layout;
+  std::int64_t heads = 0;
+  std::int64_t layer = 0;
+  LayerProjections projections;
+  DropoutSpec dropout;  // of the probabilities
+};
+
+// -> [T, H * D]
+at::Tensor self_attention(const SelfAttentionInputs& inputs, PositionSession& session);
+
+}  // namespace roformer

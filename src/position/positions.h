@@ -1,0 +1,36 @@
+// The places that tokens stand at. Most often start, start + 1, ...; explicit where a text has
+// gaps.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace roformer {
+
+class Positions {
+ public:
+  // start .. start + count - 1
+  static Positions range(std::int64_t start, std::int64_t count);
+  static Positions of(std::vector<std::int64_t> values);
+
+  std::int64_t count() const { return count_; }
+  std::int64_t operator[](std::int64_t index) const {
+    return values_.empty() ? start_ + index : values_[static_cast<std::size_t>(index)];
+  }
+  // True for start, start + 1, ...: distances then depend on the difference of the indices.
+  bool contiguous() const { return values_.empty(); }
+  std::int64_t largest() const;
+  at::Tensor tensor() const;  // [count] int64
+  // The places shifted by an offset.
+  Positions shifted(std::int64_t offset) const;
+  bool operator==(const Positions&) const = default;
+
+ private:
+  std::int64_t start_ = 0;
+  std::int64_t count_ = 0;
+  std::vector<std::int64_t> values_;
+};
+
+}  // namespace roformer

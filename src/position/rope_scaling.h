@@ -1,0 +1,22 @@
+// Frequency scalings of RoPE for texts longer than those it was trained on. Section 10 of the
+// specification names the source of each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+struct ScaledFrequencies {
+  std::vector<double> frequencies;  // [width / 2]
+  double factor = 1;                // of cosines and sines: rotated scores grow by its square
+};
+
+// Frequencies of the rotary width under settings.scaling. `training_length` is used where
+// settings.original_length is 0; `length` is the number of places in use (dynamic NTK).
+ScaledFrequencies scaled_frequencies(const PositionSettings::Rope& settings, std::int64_t width,
+                                     std::int64_t training_length, std::int64_t length);
+
+}  // namespace roformer

@@ -1,0 +1,52 @@
+#include "position/rotary_table.h"
+
+#include <ATen/ops/empty.h>
+
+#include <cmath>
+
+namespace roformer {
+
+std::vector<double> rotary_frequencies(std::int64_t width, double base) {
+  std::vector<double> frequencies(static_cast<std::size_t>(width / 2));
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    frequencies[i] = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
+  }
+  return frequencies;
+}
+
+std::int64_t rotary_width(double fraction, std::int64_t width) {
+  return std::llround(fraction * static_cast<double>(width)) / 2 * 2;
+}
+
+Rotation make_rotation(const RotaryKey& key) {
+  const std::int64_t length = key.positions.count();
+  const auto pairs = static_cast<std::int64_t>(key.frequencies.size());
+  at::Tensor cosine = at::empty({length, pairs}, at::kDouble);
+  at::Tensor sine = at::empty({length, pairs}, at::kDouble);
+  double* const c = cosine.mutable_data_ptr<double>();
+  double* const s = sine.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < length; ++i) {
+    const auto position = static_cast<double>(key.positions[i]);
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      const double angle = position * key.frequencies[static_cast<std::size_t>(pair)];
+      c[i * pairs + pair] = key.factor * std::cos(angle);
+      s[i * pairs + pair] = key.factor * std::sin(angle);
+    }
+  }
+  const auto options = at::TensorOptions().dtype(key.type).device(key.device);
+  return {.cosine = cosine.to(options), .sine = sine.to(options), .layout = key.layout};
+}
+
+const Rotation& RotaryTables::get(const RotaryKey& key) {
+  constexpr std::size_t kKept = 8;
+  for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
+    if (entry->first != key) continue;
+    recent_.splice(recent_.begin(), recent_, entry);
+    return recent_.front().second;
+  }
+  recent_.emplace_front(key, make_rotation(key));
+  if (recent_.size() > kKept) recent_.pop_back();
+  return recent_.front().second;
+}
+
+}  // namespace roformer

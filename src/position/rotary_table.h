@@ -1,0 +1,42 @@
+// Cosine and sine tables for rotary schemes. Angles are products in double, so that position 10^5
+// is as exact as position 1; tables are float (double for double models) and made once per key.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <list>
+#include <vector>
+
+#include "position/positions.h"
+#include "tensor/rotation.h"
+
+namespace roformer {
+
+struct RotaryKey {
+  Positions positions;
+  std::vector<double> frequencies;  // [width / 2], radians per position
+  double factor = 1;                // of cosines and sines
+  RotaryLayout layout = RotaryLayout::interleaved;
+  at::ScalarType type = at::kFloat;
+  at::Device device = at::kCPU;
+
+  bool operator==(const RotaryKey&) const = default;
+};
+
+// base^(-2i/width), i = 0 .. width/2 - 1.
+std::vector<double> rotary_frequencies(std::int64_t width, double base);
+// The even number of features that a share of the width comes to.
+std::int64_t rotary_width(double fraction, std::int64_t width);
+
+Rotation make_rotation(const RotaryKey& key);
+
+// The last few tables that were asked for.
+class RotaryTables {
+ public:
+  const Rotation& get(const RotaryKey& key);
+
+ private:
+  std::list<std::pair<RotaryKey, Rotation>> recent_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,96 @@
+#include "tensor/rotation.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+#include "tensor/parallel.h"
+
+namespace roformer {
+namespace {
+
+// The same from LibTorch's operations, for devices without the loops.
+at::Tensor composed(const at::Tensor& x, const Rotation& rotation) {
+  const std::int64_t width = rotation.width();
+  const at::Tensor turned = x.narrow(-1, 0, width);
+  const bool interleaved = rotation.layout == RotaryLayout::interleaved;
+  const auto pairs = interleaved ? turned.unflatten(-1, {width / 2, 2}).unbind(-1)
+                                 : turned.unflatten(-1, {2, width / 2}).unbind(-2);
+  const at::Tensor a = pairs[0] * rotation.cosine - pairs[1] * rotation.sine;
+  const at::Tensor b = pairs[1] * rotation.cosine + pairs[0] * rotation.sine;
+  const at::Tensor result =
+      (interleaved ? at::stack({a, b}, -1).flatten(-2) : at::cat({a, b}, -1)).to(x.scalar_type());
+  if (width == x.size(-1)) return result;
+  return at::cat({result, x.narrow(-1, width, x.size(-1) - width)}, -1);
+}
+
+// x [B, H, L, D] with any strides but the last -> contiguous [B, L, H, D] memory, seen as [B, H, L,
+// D].
+at::Tensor turn(const at::Tensor& x, const Rotation& rotation, bool inverse) {
+  const at::Tensor input = x.stride(-1) == 1 ? x : x.contiguous();
+  const std::int64_t batch = input.size(0), heads = input.size(1), length = input.size(2),
+                     width = input.size(3);
+  at::Tensor output = at::empty({batch, length, heads, width}, input.options());
+  for (std::int64_t b = 0; b < batch; ++b) {
+    rotate_rows({.source = input,
+                 .source_offset = b * input.stride(0),
+                 .source_row = input.stride(2),
+                 .source_head = input.stride(1),
+                 .destination = output,
+                 .destination_offset = b * output.stride(0),
+                 .destination_row = output.stride(1),
+                 .destination_head = output.stride(2),
+                 .tokens = length,
+                 .heads = heads,
+                 .width = width,
+                 .rotation = &rotation,
+                 .inverse = inverse});
+  }
+  return output.transpose(1, 2);
+}
+
+}  // namespace
+
+void rotate_rows(const RotationRows& rows) {
+  with_type(rows.source.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using A = kernels::Accumulate<T>;
+    kernels::Rotate<T> work{
+        .input = rows.source.const_data_ptr<T>() + rows.source_offset,
+        .output = rows.destination.mutable_data_ptr<T>() + rows.destination_offset,
+        .bias = rows.bias.defined() ? rows.bias.const_data_ptr<A>() : nullptr,
+        .input_row = rows.source_row,
+        .output_row = rows.destination_row,
+        .input_head = rows.source_head,
+        .output_head = rows.destination_head,
+        .heads = rows.heads,
+        .width = rows.width,
+        .inverse = rows.inverse};
+    if (rows.rotation != nullptr) {
+      ROFORMER_ASSERT(rows.rotation->cosine.is_contiguous() && rows.rotation->sine.is_contiguous());
+      work.rotary_width = rows.rotation->width();
+      work.interleaved = rows.rotation->layout == RotaryLayout::interleaved;
+      work.cosine = rows.rotation->cosine.const_data_ptr<A>();
+      work.sine = rows.rotation->sine.const_data_ptr<A>();
+      work.positions = rows.rotation->cosine.size(0);
+    }
+    for_rows(rows.tokens, rows.heads * rows.width, [&](std::int64_t begin, std::int64_t end) {
+      kernels::table<T>().rotate(work, begin, end);
+    });
+  });
+}
+
+at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
+  ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
+  if (!x.is_cpu()) return composed(x, rotation);
+  GradientRecorder recorder({x});
+  return recorder.finish(turn(x.detach(), rotation, false),
+                         [rotation](const Gradients& gradients) -> Gradients {
+                           return {turn(gradients[0], rotation, true)};
+                         });
+}
+
+}  // namespace roformer
