@@ -1,0 +1,138 @@
+// Characters, bytes, and tokenizers that are saved, loaded, damaged and confused with other files.
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "temporary_folder.h"
+#include "text/character_tokenizer.h"
+#include "text/sentencepiece_training.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+const std::filesystem::path kFixtures = FIXTURES;
+
+std::string character_vocabulary() {
+  CharacterCounter counter;
+  counter.add("aaa bb\nc\xC3\xA9\xE6\x97\xA5 \"");
+  return counter.vocabulary(100);
+}
+
+}  // namespace
+
+TEST_CASE("Bytes are lossless") {
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  std::string all;
+  for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+  CHECK(tokenizer->decode(tokenizer->encode(all)) == all);
+  CHECK(tokenizer->encode(all).size() == 256);
+  CHECK(tokenizer->invalid_sequences() == 0);
+  CHECK(tokenizer->vocabulary_size() == 260);
+  CHECK(tokenizer->decode(std::vector<TokenId>{'a', tokenizer->special().mask}, true) == "a[MASK]");
+}
+
+TEST_CASE("Characters are ordered by frequency and come back") {
+  const auto tokenizer = make_character_tokenizer(character_vocabulary(), "counted");
+  CHECK(tokenizer->vocabulary_size() == 5 + 8);
+  CHECK(tokenizer->piece(5) == "a");
+  const std::string text = "c\xC3\xA9 a\n\xE6\x97\xA5";
+  CHECK(tokenizer->decode(tokenizer->encode(text)) == text);
+  CHECK(tokenizer->encode("z") == std::vector<TokenId>{tokenizer->special().unknown});
+  CharacterCounter counter;
+  counter.add("abcabcab");
+  CHECK(make_character_tokenizer(counter.vocabulary(7), "cut")->vocabulary_size() == 7);
+  CHECK_THROWS_AS(counter.vocabulary(5), Error);
+}
+
+TEST_CASE("Malformed UTF-8 is replaced part by part") {
+  std::string storage;
+  std::uint64_t replaced = 0;
+  CHECK(repair_utf8("plain \xC3\xA9", storage, replaced) == "plain \xC3\xA9");
+  CHECK(replaced == 0);
+  CHECK(repair_utf8("a\xF0\x9F\x98z\xFF", storage, replaced) == "a\xEF\xBF\xBDz\xEF\xBF\xBD");
+  CHECK(replaced == 2);
+}
+
+TEST_CASE("Every kind is saved, loaded and recognised") {
+  const TemporaryFolder folder;
+  const std::string model =
+      train_sentencepiece({"the cat sat on the mat", "the dog sat"}, {.pieces = 18});
+  write_file_atomically(folder.path / "a.model", model);
+  write_file_atomically(folder.path / "characters", character_vocabulary());
+  const std::vector<TokenizerSettings> all = {
+      {.kind = TokenizerKind::bytes},
+      {.file = folder.path / "a.model"},
+      {.file = folder.path / "characters"},
+      {.file = kFixtures / "wordpiece_vocab.txt"},
+      {.file = kFixtures / "wordpiece_vocab.txt", .cased = true}};
+  std::vector<std::uint64_t> fingerprints;
+  for (const TokenizerSettings& settings : all) {
+    const auto tokenizer = open_tokenizer(settings);
+    INFO(tokenizer->description());
+    const auto place = folder.path / ("saved-" + std::to_string(fingerprints.size()));
+    save_tokenizer(*tokenizer, place);
+    const auto loaded = load_tokenizer(place);
+    CHECK(loaded->kind() == tokenizer->kind());
+    CHECK(loaded->description() == tokenizer->description());
+    CHECK(loaded->encode("The cat sat") == tokenizer->encode("The cat sat"));
+    CHECK(open_tokenizer({.file = place})->fingerprint() == tokenizer->fingerprint());
+    for (const std::uint64_t other : fingerprints) CHECK(other != tokenizer->fingerprint());
+    fingerprints.push_back(tokenizer->fingerprint());
+  }
+}
+
+TEST_CASE("Every field of a saved tokenizer is checked") {
+  const TemporaryFolder folder;
+  save_tokenizer(*open_tokenizer({.file = kFixtures / "wordpiece_vocab.txt"}), folder.path);
+  const auto path = folder.path / "tokenizer.json";
+  const auto good = nlohmann::json::parse(read_file(path));
+  const std::vector<std::pair<const char*, nlohmann::json>> changes = {
+      {"format", "another"},       {"version", 2},        {"kind", "bytes"},
+      {"kind", "words"},           {"kind", 3},           {"description", "wordpiece cased"},
+      {"file", "../vocab.txt"},    {"file", "none.txt"},  {"vocabulary_size", 5},
+      {"vocabulary_size", "many"}, {"fingerprint", "00"}, {"fingerprint", nullptr},
+      {"file", "sub/../vocab.txt"}};
+  for (const auto& [key, value] : changes) {
+    auto changed = good;
+    changed[key] = value;
+    INFO(changed.dump());
+    write_file_atomically(path, changed.dump());
+    CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+    changed.erase(key);
+    write_file_atomically(path, changed.dump());
+    CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+  }
+  for (const char* text : {"", "{", "[]", "{\"version\": \"1.0\", \"model\": {}}"}) {
+    write_file_atomically(path, text);
+    CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+  }
+  write_file_atomically(path, good.dump());
+  CHECK_NOTHROW(load_tokenizer(folder.path));
+  write_file_atomically(folder.path / "vocab.txt", "[UNK]\na\n");
+  CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+}
+
+TEST_CASE("Foreign files are refused") {
+  const TemporaryFolder folder;
+  for (const std::string text : {"", "some text\n", "{\"model\": {}}",
+                                 "\x7f"
+                                 "ELF",
+                                 "{}"}) {
+    write_file_atomically(folder.path / "file", text);
+    CHECK_THROWS_AS(open_tokenizer({.file = folder.path / "file"}), Error);
+  }
+  CHECK_THROWS_AS(open_tokenizer({.file = folder.path / "missing"}), Error);
+  CHECK_THROWS_AS(open_tokenizer({.file = folder.path}), Error);
+  CHECK_THROWS_AS(open_tokenizer({}), Error);
+  for (const char* list : {"[]", "[\"ab\"]", "[\"a\", \"a\"]", "[3]", "7"}) {
+    const std::string text =
+        std::string(R"({"format": "roformer characters", "version": 1, "characters": )") + list +
+        "}";
+    CHECK_THROWS_AS(make_character_tokenizer(text, "list"), Error);
+  }
+}
+
+}  // namespace roformer
