@@ -8,5 +8,6 @@ namespace roformer {
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);
+void add_train_command(CLI::App& program);
 
 }  // namespace roformer

@@ -128,7 +128,7 @@ at::Tensor Encoder::embed(const EncoderInputs& in, at::ScalarType type) const {
     sum = dropout(sum, {.probability = model.dropout, .key = random_key({in.dropout_key, 0})});
   }
   if (embedding_projection_.defined()) {
-    sum = linear(sum, embedding_projection_) + embedding_projection_bias_.to(type);
+    sum = project(sum, embedding_projection_) + embedding_projection_bias_.to(type);
   }
   return sum;
 }
@@ -166,7 +166,7 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
     const bool last = i + 1 == layers_.size();
     const auto index = static_cast<std::int64_t>(i);
     at::Tensor attended = self_attention(
-        {.projected = linear(input, layer.projection),
+        {.projected = project(input, layer.projection),
          .bias = layer.projection_bias,
          .layout = in.layout,
          .heads = model.heads,
@@ -181,7 +181,7 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
       residual = at::index_select(residual, 0, in.places);
     }
     const Norm& middle = pre ? layer.feed_forward_norm : layer.attention_norm;
-    NormedSum state = residual_norm({.input = linear(attended, layer.output),
+    NormedSum state = residual_norm({.input = project(attended, layer.output),
                                      .bias = layer.output_bias,
                                      .residual = residual,
                                      .gain = middle.gain,
@@ -189,11 +189,11 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
                                      .epsilon = model.norm_epsilon,
                                      .dropout = dropout_at(index, 1, model.dropout)});
     const at::Tensor inner =
-        bias_activation(linear(state.normed, layer.inner), layer.inner_bias, model.activation);
+        bias_activation(project(state.normed, layer.inner), layer.inner_bias, model.activation);
     const Norm& end = !pre   ? layer.feed_forward_norm
                       : last ? final_norm_
                              : layers_[i + 1].attention_norm;
-    state = residual_norm({.input = linear(inner, layer.outer),
+    state = residual_norm({.input = project(inner, layer.outer),
                            .bias = layer.outer_bias,
                            .residual = pre ? state.sum : state.normed,
                            .gain = end.gain,

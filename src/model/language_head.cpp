@@ -28,7 +28,7 @@ LanguageHead::LanguageHead(const Encoder& encoder, ParameterStore& parameters)
 
 at::Tensor LanguageHead::transform(const at::Tensor& states) const {
   return residual_norm(
-             {.residual = bias_activation(linear(states, dense_), dense_bias_, model_.activation),
+             {.residual = bias_activation(project(states, dense_), dense_bias_, model_.activation),
               .gain = gain_,
               .shift = shift_,
               .epsilon = model_.norm_epsilon})

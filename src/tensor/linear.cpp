@@ -7,7 +7,7 @@
 
 namespace roformer {
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight) {
+at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
   GradientRecorder recorder({x, weight});
   const at::Tensor typed = weight.to(x.scalar_type());
   const bool x_wanted = recorder.wanted(0), weight_wanted = recorder.wanted(1);

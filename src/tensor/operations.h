@@ -18,9 +18,9 @@ struct DropoutSpec {
   std::uint64_t key = 0;
 };
 
-// x W^T without bias. x [T, in] (float, double or bfloat16), weight [out, in] -> [T, out] in x's
+// x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16), weight [out, in] -> [T, out] in x's
 // type. The gradient of the weight is added to weight.grad() directly where that exists.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight);
+at::Tensor project(const at::Tensor& x, const at::Tensor& weight);
 
 // activation(x + bias). x [T, C], bias [C].
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation);

@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "training/checkpoint.h"
-#include "training/flush_denormals.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"
 #include "training/signals.h"
@@ -322,6 +321,7 @@ class Trainer {
 
   void save() {
     settle();
+    log_.flush();
     state_.optimizer_updates = optimizer_.updates();
     state_.cursor = task_.cursor();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,
@@ -351,7 +351,6 @@ class Trainer {
 }  // namespace
 
 TrainingSummary train(TrainingTask& task, const TrainerSetup& setup) {
-  flush_denormals();
   return Trainer(task, setup).run();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/log.h"
 
@@ -27,7 +28,11 @@ const RunDirectory& cut_back(const RunDirectory& run, std::int64_t step) {
 }  // namespace
 
 TrainingLog::TrainingLog(const RunDirectory& run, std::int64_t step)
-    : metrics_(cut_back(run, step).metrics()) {}
+    : metrics_(cut_back(run, step).metrics()),
+      events_(
+          run.tensorboard(),
+          {.resume_after_step = run.resumed() ? std::optional<std::int64_t>(step) : std::nullopt}) {
+}
 
 void TrainingLog::live(const StepReport& report) {
   line_.show(describe(report));
@@ -53,6 +58,10 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
                    {"loader_wait_ms", 1e3 * window.loader_seconds / steps},
                    {"loader_share", window.loader_seconds / seconds},
                    {"skipped", window.skipped}});
+  events_.scalar("training/loss", report.loss, report.step);
+  events_.scalar("training/learning_rate", report.learning_rate, report.step);
+  events_.scalar("training/gradient_norm", report.gradient_norm, report.step);
+  events_.scalar("training/tokens_per_second", report.tokens_per_second, report.step);
   if (!line_.is_terminal()) log::info("{}", describe(report));
 }
 
@@ -62,6 +71,7 @@ void TrainingLog::validation(const ValidationRecord& record, bool best) {
   std::string text;
   for (const auto& [name, value] : record.result.figures) {
     line["validation_" + name] = value;
+    events_.scalar("validation/" + name, value, record.step);
     text += fmt::format("  {} {:.4f}", name, value);
   }
   metrics_.append(line);

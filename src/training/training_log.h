@@ -7,6 +7,7 @@
 
 #include "base/progress.h"
 #include "report/json_lines.h"
+#include "report/tensorboard.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"
 
@@ -34,12 +35,15 @@ class TrainingLog {
   // A line of metrics for the window, which ends with this step.
   void window(const StepReport& report, const TrainingState& state);
   void validation(const ValidationRecord& record, bool best);
+  // Hands all lines to the kernel: a checkpoint must not be ahead of them.
+  void flush() { events_.flush(); }
   // Erases the live line, so that something else can be printed.
   void clear() { line_.clear(); }
 
  private:
   StatusLine line_;
   JsonLinesWriter metrics_;
+  TensorBoardWriter events_;
 };
 
 }  // namespace roformer

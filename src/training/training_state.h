@@ -19,7 +19,7 @@ namespace roformer {
 struct ValidationRecord {
   std::int64_t step = 0;
   double minutes = 0;  // of training so far, validations not counted
-  ValidationResult result;
+  ValidationResult result = {};
 
   double ranked() const { return result.figures.at(result.ranked_by); }
 };
@@ -44,16 +44,16 @@ struct MetricsWindow {
 
 struct TrainingState {
   std::uint64_t seed = 0;
-  Consumed consumed;
+  Consumed consumed = {};
   std::int64_t optimizer_updates = 0;
   std::int64_t skipped_steps = 0;        // non-finite ones so far
   std::int64_t skipped_in_row = 0;       // up to now
   std::int64_t without_improvement = 0;  // validations since the best
   bool validation_due = false;           // was stopped between a step and its validation
-  MetricsWindow window;
-  std::vector<ValidationRecord> validations;
-  std::vector<double> tokens_per_second;  // of the last windows
-  nlohmann::json cursor;                  // the task's
+  MetricsWindow window = {};
+  std::vector<ValidationRecord> validations = {};
+  std::vector<double> tokens_per_second = {};  // of the last windows
+  nlohmann::json cursor = {};                  // the task's
 
   // The best validation so far, or null.
   const ValidationRecord* best() const { return best_of(validations); }

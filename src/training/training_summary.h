@@ -21,11 +21,11 @@ enum class StopReason {
 struct TrainingSummary {
   StopReason reason = StopReason::finished;
   int signal = 0;               // the one that stopped it
-  Consumed consumed;            // from the beginning, over all resumptions
+  Consumed consumed = {};       // from the beginning, over all resumptions
   std::int64_t parameters = 0;  // numbers in the model
   std::int64_t skipped_steps = 0;
-  double tokens_per_second = 0;               // real tokens, median over the lines of metrics
-  std::vector<ValidationRecord> validations;  // by rising step; the last is the final one
+  double tokens_per_second = 0;                    // real tokens, median over the lines of metrics
+  std::vector<ValidationRecord> validations = {};  // by rising step; the last is the final one
 
   // The best of the validations, or null.
   const ValidationRecord* best() const { return best_of(validations); }

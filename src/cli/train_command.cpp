@@ -1,0 +1,77 @@
+// `roformer train`: trains one configuration.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "config/load.h"
+#include "tasks/train.h"
+
+namespace roformer {
+namespace {
+
+struct TrainOptions {
+  std::string config;
+  bool resume = false;
+  bool overwrite = false;
+  std::vector<Override> overrides;
+};
+
+// Exit code of a program that a signal ended, as shells count it.
+constexpr int kSignalExit = 128;
+
+void print_summary(const Settings& settings, const TrainingSummary& summary) {
+  const auto path = (settings.runs / settings.run).string();
+  if (summary.reason == StopReason::signal) {
+    fmt::print("{}: stopped by a signal at step {}; go on with --resume\n", path,
+               format_count(summary.consumed.steps));
+    return;
+  }
+  fmt::print("{}: {} steps, {} tokens in {} ({} tokens/s)\n", path,
+             format_count(summary.consumed.steps), format_count(summary.consumed.tokens),
+             format_duration(summary.consumed.minutes * 60),
+             format_count(static_cast<std::int64_t>(summary.tokens_per_second)));
+  if (const ValidationRecord* best = summary.best()) {
+    fmt::print("best validation, at step {}:", format_count(best->step));
+    for (const auto& [name, value] : best->result.figures) fmt::print(" {} {:.4f}", name, value);
+    fmt::print("\n");
+  }
+}
+
+void train_command(const TrainOptions& options) {
+  Settings settings = load_settings(options.config, options.overrides);
+  ExistingRun existing = ExistingRun::refuse;
+  if (options.overwrite) existing = ExistingRun::overwrite;
+  if (options.resume) {
+    existing = ExistingRun::resume;
+    const std::filesystem::path run = settings.runs / settings.run;
+    if (is_run(run)) settings = resumed_settings(read_run_settings(run), settings);
+  }
+  const TrainingSummary summary = train_run(settings, existing);
+  print_summary(settings, summary);
+  if (summary.reason == StopReason::signal) throw CLI::RuntimeError(kSignalExit + summary.signal);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = add_command(
+      program, {.name = "train",
+                .summary = "Train one configuration",
+                .details = "Writes runs/NAME: the resolved configuration, metrics, checkpoints.",
+                .group = kGroupTraining});
+  command->add_option("config", options->config, "configuration file (YAML)")->required();
+  CLI::Option* resume =
+      command->add_flag("--resume", options->resume, "go on from the last whole checkpoint");
+  command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote")
+      ->excludes(resume);
+  accept_settings(*command, options->overrides);
+  command->callback([options] { train_command(*options); });
+}
+
+}  // namespace roformer

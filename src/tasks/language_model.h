@@ -1,0 +1,51 @@
+// A language model as the tasks use it: encoder, head and parameters, built from settings. With a
+// causal mask the same parts are a decoder-only model.
+#pragma once
+
+#include <memory>
+
+#include "config/settings.h"
+#include "data/batches.h"
+#include "model/encoder.h"
+#include "model/language_head.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+// A batch on the device. P places carry a loss.
+struct LanguageBatch {
+  at::Tensor ids;  // [T] int64
+  TokenLayout layout;
+  at::Tensor places;  // [P] int64
+  at::Tensor labels;  // [P] int64
+};
+LanguageBatch to_device(const MaskedBatch& batch, at::Device device);
+LanguageBatch to_device(const CausalBatch& batch, at::Device device);
+
+class LanguageModel {
+ public:
+  // `vocabulary`: the tokenizer's size, used where model.vocabulary is 0; a smaller one than the
+  // tokenizer's is refused (usage).
+  LanguageModel(const Settings& settings, std::int64_t vocabulary, const ComputePlan& plan);
+
+  ParameterStore& parameters() { return parameters_; }
+  const ParameterStore& parameters() const { return parameters_; }
+  const Encoder& encoder() const { return encoder_; }
+  const LanguageHead& head() const { return head_; }
+  const ComputePlan& plan() const { return plan_; }
+
+  // Cross entropy at the batch's places.
+  CrossEntropy loss(const LanguageBatch& batch, bool training, std::uint64_t dropout_key,
+                    const std::optional<Positions>& positions = std::nullopt) const;
+  // [P, V]
+  at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& places,
+                    const std::optional<Positions>& positions = std::nullopt) const;
+
+ private:
+  ComputePlan plan_;
+  ParameterStore parameters_;
+  Encoder encoder_;
+  LanguageHead head_;
+};
+
+}  // namespace roformer

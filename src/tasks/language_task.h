@@ -1,0 +1,37 @@
+// Pretraining of language models: masked (BERT's, at 15 % of the places) and causal (at all). Data,
+// model, loss and metrics for the trainer.
+#pragma once
+
+#include <memory>
+
+#include "config/settings.h"
+#include "data/dataset.h"
+#include "tasks/language_model.h"
+#include "training/task.h"
+
+namespace roformer {
+
+// settings.task is mlm or causal_lm. The data set must outlive the task.
+std::unique_ptr<TrainingTask> make_language_task(const Settings& settings, const Dataset& dataset,
+                                                 const ComputePlan& plan);
+
+struct LanguageEvaluation {
+  double loss = 0;      // mean negative log likelihood of the places, nats
+  double accuracy = 0;  // share of the places whose label is the most likely piece
+  std::int64_t places = 0;
+  std::int64_t tokens = 0;                 // that went through the model
+  std::vector<double> losses_by_position;  // mean loss at each place of a row; NaN where none was
+};
+
+struct EvaluationOptions {
+  std::int64_t length = 0;  // of the rows; 0: data.length
+  std::int64_t tokens = 0;  // at most; 0: data.validation_tokens
+  std::int64_t shift = 0;   // the text begins at this position
+};
+
+// The validation split with the fixed masks of every run.
+LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
+                                           const Dataset& dataset,
+                                           const EvaluationOptions& options = {});
+
+}  // namespace roformer

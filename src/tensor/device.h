@@ -1,0 +1,32 @@
+// Where and how a model computes: device, threads and precision, resolved for this machine.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+struct ComputePlan {
+  c10::Device device = c10::kCPU;
+  Precision precision = Precision::fp32;  // fp32 or bf16
+  std::string reason;                     // why this precision, in words
+};
+
+// Sets LibTorch's threads (0: all cores) and flushes denormals. Call once, before any tensor work.
+void prepare_threads(std::int64_t threads);
+
+// Throws Error (usage) for a device that is not there. `automatic` precision is bf16 where the
+// device multiplies bf16 matrices faster than fp32 ones: GPUs, and CPUs with AMX.
+ComputePlan plan_compute(DeviceKind device, Precision precision);
+
+// Whether this processor has hardware bf16 matrix products (avx512_bf16 or AMX).
+struct Bf16Support {
+  bool avx512_bf16 = false;
+  bool amx = false;
+};
+Bf16Support bf16_support();
+
+}  // namespace roformer
