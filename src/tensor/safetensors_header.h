@@ -27,9 +27,9 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;        // by place in the file
-  std::map<std::string, std::string> metadata;  // "__metadata__"
-  std::size_t data_offset = 0;                  // where the data begin in the file
+  std::vector<SafetensorsEntry> entries = {};        // by place in the file
+  std::map<std::string, std::string> metadata = {};  // "__metadata__"
+  std::size_t data_offset = 0;                       // where the data begin in the file
 };
 
 // Reads the header of a whole file. Throws Error (failure, place `file`) unless every field is

@@ -1,0 +1,303 @@
+#include "training/trainer.h"
+
+#include <ATen/Parallel.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "report/json_lines.h"
+#include "temporary_folder.h"
+#include "training/checkpoint.h"
+#include "training/toy_task.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kSeed = 3;
+
+TrainingSummary train_toy(const fs::path& path, ToyTask& task, const TrainingSettings& settings,
+                          ExistingRun existing = ExistingRun::refuse) {
+  const RunDirectory run(path, existing);
+  write_file_atomically(run.config(), "task: toy\n");
+  return train(task, {.settings = settings, .seed = kSeed, .run = run});
+}
+
+// All that must be equal between two runs: no times.
+std::vector<nlohmann::json> lasting_metrics(const fs::path& run) {
+  std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
+  for (nlohmann::json& line : lines) {
+    for (const char* key :
+         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
+      line.erase(key);
+    }
+  }
+  return lines;
+}
+
+std::string last_weights(const fs::path& run) {
+  return read_file(find_checkpoint(run, "last") / "model.safetensors");
+}
+
+// Runs a training in a process of its own and returns how that ended (waitpid's status). Threads
+// do not survive a fork, hence one thread.
+int train_in_child(const fs::path& path, const ToyOptions& options,
+                   const TrainingSettings& settings, ExistingRun existing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    at::set_num_threads(1);
+    try {
+      ToyTask task(options);
+      const TrainingSummary summary = train_toy(path, task, settings, existing);
+      ::_exit(summary.signal == 0 ? 0 : 128 + summary.signal);
+    } catch (const Error& error) {
+      ::_exit(std::string(error.what()).find("cannot write") == std::string::npos ? 98 : 97);
+    } catch (...) {
+      ::_exit(99);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a training learns, and leaves all that the design says") {
+  const TemporaryFolder folder;
+  ToyTask task;
+  const TrainingSummary summary = train_toy(folder.path / "run", task, toy_settings());
+  CHECK(summary.reason == StopReason::finished);
+  CHECK(summary.consumed.steps == 60);
+  CHECK(summary.consumed.tokens == 60 * 40);
+  CHECK(summary.consumed.epochs == Approx(6));
+  CHECK(summary.parameters == 9);
+  REQUIRE(summary.validations.size() == 6);
+  CHECK(summary.validations.back().ranked() < 0.7 * summary.validations.front().ranked());
+  CHECK(summary.tokens_per_second > 0);
+  CHECK(lasting_metrics(folder.path / "run").size() == 66);
+  const fs::path last = find_checkpoint(folder.path / "run", "last");
+  CHECK(last.filename() == "step-00000060");
+  for (const char* name :
+       {"model.safetensors", "optimizer.safetensors", "state.json", "config.yaml"}) {
+    CHECK(fs::exists(last / name));
+  }
+  const auto read = read_training_summary(folder.path / "run");
+  REQUIRE(read);
+  CHECK(to_json(*read) == to_json(summary));
+}
+
+TEST_CASE("a run that was killed goes on as if nothing had happened") {
+  const TemporaryFolder folder;
+  const TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  const auto kill = [] { ::kill(::getpid(), SIGKILL); };
+  ToyOptions options;
+  std::int64_t saves = 0;
+  SECTION("between two steps") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 33) kill();
+    };
+  }
+  SECTION("before the first checkpoint") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 3) kill();
+    };
+  }
+  SECTION("in the middle of a save") {
+    options.while_saving = [&](const std::string&) {
+      if (++saves == 4) kill();
+    };
+  }
+  SECTION("twice") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 15) kill();
+    };
+    REQUIRE(WIFSIGNALED(
+        train_in_child(folder.path / "killed", options, settings, ExistingRun::refuse)));
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 52) kill();
+    };
+  }
+  const bool begun = is_run(folder.path / "killed");
+  REQUIRE(WIFSIGNALED(train_in_child(folder.path / "killed", options, settings,
+                                     begun ? ExistingRun::resume : ExistingRun::refuse)));
+  CHECK_FALSE(read_training_summary(folder.path / "killed"));
+  ToyTask task;
+  const TrainingSummary summary =
+      train_toy(folder.path / "killed", task, settings, ExistingRun::resume);
+  CHECK(summary.consumed.steps == 60);
+  CHECK(summary.validations.size() == 6);
+  CHECK(lasting_metrics(folder.path / "killed") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "killed") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happened") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.log_every = {4, Period::Unit::steps};  // a window is open at the stop
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  // Step 30, whose validation is due, and one between.
+  const std::int64_t at = GENERATE(29, 37);
+  {
+    ToyTask task({.before_batch = [&](std::int64_t batch) {
+      if (batch == at) ::raise(signal);
+    }});
+    const TrainingSummary stopped = train_toy(folder.path / "stopped", task, settings);
+    CHECK(stopped.reason == StopReason::signal);
+    CHECK(stopped.signal == signal);
+    CHECK(stopped.consumed.steps == at + 1);
+  }
+  ToyTask task;
+  train_toy(folder.path / "stopped", task, settings, ExistingRun::resume);
+  CHECK(lasting_metrics(folder.path / "stopped") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("the second signal leaves at once") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch == 5) ::raise(SIGINT);
+    if (batch == 5) ::raise(SIGTERM);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 143);
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").empty());
+}
+
+TEST_CASE("four micro-batches of one row are one of four rows") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  ToyTask whole({.rows = 4, .dropout = false});
+  ToyTask split({.rows = 1, .dropout = false});
+  train_toy(folder.path / "whole", whole, settings);
+  settings.accumulation = 4;
+  train_toy(folder.path / "split", split, settings);
+  CHECK(
+      at::allclose(whole.parameters().flat_values(), split.parameters().flat_values(), 1e-4, 1e-6));
+  const auto a = lasting_metrics(folder.path / "whole");
+  const auto b = lasting_metrics(folder.path / "split");
+  CHECK(a.back()["validation_loss"].get<double>() ==
+        Approx(b.back()["validation_loss"].get<double>()).epsilon(1e-5));
+  CHECK(a.front()["loss"].get<double>() == Approx(b.front()["loss"].get<double>()).epsilon(1e-5));
+}
+
+TEST_CASE("steps that are not finite are skipped, counted, and too many end the training") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.max_bad_steps = 3;
+  const double bad =
+      GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
+  SECTION("a few") {
+    ToyTask task({.loss_factor = [&](std::int64_t batch) {
+      return batch == 10 || batch == 11 || batch == 20 ? bad : 1.0;
+    }});
+    const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
+    CHECK(summary.skipped_steps == 3);
+    CHECK(summary.consumed.steps == 60);
+    CHECK(at::isfinite(task.parameters().flat_values()).all().item<bool>());
+    const auto lines = lasting_metrics(folder.path / "run");
+    CHECK(lines[11]["skipped"] == 1);  // ten steps and a validation before
+    CHECK(lines[11]["loss"].is_null());
+  }
+  SECTION("three in a row") {
+    ToyTask task({.loss_factor = [&](std::int64_t batch) { return batch >= 30 ? bad : 1.0; }});
+    CHECK_THROWS_WITH(train_toy(folder.path / "run", task, settings),
+                      Catch::Contains("3 steps in a row were not finite (step 33") &&
+                          Catch::Contains("training.learning_rate"));
+    CHECK(find_checkpoint(folder.path / "run", "last").filename() == "step-00000030");
+  }
+}
+
+TEST_CASE("a training can be as long as epochs or tokens, and the same") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  ToyTask by_steps;
+  train_toy(folder.path / "steps", by_steps, settings);
+  settings.steps = {6, Period::Unit::epochs};
+  ToyTask by_epochs;
+  CHECK(train_toy(folder.path / "epochs", by_epochs, settings).consumed.steps == 60);
+  settings.steps = {2400, Period::Unit::tokens};
+  ToyTask by_tokens;
+  CHECK(train_toy(folder.path / "tokens", by_tokens, settings).consumed.steps == 60);
+  CHECK(at::allclose(by_steps.parameters().flat_values(), by_epochs.parameters().flat_values()));
+  CHECK(at::allclose(by_steps.parameters().flat_values(), by_tokens.parameters().flat_values()));
+  settings.warmup = {1, Period::Unit::minutes};
+  ToyTask mixed;
+  CHECK_THROWS_WITH(train_toy(folder.path / "mixed", mixed, settings),
+                    Catch::Contains("training.warmup: 1min cannot be compared"));
+}
+
+TEST_CASE("patience ends a training that no longer improves, and a resumption knows it") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.steps = {10'000, Period::Unit::steps};
+  settings.learning_rate = 0.2;
+  settings.schedule = ScheduleKind::constant;
+  settings.patience = 3;
+  ToyTask task;
+  const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
+  CHECK(summary.reason == StopReason::patience);
+  REQUIRE(summary.best() != nullptr);
+  CHECK(summary.best()->step == summary.consumed.steps - 30);
+  CHECK(find_checkpoint(folder.path / "run")
+            .filename()
+            .string()
+            .ends_with(std::to_string(summary.best()->step)));
+  ToyTask again;
+  const TrainingSummary resumed =
+      train_toy(folder.path / "run", again, settings, ExistingRun::resume);
+  CHECK(resumed.reason == StopReason::patience);
+  CHECK(resumed.consumed.steps == summary.consumed.steps);
+}
+
+TEST_CASE("a damaged checkpoint is set aside and the one before it used") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = 2;
+  ToyTask task;
+  train_toy(folder.path / "run", task, settings);
+  const std::string whole = last_weights(folder.path / "run");
+  const fs::path last = find_checkpoint(folder.path / "run", "last");
+  fs::resize_file(last / "optimizer.safetensors", 100);
+  ToyTask again;
+  train_toy(folder.path / "run", again, settings, ExistingRun::resume);
+  CHECK(fs::exists(last.string() + ".damaged"));
+  CHECK(last_weights(folder.path / "run") == whole);
+}
+
+TEST_CASE("a full disk while saving costs no checkpoint") {
+  const TemporaryFolder folder;
+  const TrainingSettings settings = toy_settings();
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch != 16) return;
+    // No file may grow any more: what a full disk does, as far as a process can see.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit limit { .rlim_cur = 0, .rlim_max = 0 };
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }};
+  const int status = train_in_child(folder.path / "run", options, settings, ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 97);
+  const auto checkpoints = list_checkpoints(folder.path / "run" / "checkpoints");
+  REQUIRE_FALSE(checkpoints.empty());
+  CHECK(checkpoints.back().filename() == "step-00000014");
+  ToyTask task;
+  CHECK(train_toy(folder.path / "run", task, settings, ExistingRun::resume).consumed.steps == 60);
+}
+
+}  // namespace roformer
