@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "config/settings.h"
 #include "training/task.h"
 
 namespace roformer {

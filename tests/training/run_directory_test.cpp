@@ -1,0 +1,163 @@
+#include "training/run_directory.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "temporary_folder.h"
+#include "training/checkpoint.h"
+#include "training/toy_task.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+void begin_run(const fs::path& path) {
+  const RunDirectory run(path, ExistingRun::refuse);
+  write_file_atomically(run.config(), "seed: 1\n");
+}
+
+// Saves the toy's parameters as the checkpoint of a step with this validation loss.
+void save(const fs::path& run, std::int64_t step, std::optional<double> loss) {
+  ToyTask task;
+  AdamW optimizer(task.parameters(), {});
+  TrainingState state;
+  state.consumed.steps = step;
+  if (loss) {
+    state.validations.push_back({.step = step});
+    state.validations.back().result.figures["loss"] = *loss;
+  }
+  save_checkpoint(run / "checkpoints", {task.parameters(), optimizer}, state,
+                  [](const fs::path&) {});
+}
+
+std::vector<std::string> names(const fs::path& run) {
+  std::vector<std::string> names;
+  for (const fs::path& folder : list_checkpoints(run / "checkpoints")) {
+    names.push_back(folder.filename().string());
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("an existing run is refused, resumed or overwritten, never silently") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::resume), Catch::Contains("holds no run"));
+  begin_run(path);
+  write_file_atomically(path / "notes.txt", "mine");
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse),
+                    Catch::Contains("--resume") && Catch::Contains("--overwrite"));
+  CHECK(RunDirectory(path, ExistingRun::resume).resumed());
+  CHECK(fs::exists(path / "config.yaml"));
+  CHECK_FALSE(RunDirectory(path, ExistingRun::overwrite).resumed());
+  CHECK_FALSE(fs::exists(path / "config.yaml"));
+  CHECK(read_file(path / "notes.txt") == "mine");
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse), Catch::Contains("neither empty"));
+}
+
+TEST_CASE("a second process on one run is refused") {
+  const TemporaryFolder folder;
+  const RunDirectory run(folder.path / "run", ExistingRun::refuse);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      const RunDirectory second(folder.path / "run", ExistingRun::overwrite);
+    } catch (const Error& error) {
+      ::_exit(std::string(error.what()).find("in use by another process") != std::string::npos);
+    }
+    ::_exit(2);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 1);
+}
+
+TEST_CASE("half-written checkpoints are not seen, and go") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  fs::create_directories(path / "checkpoints" / "step-00000020.partial");
+  CHECK(names(path) == std::vector<std::string>{"step-00000010"});
+  const RunDirectory run(path, ExistingRun::resume);
+  CHECK_FALSE(fs::exists(path / "checkpoints" / "step-00000020.partial"));
+}
+
+TEST_CASE("the best, the last and a step are found, and pruning keeps them") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  CHECK_THROWS_WITH(find_checkpoint(path), Catch::Contains("holds no checkpoint"));
+  save(path, 10, 3.0);
+  save(path, 20, 1.0);
+  save(path, 30, 2.0);
+  save(path, 40, std::nullopt);
+  save(path, 50, 4.0);
+  CHECK(find_checkpoint(path).filename() == "step-00000020");
+  CHECK(find_checkpoint(path, "last").filename() == "step-00000050");
+  CHECK(find_checkpoint(path, "40").filename() == "step-00000040");
+  CHECK(find_checkpoint(path / "checkpoints" / "step-00000030").filename() == "step-00000030");
+  CHECK_THROWS_WITH(find_checkpoint(path, "15"), Catch::Contains("there are 10, 20, 30, 40, 50"));
+  CHECK_THROWS_WITH(find_checkpoint(path, "newest"), Catch::Contains("best, last or a step"));
+  prune_checkpoints(path / "checkpoints", {.last = 2, .best = 2});
+  CHECK(names(path) == std::vector<std::string>{"step-00000020", "step-00000030", "step-00000040",
+                                                "step-00000050"});
+  prune_checkpoints(path / "checkpoints", {.last = 0, .best = 0});
+  CHECK(names(path) == std::vector<std::string>{"step-00000050"});
+}
+
+TEST_CASE(
+    "a checkpoint that is not this model's, or not whole, is refused before anything changes") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  const fs::path checkpoint = find_checkpoint(path);
+  const auto refused = [&](ToyOptions options, const std::string& message) {
+    ToyTask task(std::move(options));
+    AdamW optimizer(task.parameters(), {});
+    const at::Tensor before = task.parameters().flat_values().clone();
+    CHECK_THROWS_WITH(load_checkpoint(checkpoint, {task.parameters(), optimizer}),
+                      Catch::Contains(message));
+    CHECK(at::equal(task.parameters().flat_values(), before));
+  };
+  refused({.width = 9}, "\"linear.weight\" has the shape [1, 8], this model's has [1, 9]");
+  const std::string state = read_file(checkpoint / "state.json");
+  const auto with = [&](const std::string& field, const nlohmann::json& value) {
+    nlohmann::json changed = nlohmann::json::parse(state);
+    changed[field] = value;
+    write_file_atomically(checkpoint / "state.json", changed.dump());
+  };
+  with("version", 2);
+  refused({}, "has version 2, this program reads 1");
+  with("step", 11);
+  refused({}, "is of step 11");
+  with("step", -1);
+  refused({}, "the field step is not a non-negative integer");
+  with("window", 3);
+  refused({}, "window. is not an object");
+  with("validations", {{{"step", 10}}});
+  refused({}, "has no field validations.");
+  write_file_atomically(checkpoint / "state.json", state.substr(0, state.size() / 2));
+  refused({}, "is not the state of a checkpoint");
+  write_file_atomically(checkpoint / "state.json", state);
+  // Every field is demanded.
+  const nlohmann::json whole = nlohmann::json::parse(state);
+  for (const auto& [name, value] : whole.items()) {
+    INFO(name);
+    nlohmann::json changed = whole;
+    changed.erase(name);
+    CHECK_THROWS_AS(training_state_from_json(changed, "state.json"), Error);
+    changed[name] = "wrong";
+    if (name != "cursor") CHECK_THROWS_AS(training_state_from_json(changed, "state.json"), Error);
+  }
+  fs::resize_file(checkpoint / "model.safetensors",
+                  fs::file_size(checkpoint / "model.safetensors") - 1);
+  refused({}, "is not a whole safetensors file");
+}
+
+}  // namespace roformer
