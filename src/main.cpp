@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
                            "print version and commit");
   add_train_command(program);
+  add_bench_command(program);
   add_config_command(program);
   add_data_command(program);
   add_tokenizer_command(program);

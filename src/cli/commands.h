@@ -5,6 +5,7 @@
 
 namespace roformer {
 
+void add_bench_command(CLI::App& program);
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);

@@ -1,0 +1,91 @@
+// `roformer bench`: how fast this machine trains.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "config/load.h"
+#include "tasks/benchmark.h"
+
+namespace roformer {
+namespace {
+
+struct BenchOptions {
+  std::string config;
+  std::int64_t steps = 10;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan,
+                               const StepBenchmark& result) {
+  return {{"position", settings.position.scheme},
+          {"precision", plan.precision == Precision::bf16 ? "bf16" : "fp32"},
+          {"parameters", result.parameters},
+          {"tokens", result.tokens},
+          {"step_ms", result.step_milliseconds},
+          {"best_ms", result.best_milliseconds},
+          {"tokens_per_s", result.tokens_per_second},
+          {"gflop", result.gflop},
+          {"gflops_per_s", result.gflops_per_second},
+          {"ceiling_gflops_per_s", result.ceiling_gflops_per_second},
+          {"matmul_share", result.matmul_share},
+          {"loader_share", result.loader_share},
+          {"max_rss_mib", result.peak_memory_mib}};
+}
+
+void bench_steps(const BenchOptions& options) {
+  const Settings settings = load_settings(options.config, options.overrides);
+  if (settings.model.vocabulary == 0) {
+    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
+                "add --model.vocabulary 16000, or use configs/bench/mlm-small.yaml");
+  }
+  prepare_threads(settings.threads);
+  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const StepBenchmark result = benchmark_language_model(settings, plan, options.steps);
+  if (options.json) {
+    std::cout << to_json(settings, plan, result).dump() << '\n';
+    return;
+  }
+  fmt::print("{} parameters, {} tokens a step, position {}, {}\n", format_count(result.parameters),
+             format_count(result.tokens), settings.position.scheme,
+             plan.precision == Precision::bf16 ? "bf16" : "fp32");
+  fmt::print("step       {:.1f} ms (best {:.1f})\n", result.step_milliseconds,
+             result.best_milliseconds);
+  fmt::print("speed      {} tokens/s\n",
+             format_count(static_cast<std::int64_t>(result.tokens_per_second)));
+  fmt::print(
+      "arithmetic {:.1f} GFLOP a step in matrix products, {:.0f} GFLOP/s: {:.0f} % of the "
+      "machine's {:.0f}\n",
+      result.gflop, result.gflops_per_second, 100 * result.matmul_share,
+      result.ceiling_gflops_per_second);
+  fmt::print("batches    {:.2f} % of a step\n", 100 * result.loader_share);
+  fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "bench", .summary = "Measure the speed of this machine", .group = kGroupInspect});
+  command->require_subcommand(1);
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* mlm = add_command(*command, {.name = "mlm",
+                                         .summary = "training steps of a language model on random "
+                                                    "tokens (mlm or causal_lm, as the file says)"});
+  mlm->add_option("--config", options->config, "configuration file, for its sizes")->required();
+  mlm->add_option("--steps", options->steps, "steps measured, after 3 that are not")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  mlm->add_flag("--json", options->json, "one JSON object");
+  accept_settings(*mlm, options->overrides);
+  mlm->callback([options] { bench_steps(*options); });
+}
+
+}  // namespace roformer
