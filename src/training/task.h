@@ -45,7 +45,7 @@ class TrainingTask {
   virtual std::unique_ptr<TrainingBatch> next_batch() = 0;
   // Share of the training set consumed so far, in epochs (1.5: one and a half passes).
   virtual double epochs() const = 0;
-  // Steps that make one epoch at `accumulation` micro-batches a step, for periods in epochs.
+  // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
   // Average real tokens of one micro-batch, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
