@@ -2,50 +2,61 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/where.h>
 
-#include <limits>
+#include "attention/log_n.h"
+#include "attention/masked_softmax.h"
+#include "tensor/dispatch.h"
 
 namespace roformer {
 
 Attended attend(const AttendInputs& in, bool with_scores) {
   const double scale = in.scheme.score_scale(in.query.size(-1));
-  at::Tensor query = in.query, key = in.key, value = in.value;
+  const at::ScalarType type = in.query.scalar_type(), wide = accumulate_type(type);
+  at::Tensor raw_query = in.query;
+  if (in.attention.log_n != LogNScaling::none) {
+    raw_query = raw_query * log_n_factors(in.attention, in.place, type);
+  }
+  at::Tensor query = raw_query, key = in.key, value = in.value;
   if (const auto turn = in.scheme.turn(in.place, in.query.size(-1))) {
     query = rotated(query, turn->query);
-    key = rotated(key, turn->key);
-    if (turn->value) value = rotated(value, turn->key);
+    if (in.keys == CachedKeys::unturned) {
+      key = rotated(key, turn->key);
+      if (turn->value) value = rotated(value, turn->key);
+    }
   }
-  at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) * scale;
+  at::Tensor scores = at::matmul(query * scale, key.transpose(-2, -1)).to(wide);
   if (in.scheme.has_content_scores()) {
     scores = in.scheme.scores(in.place, {.query = query,
                                          .key = key,
-                                         .raw_query = in.query,
+                                         .raw_query = raw_query,
                                          .raw_key = in.key,
                                          .scores = scores,
                                          .scale = scale});
   }
-  if (in.bias.defined()) scores = scores + in.bias;
   Attended result;
-  if (with_scores) result.scores = scores;
-  at::Tensor probabilities;
-  if (in.place.mask.defined()) {
-    const at::Tensor hidden = in.place.mask.logical_not();
-    probabilities =
-        at::softmax(scores.masked_fill(hidden, -std::numeric_limits<double>::infinity()), -1);
-    probabilities = probabilities.masked_fill(hidden, 0);
-  } else {
-    probabilities = at::softmax(scores, -1);
+  if (with_scores) {
+    result.scores =
+        in.bias.defined() ? scores.detach() + in.bias.detach() : scores.detach().clone();
   }
+  at::Tensor probabilities =
+      masked_softmax({.scores = scores, .bias = in.bias, .mask = in.place.mask});
   if (in.dropout.probability > 0) {
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
-  result.output = at::matmul(probabilities, value);
+  result.output = at::matmul(probabilities.to(type), value);
   if (in.scheme.has_value_term()) {
-    result.output = result.output + in.scheme.value_term(in.place, probabilities);
+    result.output = result.output + in.scheme.value_term(in.place, probabilities).to(type);
   }
   return result;
+}
+
+KeyValue to_cache(const PositionScheme& scheme, const AttentionPlace& place, KeyValue raw) {
+  if (scheme.cached_keys() == CachedKeys::unturned) return raw;
+  if (const auto turn = scheme.turn(place, raw.key.size(-1))) {
+    raw.key = rotated(raw.key, turn->key);
+    if (turn->value) raw.value = rotated(raw.value, turn->key);
+  }
+  return raw;
 }
 
 }  // namespace roformer

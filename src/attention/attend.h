@@ -1,6 +1,7 @@
 // Attention over separate q, k and v: the general path. It serves the schemes whose scores depend
 // on the content, decoding with a cache, attention dropout, log-n scaling, and devices other than
-// CPUs; what needs none of that takes fused_attention instead.
+// CPUs; what needs none of that takes fused_attention instead. The matrix of scores exists once and
+// becomes the probabilities in place.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,8 @@ struct AttendInputs {
   AttentionPlace place;  // its mask holds everything that is hidden
   at::Tensor bias;       // the scheme's bias for this place, or undefined
   DropoutSpec dropout;   // of the probabilities
+  // What key and value are: a cache may hold them turned already (scheme.cached_keys()).
+  CachedKeys keys = CachedKeys::unturned;
 };
 
 struct Attended {
@@ -29,5 +32,12 @@ struct Attended {
 
 // A row without visible keys gives zeros.
 Attended attend(const AttendInputs& inputs, bool with_scores = false);
+
+// Key and value as a cache holds them for this scheme: turned at place.keys, or as they are.
+struct KeyValue {
+  at::Tensor key;    // [B, H, L, D]
+  at::Tensor value;  // [B, H, L, D]
+};
+KeyValue to_cache(const PositionScheme& scheme, const AttentionPlace& place, KeyValue raw);
 
 }  // namespace roformer

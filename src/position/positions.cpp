@@ -26,6 +26,10 @@ Positions Positions::of(std::vector<std::int64_t> values) {
   return result;
 }
 
+std::int64_t Positions::least() const {
+  return values_.empty() ? start_ : *std::min_element(values_.begin(), values_.end());
+}
+
 std::int64_t Positions::largest() const {
   return values_.empty() ? start_ + count_ - 1 : *std::max_element(values_.begin(), values_.end());
 }

@@ -21,6 +21,7 @@ class Positions {
   }
   // True for start, start + 1, ...: distances then depend on the difference of the indices.
   bool contiguous() const { return values_.empty(); }
+  std::int64_t least() const;
   std::int64_t largest() const;
   at::Tensor tensor() const;  // [count] int64
   // The places shifted by an offset.

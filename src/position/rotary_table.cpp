@@ -18,6 +18,14 @@ std::int64_t rotary_width(double fraction, std::int64_t width) {
   return std::llround(fraction * static_cast<double>(width)) / 2 * 2;
 }
 
+std::vector<std::int64_t> half_permutation(std::int64_t width) {
+  std::vector<std::int64_t> permutation;
+  for (std::int64_t first = 0; first < 2; ++first) {
+    for (std::int64_t i = first; i < width; i += 2) permutation.push_back(i);
+  }
+  return permutation;
+}
+
 Rotation make_rotation(const RotaryKey& key) {
   const std::int64_t length = key.positions.count();
   const auto pairs = static_cast<std::int64_t>(key.frequencies.size());
@@ -26,11 +34,14 @@ Rotation make_rotation(const RotaryKey& key) {
   double* const c = cosine.mutable_data_ptr<double>();
   double* const s = sine.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < length; ++i) {
-    const auto position = static_cast<double>(key.positions[i]);
+    const double place = key.stride * static_cast<double>(key.positions[i]) + key.shift;
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      const double angle = position * key.frequencies[static_cast<std::size_t>(pair)];
-      c[i * pairs + pair] = key.factor * std::cos(angle);
-      s[i * pairs + pair] = key.factor * std::sin(angle);
+      const auto n = static_cast<std::size_t>(pair);
+      const double angle = place * key.frequencies[n];
+      const double size =
+          key.growth.empty() ? key.factor : key.factor * std::exp(key.growth[n] * place);
+      c[i * pairs + pair] = size * std::cos(angle);
+      s[i * pairs + pair] = size * std::sin(angle);
     }
   }
   const auto options = at::TensorOptions().dtype(key.type).device(key.device);

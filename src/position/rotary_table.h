@@ -14,8 +14,12 @@ namespace roformer {
 
 struct RotaryKey {
   Positions positions;
-  std::vector<double> frequencies;  // [width / 2], radians per position
+  std::vector<double> frequencies;  // [width / 2], radians per place
   double factor = 1;                // of cosines and sines
+  // The place of a position: stride * position + shift.
+  double stride = 1;
+  double shift = 0;
+  std::vector<double> growth = {};  // [width / 2] or empty: a pair grows by e^(growth * place) too
   RotaryLayout layout = RotaryLayout::interleaved;
   at::ScalarType type = at::kFloat;
   at::Device device = at::kCPU;
@@ -27,6 +31,9 @@ struct RotaryKey {
 std::vector<double> rotary_frequencies(std::int64_t width, double base);
 // The even number of features that a share of the width comes to.
 std::int64_t rotary_width(double fraction, std::int64_t width);
+
+// pi = 0, 2, 4, .., 1, 3, 5, ..: turning x[pi] in halves is turning x in neighbours, taken at pi.
+std::vector<std::int64_t> half_permutation(std::int64_t width);
 
 Rotation make_rotation(const RotaryKey& key);
 

@@ -1,0 +1,38 @@
+// From a golden case's words to this program's: settings, the model's shape, and which of the
+// case's parameters is which of the scheme's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/golden_file.h"
+#include "config/settings.h"
+#include "position/scheme.h"
+
+namespace roformer {
+
+struct GoldenSetup {
+  PositionSettings position;
+  AttentionSettings attention;
+  ModelShape shape;  // of one layer; type set by the caller
+  // The scheme's parameter by the case's name; `transposed` where the case multiplies from the
+  // other side (x W instead of x W^T).
+  struct Link {
+    std::string name;  // in the case
+    std::string parameter;
+    bool transposed = false;
+  };
+  std::vector<Link> links;
+  // Schemes whose constants the case gives: made of the case's tensors directly.
+  std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
+};
+
+// Throws Error where the case has options that are not known here.
+GoldenSetup golden_setup(const GoldenCase& golden);
+
+// The frequency scaling of a case's config entry "scaling".
+void read_golden_scaling(const nlohmann::json& scaling, PositionSettings::Rope& rope);
+
+}  // namespace roformer

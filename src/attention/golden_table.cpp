@@ -1,0 +1,159 @@
+// Tables of golden cases: the small functions that the schemes are made of.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "attention/golden_case.h"
+#include "attention/golden_setup.h"
+#include "attention/log_n.h"
+#include "attention/position_session.h"
+#include "base/error.h"
+#include "position/alibi.h"
+#include "position/decay_bound.h"
+#include "position/distance_buckets.h"
+#include "position/rope_scaling.h"
+#include "position/rotary_table.h"
+#include "position/sinusoid.h"
+#include "position/xpos.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+std::vector<double> numbers(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.to(at::kDouble).contiguous();
+  return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
+}
+
+// function of each number of an input.
+at::Tensor each(const at::Tensor& input, const std::function<double(std::int64_t)>& function) {
+  std::vector<double> values = numbers(input);
+  for (double& value : values) value = function(static_cast<std::int64_t>(value));
+  return at::tensor(values, at::kDouble);
+}
+
+ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
+  PositionSettings::Rope rope{.base = config.at("base"),
+                              .scaling = scaling,
+                              .factor = config.at("factor"),
+                              .original_length = config.at("train_len")};
+  return scaled_frequencies(rope, config.at("dim"), rope.original_length,
+                            config.at("seq_len").get<std::int64_t>());
+}
+
+std::int64_t deberta_delta(std::int64_t past, std::int64_t span) {
+  return std::clamp<std::int64_t>(past + span, 0, 2 * span - 1);
+}
+
+at::Tensor mask(const GoldenCase& in, const std::string& name) {
+  const Positions all = Positions::range(0, in.config.at("L"));
+  at::Tensor result;
+  if (name == "causal") {
+    result = causal_mask(all, all);
+  } else if (name == "bca") {
+    result = block_causal_mask(all, all, in.config.at("bca_train_len").get<std::int64_t>() / 2);
+  } else {  // windowN_causal, windowN_bidirectional
+    result = window_mask(all, all, std::stoll(name.substr(6)), name.ends_with("_causal"));
+  }
+  return result.unsqueeze(0).unsqueeze(0);
+}
+
+using Table = std::function<at::Tensor(const GoldenCase&)>;
+
+std::map<std::string, Table> make_tables() {
+  std::map<std::string, Table> all;
+  const auto add_frequencies = [&](const char* name, RopeScaling scaling) {
+    all[name] = [scaling](const GoldenCase& in) {
+      return at::tensor(frequencies(in.config, scaling).frequencies, at::kDouble);
+    };
+  };
+  add_frequencies("default", RopeScaling::none);
+  add_frequencies("linear", RopeScaling::linear);
+  add_frequencies("ntk", RopeScaling::ntk);
+  add_frequencies("dynamic", RopeScaling::dynamic_ntk);
+  add_frequencies("yarn_code", RopeScaling::yarn);
+  add_frequencies("yarn_paper", RopeScaling::yarn_paper);
+  add_frequencies("llama3", RopeScaling::llama3);
+  add_frequencies("ntk_mixed", RopeScaling::ntk_mixed);
+  all["yarn_mscale"] = [](const GoldenCase& in) {
+    return at::tensor({frequencies(in.config, RopeScaling::yarn).factor}, at::kDouble);
+  };
+  const auto add_sinusoid = [&](const char* name, SinusoidalLayout layout) {
+    all[name] = [layout](const GoldenCase& in) {
+      return sinusoid_table(Positions::range(0, in.config.at("L")), in.config.at("M"),
+                            in.config.at("base"), layout);
+    };
+  };
+  add_sinusoid("interleaved", SinusoidalLayout::interleaved);
+  add_sinusoid("concat", SinusoidalLayout::concat);
+  add_sinusoid("t2t", SinusoidalLayout::tensor2tensor);
+  const auto add_log_n = [&](const char* name, const char* input, LogNScaling scaling,
+                             std::int64_t first) {
+    all[name] = [=](const GoldenCase& in) {
+      return each(in.inputs.at(input), [&](std::int64_t n) {
+        return log_n_factor(scaling, n + first, in.config.at("train_len"));
+      });
+    };
+  };
+  add_log_n("clipped", "i", LogNScaling::query, 1);
+  add_log_n("unclipped", "i", LogNScaling::query_unclipped, 1);
+  add_log_n("sequence", "n", LogNScaling::encoder, 0);
+  const auto add_t5 = [&](const char* name, bool bidirectional) {
+    all[name] = [bidirectional](const GoldenCase& in) {
+      const DistanceBuckets buckets{.buckets = in.config.at("num_buckets"),
+                                    .max_distance = in.config.at("max_distance"),
+                                    .bidirectional = bidirectional};
+      return each(in.inputs.at("rel"),
+                  [&](std::int64_t distance) { return t5_bucket(distance, buckets); });
+    };
+  };
+  add_t5("bidirectional", true);
+  add_t5("unidirectional", false);
+  const auto bucket = [](const GoldenCase& in, std::int64_t past) {
+    return deberta_bucket(past, in.config.at("buckets"), in.config.at("max_position"));
+  };
+  all["bucket"] = [bucket](const GoldenCase& in) {
+    return each(in.inputs.at("rel"), [&](std::int64_t past) { return bucket(in, past); });
+  };
+  all["delta"] = [bucket](const GoldenCase& in) {
+    return each(in.inputs.at("rel"), [&](std::int64_t past) {
+      return deberta_delta(bucket(in, past), in.config.at("span"));
+    });
+  };
+  all["delta_plain"] = [](const GoldenCase& in) {
+    return each(in.inputs.at("rel"),
+                [&](std::int64_t past) { return deberta_delta(past, in.config.at("span")); });
+  };
+  all["slopes"] = [](const GoldenCase& in) {
+    return at::tensor(alibi_slopes(in.config.at("heads")), at::kDouble);
+  };
+  all["bound"] = [](const GoldenCase& in) {
+    return at::tensor(decay_bound(rotary_frequencies(in.config.at("dim"), in.config.at("base")),
+                                  numbers(in.inputs.at("m"))),
+                      at::kDouble);
+  };
+  all["pi"] = [](const GoldenCase& in) {
+    return at::tensor(half_permutation(in.config.at("D")), at::kLong);
+  };
+  all["zeta"] = [](const GoldenCase& in) {
+    return at::tensor(xpos_zeta(in.config.at("D"), in.config.at("gamma")), at::kDouble);
+  };
+  return all;
+}
+
+}  // namespace
+
+at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
+  static const std::map<std::string, Table> kTables = make_tables();
+  if (name == "causal" || name == "bca" || name.starts_with("window")) return mask(golden, name);
+  const auto found = kTables.find(name);
+  if (found == kTables.end()) throw_failure("", "unknown table " + name);
+  return found->second(golden);
+}
+
+}  // namespace roformer

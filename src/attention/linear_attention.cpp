@@ -1,0 +1,129 @@
+#include "attention/linear_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linalg_qr.h>
+#include <ATen/ops/matmul.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::int64_t kChunk = 128;  // queries that meet their own keys as a matrix
+
+// FAVOR+'s positive features of exp(q.k / sqrt(D)). The stabiliser cancels in the quotient and
+// counts as a constant.
+at::Tensor favor(const at::Tensor& x, const at::Tensor& matrix, const AttentionSettings& attention,
+                 bool is_query) {
+  const at::Tensor y = x * std::pow(static_cast<double>(x.size(-1)), -0.25);
+  const at::Tensor projected = at::matmul(y, matrix.t().to(x.options()));
+  at::Tensor exponent = projected - (y * y).sum(-1, true) / 2;
+  if (attention.favor_stabilize) {
+    const at::Tensor fixed = projected.detach();
+    exponent = exponent - (is_query ? fixed.amax(-1, true) : fixed.amax({-2, -1}, true));
+  }
+  const double share = 1 / std::sqrt(static_cast<double>(matrix.size(0)));
+  return (exponent.exp() + attention.favor_epsilon) * share;
+}
+
+at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
+  if (!mask.defined()) return features;
+  ROFORMER_ASSERT(mask.dim() == 4 && mask.size(-2) == 1);
+  return features * mask.transpose(-2, -1).to(features.scalar_type());  // [B, 1, Lk, 1]
+}
+
+}  // namespace
+
+LinearFeatures linear_features(const LinearAttentionInputs& in) {
+  at::Tensor query = in.query, key = in.key;
+  const bool before = in.attention.linear_rotation == LinearRotation::before;
+  const auto turned = [&](at::Tensor& q, at::Tensor& k) {
+    if (const auto turn = in.scheme.turn(in.place, q.size(-1))) {
+      q = rotated(q, turn->query);
+      k = rotated(k, turn->key);
+    }
+  };
+  if (before) turned(query, key);
+  LinearFeatures result;
+  if (in.attention.kernel == AttentionKernel::elu) {
+    result.query = at::elu(query) + 1;
+    result.key = at::elu(key) + 1;
+  } else {
+    result.query = favor(query, in.matrix, in.attention, true);
+    result.key = favor(key, in.matrix, in.attention, false);
+  }
+  result.key = without_hidden(result.key, in.place.mask);
+  result.turned_query = result.query;
+  result.turned_key = result.key;
+  if (!before) turned(result.turned_query, result.turned_key);
+  return result;
+}
+
+at::Tensor linear_denominator(const LinearFeatures& features, bool causal) {
+  const std::int64_t queries = features.query.size(-2);
+  at::Tensor sums = causal ? features.key.cumsum(-2).slice(-2, -queries)
+                           : features.key.sum(-2, true);  // [B, H, Lq or 1, F]
+  const at::Tensor result = (features.query * sums).sum(-1, true);
+  return result + (result == 0);  // nothing visible: the numerator is 0 too
+}
+
+at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal) {
+  const at::Tensor &query = features.turned_query, &key = features.turned_key;
+  const auto state_of = [&](std::int64_t begin, std::int64_t count) {  // [B, H, F, D]
+    return at::matmul(key.narrow(-2, begin, count).transpose(-2, -1),
+                      value.narrow(-2, begin, count));
+  };
+  const std::int64_t queries = query.size(-2), keys = key.size(-2), before = keys - queries;
+  at::Tensor sums;
+  if (!causal) {
+    sums = at::matmul(query, state_of(0, keys));
+  } else {
+    // Each chunk meets all earlier keys through one state, its own through a small matrix.
+    at::Tensor state = state_of(0, before);
+    std::vector<at::Tensor> parts;
+    for (std::int64_t begin = 0; begin < queries; begin += kChunk) {
+      const std::int64_t count = std::min(kChunk, queries - begin);
+      const at::Tensor q = query.narrow(-2, begin, count);
+      const at::Tensor own =
+          at::matmul(q, key.narrow(-2, before + begin, count).transpose(-2, -1)).tril();
+      parts.push_back(at::matmul(q, state) +
+                      at::matmul(own, value.narrow(-2, before + begin, count)));
+      if (begin + count < queries) state = state + state_of(before + begin, count);
+    }
+    sums = at::cat(parts, -2);
+  }
+  return sums / linear_denominator(features, causal);
+}
+
+std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width) {
+  if (attention.features > 0) return attention.features;
+  const auto width = static_cast<double>(head_width);
+  return std::max<std::int64_t>(2, 2 * std::llround(width * std::log(width) / 2));
+}
+
+at::Tensor favor_matrix(std::int64_t features, std::int64_t head_width, std::uint64_t key) {
+  Random random(key);
+  const auto gaussian = [&](std::int64_t rows) {
+    at::Tensor matrix = at::empty({rows, head_width}, at::kDouble);
+    double* const values = matrix.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < matrix.numel(); ++i) values[i] = random.normal();
+    return matrix;
+  };
+  std::vector<at::Tensor> blocks;
+  for (std::int64_t done = 0; done < features; done += head_width) {
+    const at::Tensor rotation = std::get<0>(at::linalg_qr(gaussian(head_width)));
+    blocks.push_back(rotation.narrow(0, 0, std::min(head_width, features - done)));
+  }
+  return at::cat(blocks, 0) * gaussian(features).norm(2, {1}, true);
+}
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+// Linear attention: exp(q.k) is replaced by a product of features, so that time and memory grow
+// with the length and not with its square. Rotary positions act on the features in the numerator
+// alone (RoFormer eq. 19) or on q and k before them (the Performer's code). Section 12.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "config/settings.h"
+#include "position/scheme.h"
+
+namespace roformer {
+
+struct LinearAttentionInputs {
+  at::Tensor query;  // [B, H, Lq, D]
+  at::Tensor key;    // [B, H, Lk, D]
+  const PositionScheme& scheme;
+  const AttentionSettings& attention;
+  AttentionPlace place;  // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is place.causal
+  at::Tensor matrix;     // [F, D] of FAVOR+; undefined for elu
+};
+
+struct LinearFeatures {
+  at::Tensor query, key;                // [B, H, L, F]: of the denominator
+  at::Tensor turned_query, turned_key;  // of the numerator
+};
+LinearFeatures linear_features(const LinearAttentionInputs& inputs);
+
+// sum over j of num_ij v_j / den_i, causal: over the keys up to the query, where the queries are
+// the last Lq places. value [B, H, Lk, D] -> [B, H, Lq, D].
+at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal);
+
+// sum over j of query_i.key_j: [B, H, Lq, 1].
+at::Tensor linear_denominator(const LinearFeatures& features, bool causal);
+
+// The number of FAVOR+ features: attention.features, or D ln D rounded to an even number.
+std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width);
+// [features, D] float64: orthogonal rows in blocks of D, their lengths those of Gaussian vectors
+// (Choromanski 2021). A function of the key.
+at::Tensor favor_matrix(std::int64_t features, std::int64_t head_width, std::uint64_t key);
+
+}  // namespace roformer

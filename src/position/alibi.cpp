@@ -1,0 +1,82 @@
+// Attention with linear biases (ALiBi, Press 2022): scores fall linearly with the distance, with a
+// slope for each head. Causal as published; symmetric or with slopes for each side in encoders
+// (the author's repository). Section 8.
+#include "position/alibi.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "position/relative_index.h"
+
+namespace roformer {
+namespace {
+
+class Alibi : public PositionScheme {
+ public:
+  Alibi(at::Tensor left, at::Tensor right) : left_(std::move(left)), right_(std::move(right)) {}
+
+  bool has_bias() const override { return true; }
+  at::Tensor bias(const AttentionPlace& place) const override {
+    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+      const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
+      const at::Tensor values =
+          left_.unsqueeze(1) * distance.clamp_max(0) - right_.unsqueeze(1) * distance.clamp_min(0);
+      return values.to(at::TensorOptions().dtype(place.type).device(place.device));
+    });
+  }
+
+ private:
+  at::Tensor left_, right_;  // [H]
+};
+
+}  // namespace
+
+std::vector<double> alibi_slopes(std::int64_t heads) {
+  const auto of_power = [](std::int64_t count) {
+    std::vector<double> slopes;
+    for (std::int64_t h = 1; h <= count; ++h) {
+      slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(count)));
+    }
+    return slopes;
+  };
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  std::vector<double> slopes = of_power(below);
+  const std::vector<double> above = of_power(2 * below);
+  for (std::size_t i = 0; slopes.size() < static_cast<std::size_t>(heads); i += 2) {
+    slopes.push_back(above[i]);
+  }
+  return slopes;
+}
+
+std::unique_ptr<PositionScheme> make_alibi_of_slopes(at::Tensor left, at::Tensor right) {
+  return std::make_unique<Alibi>(std::move(left), std::move(right));
+}
+
+std::unique_ptr<PositionScheme> make_alibi(const SchemeInputs& in) {
+  const PositionSettings::Alibi& settings = in.settings.alibi;
+  const std::vector<double> slopes = alibi_slopes(in.shape.heads);
+  if (settings.trained) {
+    const auto add = [&](const char* name) {
+      return in.parameters.add({.name = name,
+                                .shape = {in.shape.heads},
+                                .initial =
+                                    [slopes](std::span<float> values, Random&) {
+                                      for (std::size_t i = 0; i < values.size(); ++i) {
+                                        values[i] = static_cast<float>(slopes[i]);
+                                      }
+                                    },
+                                .decay = false});
+    };
+    at::Tensor left = add("position.left");
+    return make_alibi_of_slopes(std::move(left), add("position.right"));
+  }
+  const at::Tensor left = at::tensor(slopes, at::kDouble);
+  // Causal: one line through both sides, of which the right one is hidden.
+  return make_alibi_of_slopes(left, settings.variant == AlibiVariant::causal ? -left : left);
+}
+
+}  // namespace roformer

@@ -1,0 +1,117 @@
+// Disentangled attention (DeBERTa, He 2021): the content of the query meets a projected vector of
+// the distance (c2p), and so does the content of the key (p2c). Section 7.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/matmul.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "position/distance_buckets.h"
+#include "position/relative_index.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kNormEpsilon = 1e-7;
+
+class Deberta : public PositionScheme {
+ public:
+  explicit Deberta(const SchemeInputs& in)
+      : settings_(in.settings.deberta),
+        shape_(in.shape),
+        span_(settings_.buckets > 0 ? settings_.buckets : settings_.span) {
+    table_ = in.parameters.add(
+        {.name = "position.table", .shape = {2 * span_, shape_.width}, .initial = normal(0.02)});
+    if (settings_.norm) {
+      gain_ = in.parameters.add({.name = "position.norm.weight",
+                                 .shape = {shape_.width},
+                                 .initial = ones(),
+                                 .decay = false});
+      shift_ = in.parameters.add({.name = "position.norm.bias",
+                                  .shape = {shape_.width},
+                                  .initial = zeros(),
+                                  .decay = false});
+    }
+    if (settings_.share_projections) return;
+    for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+      const auto weight = [&](bool wanted, const char* name) {
+        if (!wanted) return at::Tensor();
+        return in.parameters.add({.name = layer_parameter(layer, name),
+                                  .shape = {shape_.heads * shape_.head_width, shape_.width},
+                                  .initial = normal(0.02),
+                                  .depth = static_cast<int>(layer) + 1});
+      };
+      projections_.push_back({.query_weight = weight(settings_.position_to_content, "query.weight"),
+                              .key_weight = weight(settings_.content_to_position, "key.weight")});
+    }
+  }
+
+  double score_scale(std::int64_t head_width) const override {
+    const int terms = 1 + settings_.content_to_position + settings_.position_to_content;
+    return 1 / std::sqrt(static_cast<double>(terms * head_width));
+  }
+
+  bool has_content_scores() const override { return true; }
+  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
+    const LayerProjections& weights = settings_.share_projections
+                                          ? place.projections
+                                          : projections_[static_cast<std::size_t>(place.layer)];
+    at::Tensor scores = terms.scores;
+    const auto add = [&](const at::Tensor& vectors, const at::Tensor& weight, RelativeSide side,
+                         int sign) {
+      // delta is a monotonic function of the distance: only its rows in reach are projected.
+      const DistanceRange range = distance_range(place.queries, place.keys);
+      const std::int64_t first = delta(sign * range.least);
+      const std::int64_t last = delta(sign * (range.least + range.count - 1));
+      const std::int64_t begin = std::min(first, last);
+      scores = add_relative_products(
+          {.scores = scores,
+           .vectors = vectors * terms.scale,
+           .table = projected(begin, std::max(first, last) - begin + 1, weight),
+           .index = relative_index(
+               place.queries, place.keys,
+               [&](std::int64_t distance) { return delta(sign * distance) - begin; }),
+           .side = side});
+    };
+    if (settings_.content_to_position)
+      add(terms.query, weights.key_weight, RelativeSide::query, -1);
+    if (settings_.position_to_content) {
+      add(terms.key, weights.query_weight, RelativeSide::key,
+          settings_.index == DebertaIndex::paper ? 1 : -1);
+    }
+    return scores;
+  }
+
+ private:
+  PositionSettings::Deberta settings_;
+  ModelShape shape_;
+  std::int64_t span_;        // k
+  at::Tensor table_;         // [2k, M]
+  at::Tensor gain_, shift_;  // [M]
+  std::vector<LayerProjections> projections_;
+
+  std::int64_t delta(std::int64_t past) const {
+    const std::int64_t distance =
+        settings_.buckets > 0 ? deberta_bucket(past, settings_.buckets, settings_.max_position)
+                              : past;
+    return std::clamp<std::int64_t>(distance + span_, 0, 2 * span_ - 1);
+  }
+
+  at::Tensor projected(std::int64_t begin, std::int64_t count, const at::Tensor& weight) const {
+    at::Tensor rows = table_.narrow(0, begin, count);
+    if (settings_.norm) rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, kNormEpsilon);
+    return at::matmul(rows, weight.t())
+        .view({count, shape_.heads, shape_.head_width})
+        .transpose(0, 1);  // [H, count, D]
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_deberta(const SchemeInputs& inputs) {
+  return std::make_unique<Deberta>(inputs);
+}
+
+}  // namespace roformer

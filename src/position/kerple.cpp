@@ -1,0 +1,65 @@
+// KERPLE (Chi 2022): kernels of the distance with two trained numbers for each head and layer,
+// -r1 ln(1 + r2 d) or -r1 d^r2. Section 14.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/pow.h>
+
+#include "position/relative_index.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kLeast = 0.01;  // the authors' clamp before every forward pass
+
+class Kerple : public PositionScheme {
+ public:
+  explicit Kerple(const SchemeInputs& in) : variant_(in.settings.kerple.variant) {
+    const bool power = variant_ == KerpleVariant::power;
+    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
+      const auto add = [&](const char* name, double high, std::function<void(at::Tensor&)> limit) {
+        return in.parameters.add({.name = layer_parameter(layer, name),
+                                  .shape = {in.shape.heads},
+                                  .initial = uniform(0, high),
+                                  .decay = false,
+                                  .depth = static_cast<int>(layer) + 1,
+                                  .constraint = std::move(limit)});
+      };
+      const auto at_least = [](at::Tensor& values) { values.clamp_(kLeast); };
+      const auto exponent = [](at::Tensor& values) { values.clamp_(kLeast, 2); };
+      Layer result;
+      result.r1 = add("r1", power ? 1 : 2, at_least);
+      result.r2 = power ? add("r2", 2, exponent) : add("r2", 1, at_least);
+      layers_.push_back(result);
+    }
+  }
+
+  bool has_bias() const override { return true; }
+  bool bias_of_each_layer() const override { return true; }
+  at::Tensor bias(const AttentionPlace& place) const override {
+    const Layer& layer = layers_[static_cast<std::size_t>(place.layer)];
+    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+      const at::Tensor distance = distances.abs().to(layer.r1.options());
+      const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
+      if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);
+      // 0^r2 is 0 with the slope 0, where LibTorch's power would have a logarithm of 0.
+      const at::Tensor apart = (distance > 0).to(distance.scalar_type());
+      return -r1 * at::pow(distance.clamp_min(1), r2) * apart;
+    });
+  }
+
+ private:
+  struct Layer {
+    at::Tensor r1, r2;  // [H]
+  };
+  KerpleVariant variant_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_kerple(const SchemeInputs& inputs) {
+  return std::make_unique<Kerple>(inputs);
+}
+
+}  // namespace roformer

@@ -1,0 +1,65 @@
+// Relative attention of the Music Transformer (Huang 2018): a trained vector of every distance, for
+// each head and layer, without clipping; the product with the table takes the place of the paper's
+// skewing. Section 3.
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "position/relative_index.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+class MusicTransformer : public PositionScheme {
+ public:
+  explicit MusicTransformer(const SchemeInputs& in)
+      : length_(in.settings.music_transformer.length), causal_(in.shape.causal) {
+    // Causal: the last row is distance 0. Else: the middle row.
+    const std::int64_t rows = causal_ ? length_ : 2 * length_ - 1;
+    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
+      tables_.push_back(in.parameters.add(
+          {.name = layer_parameter(layer, "table"),
+           .shape = {in.shape.heads, rows, in.shape.head_width},
+           .initial = normal(1 / std::sqrt(static_cast<double>(in.shape.head_width))),
+           .depth = static_cast<int>(layer) + 1}));
+    }
+  }
+
+  bool has_content_scores() const override { return true; }
+  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
+    const DistanceRange range = distance_range(place.queries, place.keys);
+    const std::int64_t farthest =
+        std::max(-range.least, causal_ ? 0 : range.least + range.count - 1);
+    if (farthest >= length_) {
+      throw_usage("position.music_transformer.length",
+                  "the table has distances up to " + std::to_string(length_ - 1) +
+                      ", the text has distances up to " + std::to_string(farthest),
+                  "a longer table, or a shorter data.length");
+    }
+    // Future keys of a causal model are hidden, so that any row will do for them.
+    const std::int64_t greatest = causal_ ? 0 : length_ - 1;
+    return add_relative_products(
+        {.scores = terms.scores,
+         .vectors = terms.query * terms.scale,
+         .table = tables_[static_cast<std::size_t>(place.layer)],
+         .index = relative_index(place.queries, place.keys, [&](std::int64_t distance) {
+           return std::min(distance, greatest) + length_ - 1;
+         })});
+  }
+
+ private:
+  std::int64_t length_;
+  bool causal_;
+  std::vector<at::Tensor> tables_;  // [H, rows, D]
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_music_transformer(const SchemeInputs& inputs) {
+  return std::make_unique<MusicTransformer>(inputs);
+}
+
+}  // namespace roformer

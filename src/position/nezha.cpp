@@ -1,0 +1,28 @@
+// NEZHA (Wei 2019): Shaw's form with one fixed sinusoidal table of the clipped distance, the same
+// for keys, values and layers. Section 16, item 17. No parameters.
+#include "position/relative_vectors.h"
+#include "position/sinusoid.h"
+
+namespace roformer {
+namespace {
+
+class Nezha : public RelativeVectors {
+ public:
+  explicit Nezha(const SchemeInputs& in)
+      : RelativeVectors(in.settings.nezha.clip, in.settings.nezha.clip) {
+    const PositionSettings::Nezha& settings = in.settings.nezha;
+    const at::Tensor table =
+        sinusoid_table(Positions::range(0, 2 * settings.clip + 1), in.shape.head_width,
+                       settings.base, SinusoidalLayout::interleaved)
+            .to(in.shape.type);
+    tables_.assign(static_cast<std::size_t>(in.shape.layers), {.key = table, .value = table});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_nezha(const SchemeInputs& inputs) {
+  return std::make_unique<Nezha>(inputs);
+}
+
+}  // namespace roformer

@@ -1,0 +1,35 @@
+// Vectors of the clipped distance that are added to keys and values (Shaw 2018, eq. 3 and 4):
+// S_ij = q_i.(k_j + aK[r]), o_i = sum_j P_ij (v_j + aV[r]) with r = clip(j - i, -left, right) +
+// left. Shaw trains the vectors, NEZHA fixes them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "position/scheme.h"
+
+namespace roformer {
+
+class RelativeVectors : public PositionScheme {
+ public:
+  struct Tables {
+    at::Tensor key;    // [left + right + 1, D]
+    at::Tensor value;  // the same; undefined: keys only
+  };
+
+  bool has_content_scores() const override { return true; }
+  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override;
+  bool has_value_term() const override { return tables_.front().value.defined(); }
+  at::Tensor value_term(const AttentionPlace& place,
+                        const at::Tensor& probabilities) const override;
+
+ protected:
+  RelativeVectors(std::int64_t left, std::int64_t right) : left_(left), right_(right) {}
+  std::vector<Tables> tables_;  // one a layer
+
+ private:
+  std::int64_t left_, right_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,12 @@
+// The distances of ReRoPE.
+#pragma once
+
+#include "config/settings.h"
+
+namespace roformer {
+
+// The distance that `past` = i - j counts as: itself below the window, then the window (ReRoPE) or
+// growing at 1 / leak (leaky); the sign is kept (section 11 of the specification).
+double rerope_distance(double past, const PositionSettings::Rerope& settings);
+
+}  // namespace roformer

@@ -1,0 +1,56 @@
+// Sandwich (Chi 2023): the inner products of sinusoidal embeddings as a bias, for each head with
+// its own coefficient H / (8h). Section 14. No parameters.
+#include "position/sandwich.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/tensor.h>
+
+#include <utility>
+#include <vector>
+
+#include "position/relative_index.h"
+#include "position/rotary_table.h"
+
+namespace roformer {
+namespace {
+
+class Sandwich : public PositionScheme {
+ public:
+  Sandwich(const PositionSettings::Sandwich& settings, at::Tensor coefficients)
+      : settings_(settings), coefficients_(std::move(coefficients)) {}
+
+  bool has_bias() const override { return true; }
+  at::Tensor bias(const AttentionPlace& place) const override {
+    const at::Tensor frequencies =
+        at::tensor(rotary_frequencies(settings_.width, settings_.base), at::kDouble);
+    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+      const at::Tensor sum = at::cos(distances.unsqueeze(1) * frequencies).sum(1);
+      const at::Tensor values =
+          coefficients_.unsqueeze(1) * sum.unsqueeze(0).to(coefficients_.options());
+      return values.to(at::TensorOptions().dtype(place.type).device(place.device));
+    });
+  }
+
+ private:
+  PositionSettings::Sandwich settings_;
+  at::Tensor coefficients_;  // [H]
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_sandwich_of(const PositionSettings::Sandwich& settings,
+                                                 at::Tensor coefficients) {
+  return std::make_unique<Sandwich>(settings, std::move(coefficients));
+}
+
+std::unique_ptr<PositionScheme> make_sandwich(const SchemeInputs& in) {
+  std::vector<double> coefficients;
+  const auto heads = static_cast<double>(in.shape.heads);
+  for (std::int64_t h = 1; h <= in.shape.heads; ++h) {
+    coefficients.push_back(heads / (8 * static_cast<double>(h)));
+  }
+  return make_sandwich_of(in.settings.sandwich, at::tensor(coefficients, at::kDouble));
+}
+
+}  // namespace roformer

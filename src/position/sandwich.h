@@ -1,0 +1,16 @@
+// Sandwich with the heads' coefficients given from outside.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "position/scheme.h"
+
+namespace roformer {
+
+// coefficients [H]
+std::unique_ptr<PositionScheme> make_sandwich_of(const PositionSettings::Sandwich& settings,
+                                                 at::Tensor coefficients);
+
+}  // namespace roformer

@@ -1,0 +1,36 @@
+// Relative position representations (Shaw 2018): trained vectors of the clipped distance, shared by
+// the heads, each layer's own. Section 3.
+#include <cmath>
+
+#include "position/relative_vectors.h"
+
+namespace roformer {
+namespace {
+
+class Shaw : public RelativeVectors {
+ public:
+  explicit Shaw(const SchemeInputs& in)
+      : RelativeVectors(in.settings.shaw.left, in.settings.shaw.right) {
+    const PositionSettings::Shaw& settings = in.settings.shaw;
+    const double deviation = 1 / std::sqrt(static_cast<double>(in.shape.head_width));
+    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
+      const auto table = [&](const char* name) {
+        return in.parameters.add(
+            {.name = layer_parameter(layer, name),
+             .shape = {settings.left + settings.right + 1, in.shape.head_width},
+             .initial = normal(deviation),
+             .depth = static_cast<int>(layer) + 1});
+      };
+      tables_.push_back({.key = table("key")});
+      if (settings.values) tables_.back().value = table("value");
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_shaw(const SchemeInputs& inputs) {
+  return std::make_unique<Shaw>(inputs);
+}
+
+}  // namespace roformer

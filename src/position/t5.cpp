@@ -1,0 +1,49 @@
+// T5's bias (Raffel 2020): a trained number for each head and bucket of distances, shared by all
+// layers. Section 5.
+#include <cmath>
+
+#include "position/distance_buckets.h"
+#include "position/relative_index.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+class T5 : public PositionScheme {
+ public:
+  explicit T5(const SchemeInputs& in)
+      : scale_(in.settings.t5.scale),
+        buckets_{.buckets = in.settings.t5.buckets,
+                 .max_distance = in.settings.t5.max_distance,
+                 .bidirectional = !in.shape.causal} {
+    bias_ =
+        in.parameters.add({.name = "position.bias",
+                           .shape = {buckets_.buckets, in.shape.heads},
+                           .initial = normal(1 / std::sqrt(static_cast<double>(in.shape.width))),
+                           .decay = false});
+  }
+
+  bool has_bias() const override { return true; }
+  at::Tensor bias(const AttentionPlace& place) const override {
+    return expand_relative(bias_.t(), relative_index(place.queries, place.keys, [&](auto distance) {
+                             return t5_bucket(distance, buckets_);
+                           }));
+  }
+
+  double score_scale(std::int64_t head_width) const override {
+    return scale_ == ScoreScale::none ? 1 : PositionScheme::score_scale(head_width);
+  }
+
+ private:
+  ScoreScale scale_;
+  DistanceBuckets buckets_;
+  at::Tensor bias_;  // [buckets, H]
+};
+
+}  // namespace
+
+std::unique_ptr<PositionScheme> make_t5(const SchemeInputs& inputs) {
+  return std::make_unique<T5>(inputs);
+}
+
+}  // namespace roformer

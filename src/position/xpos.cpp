@@ -1,0 +1,83 @@
+// xPos (Sun 2022): rotary positions whose pairs also decay with the distance, growing in q and
+// shrinking in k; beyond the training length, at inference, a query sees its own block and the one
+// before (block-causal attention). Causal only. Section 11.
+#include "position/xpos.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "position/rotary_table.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+class Xpos : public PositionScheme {
+ public:
+  explicit Xpos(const SchemeInputs& in)
+      : settings_(in.settings.xpos),
+        training_length_(settings_.original_length > 0 ? settings_.original_length
+                                                       : in.shape.training_length) {}
+
+  std::optional<Turn> turn(const AttentionPlace& place, std::int64_t width) const override {
+    std::vector<double> growth = xpos_growth(settings_, width);
+    // The centre halves the range of the exponents; it is fixed, so that keys can be cached.
+    const double shift = settings_.centered ? -static_cast<double>(training_length_ / 2) : 0;
+    const auto table = [&](const Positions& positions) {
+      return tables_.get({.positions = positions,
+                          .frequencies = rotary_frequencies(width, settings_.base),
+                          .shift = shift,
+                          .growth = growth,
+                          .type = place.type,
+                          .device = place.device});
+    };
+    Turn turn{.query = table(place.queries)};
+    for (double& value : growth) value = -value;
+    turn.key = table(place.keys);
+    return turn;
+  }
+
+  at::Tensor mask(const AttentionPlace& place) const override {
+    const std::int64_t longest = std::max(place.queries.largest(), place.keys.largest()) + 1;
+    const std::int64_t block = training_length_ / 2;
+    if (!settings_.block_causal || place.training || longest <= training_length_ || block == 0) {
+      return {};
+    }
+    return block_causal_mask(place.queries, place.keys, block);
+  }
+
+ private:
+  PositionSettings::Xpos settings_;
+  std::int64_t training_length_;
+  mutable RotaryTables tables_;
+};
+
+}  // namespace
+
+at::Tensor block_causal_mask(const Positions& queries, const Positions& keys, std::int64_t block) {
+  const at::Tensor query = queries.tensor().unsqueeze(1), key = keys.tensor().unsqueeze(0);
+  const at::Tensor blocks = query.floor_divide(block) - key.floor_divide(block);
+  return (key <= query).logical_and(blocks <= 1);
+}
+
+std::vector<double> xpos_zeta(std::int64_t width, double gamma) {
+  std::vector<double> zeta;
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    zeta.push_back((2 * static_cast<double>(i) / static_cast<double>(width) + gamma) / (1 + gamma));
+  }
+  return zeta;
+}
+
+std::vector<double> xpos_growth(const PositionSettings::Xpos& settings, std::int64_t width) {
+  std::vector<double> growth = xpos_zeta(width, settings.gamma);
+  for (double& value : growth) value = std::log(value) / settings.scale_base;
+  return growth;
+}
+
+std::unique_ptr<PositionScheme> make_xpos(const SchemeInputs& inputs) {
+  return std::make_unique<Xpos>(inputs);
+}
+
+}  // namespace roformer

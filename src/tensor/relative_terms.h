@@ -1,0 +1,63 @@
+// Terms of attention scores that depend on the pair (query, key) only through a small index: a
+// clipped distance, a bucket. They are computed from [L, R] products of a few rows at a time and
+// never as [L, L, D]. Shapes: B batch, H heads, D head width, R rows of a table.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace roformer {
+
+// Which row of a table the pair (query i, key j) uses.
+class RelativeIndex {
+ public:
+  // Contiguous positions: `rows` [Lq + Lk - 1] int32 holds the row of every difference of places;
+  // entry Lq - 1 - i + j is the pair's.
+  static RelativeIndex of_differences(at::Tensor rows, std::int64_t queries, std::int64_t keys);
+  // Any positions: `rows` [Lq, Lk] int32.
+  static RelativeIndex of_pairs(at::Tensor rows);
+
+  std::int64_t queries() const { return queries_; }
+  std::int64_t keys() const { return keys_; }
+  // The rows of query i's pairs with key 0, 1, ..
+  const std::int32_t* row(std::int64_t query) const;
+  at::Tensor matrix(at::Device device) const;  // [Lq, Lk] int64
+
+  // The table's rows that the pairs of these queries and keys use: begin .. begin + count - 1.
+  struct Reach {
+    std::int64_t begin = 0, count = 0;
+  };
+  struct Pairs {
+    std::int64_t query, queries, key, keys;
+  };
+  Reach reach(const Pairs& pairs) const;
+
+ private:
+  at::Tensor rows_;
+  std::int64_t queries_ = 0, keys_ = 0;
+  bool differences_ = false;
+};
+
+enum class RelativeSide { query, key };
+
+struct RelativeProducts {
+  at::Tensor scores;   // [B, H, Lq, Lk], changed in place, float or double
+  at::Tensor vectors;  // [B, H, Lq, D], or [B, H, Lk, D] for the key's side
+  at::Tensor table;    // [1 or H, R, D]
+  const RelativeIndex& index;
+  RelativeSide side = RelativeSide::query;
+};
+
+// scores[i, j] += vectors[i or j] . table[index(i, j)]
+at::Tensor add_relative_products(const RelativeProducts& products);
+
+// sum over j of weights[i, j] * table[index(i, j)]. weights [B, H, Lq, Lk], table [1 or H, R, D]
+// -> [B, H, Lq, D].
+at::Tensor relative_sums(const at::Tensor& weights, const at::Tensor& table,
+                         const RelativeIndex& index);
+
+// values[h, index(i, j)]. values [H, R] -> [1, H, Lq, Lk].
+at::Tensor expand_relative(const at::Tensor& values, const RelativeIndex& index);
+
+}  // namespace roformer

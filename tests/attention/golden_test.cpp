@@ -1,0 +1,19 @@
+// Every scheme against cases that were computed from the published definitions by other code.
+#include "attention/golden_case.h"
+#include "catch.h"
+
+using namespace roformer;
+
+TEST_CASE("every golden case is met in float64 and float32") {
+  const auto results = run_golden_folder(std::filesystem::path(FIXTURES) / "../position/golden");
+  CHECK(results.size() == 101);
+  for (const GoldenResult& result : results) {
+    INFO(result.file << " float64: logits " << result.float64.logits << " output "
+                     << result.float64.output << " gradients " << result.float64.gradients
+                     << " others " << result.float64.others << " float32: logits "
+                     << result.float32.logits << " output " << result.float32.output
+                     << " gradients " << result.float32.gradients << " others "
+                     << result.float32.others << " " << result.problem);
+    CHECK(result.passed());
+  }
+}
