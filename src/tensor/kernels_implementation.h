@@ -363,11 +363,13 @@ double cross_entropy_row(T* logits, const Accumulate<T>* bias, std::int64_t colu
   const A at_label = load(logits[label]);
   *correct = at_label >= largest;
   A total = 0;
-  for (std::int64_t c = 0; c < columns; ++c) total += exponential(load(logits[c]) - largest);
-  const A factor = A(1) / total;
   for (std::int64_t c = 0; c < columns; ++c) {
-    store(logits[c], exponential(load(logits[c]) - largest) * factor);
+    const A power = exponential(load(logits[c]) - largest);
+    total += power;
+    store(logits[c], power);
   }
+  const A factor = A(1) / total;
+  for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) * factor);
   store(logits[label], load(logits[label]) - A(1));
   return std::log(static_cast<double>(total)) + static_cast<double>(largest - at_label);
 }

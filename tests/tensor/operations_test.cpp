@@ -1,0 +1,194 @@
+// The fused operations against the same formulas written with LibTorch's plain ones.
+#include "tensor/operations.h"
+
+#include <ATen/ATen.h>
+
+#include "catch.h"
+#include "tensor/parallel.h"
+
+using namespace roformer;
+
+namespace {
+
+at::Tensor random(std::vector<std::int64_t> shape, at::ScalarType type = at::kDouble) {
+  static at::Generator generator = [] {
+    at::manual_seed(5);
+    return at::globalContext().defaultGenerator(at::kCPU);
+  }();
+  return at::randn(shape, generator, at::TensorOptions().dtype(type)).requires_grad_(true);
+}
+
+double difference(const at::Tensor& a, const at::Tensor& b) {
+  REQUIRE(a.defined());
+  REQUIRE(b.defined());
+  REQUIRE(a.sizes() == b.sizes());
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+// Largest difference of the outputs and of every input's gradient between two ways of computing.
+template <typename Fused, typename Plain>
+double compare(const std::vector<at::Tensor>& inputs, const Fused& fused, const Plain& plain) {
+  const at::Tensor first = fused();
+  const at::Tensor weight = at::randn(first.sizes(), first.options().requires_grad(false));
+  (first * weight).sum().backward();
+  std::vector<at::Tensor> gradients;
+  for (at::Tensor input : inputs) {
+    gradients.push_back(input.grad().clone());
+    input.mutable_grad() = at::Tensor();
+  }
+  const at::Tensor second = plain();
+  (second * weight).sum().backward();
+  double worst = difference(first, second);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    worst = std::max(worst, difference(gradients[i], inputs[i].grad()));
+    at::Tensor input = inputs[i];
+    input.mutable_grad() = at::Tensor();
+  }
+  return worst;
+}
+
+double tolerance(at::ScalarType type) {
+  return type == at::kDouble ? 1e-11 : 2e-4;
+}
+
+}  // namespace
+
+TEST_CASE("bias and activation in one pass equal LibTorch's functions") {
+  const auto type = GENERATE(at::kDouble, at::kFloat);
+  const at::Tensor x = random({37, 29}, type), bias = random({29}, type);
+  CHECK(compare(
+            {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::gelu); },
+            [&] { return at::gelu(x + bias); }) < tolerance(type));
+  CHECK(compare(
+            {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::gelu_tanh); },
+            [&] { return at::gelu(x + bias, "tanh"); }) < tolerance(type));
+  CHECK(compare(
+            {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::relu); },
+            [&] { return at::relu(x + bias); }) < tolerance(type));
+}
+
+TEST_CASE("the float GELU is exact to rounding over its whole range") {
+  const at::Tensor x = at::linspace(-20, 20, 40001, at::kFloat).unsqueeze(1);
+  const at::Tensor got = bias_activation(x, at::zeros({1}), ActivationKind::gelu);
+  CHECK(difference(got, at::gelu(x.to(at::kDouble))) < 2e-6);
+}
+
+TEST_CASE("residual, bias and norm in one pass equal the formula") {
+  const auto type = GENERATE(at::kDouble, at::kFloat);
+  const at::Tensor x = random({33, 20}, type), bias = random({20}, type);
+  const at::Tensor residual = random({33, 20}, type), gain = random({20}, type);
+  const at::Tensor shift = random({20}, type);
+  const auto inputs = [&] {
+    return ResidualNormInputs{.input = x,
+                              .bias = bias,
+                              .residual = residual,
+                              .gain = gain,
+                              .shift = shift,
+                              .epsilon = 1e-5};
+  };
+  SECTION("post-norm uses the norm alone") {
+    CHECK(compare(
+              {x, bias, residual, gain, shift}, [&] { return residual_norm(inputs()).normed; },
+              [&] { return at::layer_norm(x + bias + residual, {20}, gain, shift, 1e-5); }) <
+          tolerance(type));
+  }
+  SECTION("pre-norm uses sum and norm") {
+    CHECK(compare(
+              {x, bias, residual, gain, shift},
+              [&] {
+                const NormedSum both = residual_norm(inputs());
+                return both.sum * 0.5 + both.normed;
+              },
+              [&] {
+                const at::Tensor sum = x + bias + residual;
+                return sum * 0.5 + at::layer_norm(sum, {20}, gain, shift, 1e-5);
+              }) < tolerance(type));
+  }
+  SECTION("a norm alone") {
+    CHECK(compare(
+              {residual, gain, shift},
+              [&] {
+                return residual_norm(
+                           {.residual = residual, .gain = gain, .shift = shift, .epsilon = 1e-12})
+                    .normed;
+              },
+              [&] { return at::layer_norm(residual, {20}, gain, shift, 1e-12); }) <
+          tolerance(type));
+  }
+}
+
+TEST_CASE("dropout keeps the mean, has its rate, and is a function of the key") {
+  const at::Tensor x = at::ones({1000, 64});
+  const DropoutSpec spec{.probability = 0.1, .key = 12345};
+  const at::Tensor first = dropout(x, spec);
+  CHECK((first == 0).to(at::kDouble).mean().item<double>() == Approx(0.1).margin(0.005));
+  CHECK(first.max().item<double>() == Approx(1 / 0.9));
+  CHECK(at::equal(first, dropout(x, spec)));
+  CHECK_FALSE(at::equal(first, dropout(x, {.probability = 0.1, .key = 12346})));
+  // Neighbouring rows and columns do not repeat each other.
+  const at::Tensor dropped = (first == 0).to(at::kDouble);
+  const double both = (dropped.narrow(0, 0, 999) * dropped.narrow(0, 1, 999)).mean().item<double>();
+  CHECK(both == Approx(0.01).margin(0.003));
+}
+
+TEST_CASE("the gradient of dropout has the same mask") {
+  const at::Tensor x = random({50, 16}), residual = random({50, 16}), bias = random({16});
+  const DropoutSpec spec{.probability = 0.3, .key = 9};
+  const at::Tensor mask = dropout(at::ones({50, 16}, at::kDouble), spec);
+  CHECK(compare(
+            {x, residual, bias},
+            [&] {
+              return residual_norm(
+                         {.input = x, .bias = bias, .residual = residual, .dropout = spec})
+                  .sum;
+            },
+            [&] { return (x + bias) * mask + residual; }) < 1e-12);
+}
+
+TEST_CASE("projection and embedding add to the gradient where it lives") {
+  const at::Tensor x = random({7, 5}), weight = random({3, 5});
+  CHECK(compare(
+            {x, weight}, [&] { return project(x, weight); },
+            [&] { return at::mm(x, weight.t()); }) < 1e-12);
+  at::Tensor leaf = random({4, 3});
+  leaf.mutable_grad() = at::ones({4, 3}, at::kDouble);
+  const at::Tensor ids = at::tensor({1, 1, 3}, at::kLong);
+  embedding_rows(leaf, ids).sum().backward();
+  CHECK(at::equal(leaf.grad().select(1, 0), at::tensor({1.0, 3.0, 1.0, 2.0}, at::kDouble)));
+  const at::Tensor rows = random({2, 3});
+  project(rows, leaf).sum().backward();
+  CHECK(difference(leaf.grad(), at::tensor({1.0, 3.0, 1.0, 2.0}, at::kDouble).unsqueeze(1) +
+                                    rows.detach().sum(0)) < 1e-12);
+}
+
+TEST_CASE("cross entropy by blocks equals LibTorch's over all logits") {
+  const auto type = GENERATE(at::kDouble, at::kFloat);
+  // More numbers than one block holds.
+  const std::int64_t places = 90, vocabulary = type == at::kFloat ? 100'000 : 500;
+  const at::Tensor hidden = random({places, 4}, type), table = random({vocabulary, 4}, type);
+  const at::Tensor bias = random({vocabulary}, type);
+  const at::Tensor labels = at::randint(vocabulary, {places}, at::kLong);
+  CHECK(
+      compare(
+          {hidden, table, bias},
+          [&] { return linear_cross_entropy(hidden, table, bias, labels).loss_sum.to(type) * 0.5; },
+          [&] {
+            return at::cross_entropy_loss(at::mm(hidden, table.t()) + bias, labels, {},
+                                          at::Reduction::Sum) *
+                   0.5;
+          }) < (type == at::kDouble ? 1e-9 : 1e-2));
+  const CrossEntropy result = linear_cross_entropy(hidden, table, bias, labels);
+  const at::Tensor best = (at::mm(hidden, table.t()) + bias).argmax(1);
+  CHECK(result.correct == (best == labels).sum().item<std::int64_t>());
+}
+
+TEST_CASE("column sums do not depend on the number of threads") {
+  const at::Tensor x = random({1000, 33}, at::kFloat), bias = random({33}, at::kFloat);
+  const auto gradient = [&](int threads) {
+    at::set_num_threads(threads);
+    at::Tensor leaf = bias.detach().clone().requires_grad_(true);
+    bias_activation(x, leaf, ActivationKind::gelu).sum().backward();
+    return leaf.grad();
+  };
+  CHECK(at::equal(gradient(1), gradient(2)));
+}
