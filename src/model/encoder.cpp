@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "attention/cached_attention.h"
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -36,6 +37,12 @@ at::Tensor spread(const at::Tensor& table, const TokenLayout& layout) {
                         .reshape({block.sequences * block.length, table.size(1)}));
   }
   return parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+}
+
+Positions places_of(const EncoderInputs& in) {
+  if (in.positions) return *in.positions;
+  const bool begun = in.cache != nullptr && in.cache->length() > 0;
+  return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
 }
 
 }  // namespace
@@ -112,8 +119,7 @@ at::Tensor Encoder::embed(const EncoderInputs& in, at::ScalarType type) const {
     sum = sum + (in.token_types.defined() ? embedding_rows(types_, in.token_types)
                                           : types_.narrow(0, 0, 1));
   }
-  const Positions positions = in.positions.value_or(Positions::range(0, in.layout.longest));
-  if (const at::Tensor table = scheme_->embedding(positions); table.defined()) {
+  if (const at::Tensor table = scheme_->embedding(places_of(in)); table.defined()) {
     sum = sum + spread(table.to(sum.device()), in.layout);
   }
   if (embedding_norm_.gain.defined()) {
@@ -138,21 +144,33 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
   const at::ScalarType stored = tokens_.scalar_type();
   const at::ScalarType type = in.precision == Precision::bf16 ? at::kBFloat16 : stored;
   const bool pre = model.norm == NormPlacement::pre;
-  PositionSession session(
-      {.scheme = *scheme_,
-       .attention = settings_.attention,
-       .positions = in.positions.value_or(Positions::range(0, in.layout.longest)),
-       .causal = settings_.causal,
-       .training = in.training,
-       .type = stored,
-       .device = tokens_.device()});
+  PositionSession session({.scheme = *scheme_,
+                           .attention = settings_.attention,
+                           .positions = places_of(in),
+                           .causal = settings_.causal,
+                           .training = in.training,
+                           .type = stored,
+                           .device = tokens_.device()});
   const auto dropout_at = [&](std::int64_t layer, std::uint64_t site, double probability) {
     return DropoutSpec{
         .probability = in.training ? probability : 0,
         .key = random_key({in.dropout_key, static_cast<std::uint64_t>(layer) + 1, site})};
   };
-  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor sum = embed(in, type);
+  std::optional<CachedAttention> cached;
+  if (in.cache != nullptr) {
+    ROFORMER_ASSERT(settings_.causal && !in.training);
+    cached.emplace(CachedAttentionInputs{.scheme = *scheme_,
+                                         .attention = settings_.attention,
+                                         .cache = *in.cache,
+                                         .positions = places_of(in),
+                                         .type = stored,
+                                         .device = tokens_.device()});
+  }
+  const auto attend_to = [&](const SelfAttentionInputs& inputs) {
+    return cached ? cached->attend(inputs) : self_attention(inputs, session);
+  };
+  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
   if (pre && !layers_.empty()) {
     input = residual_norm({.residual = sum,
@@ -165,7 +183,7 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
     const Layer& layer = layers_[i];
     const bool last = i + 1 == layers_.size();
     const auto index = static_cast<std::int64_t>(i);
-    at::Tensor attended = self_attention(
+    at::Tensor attended = attend_to(
         {.projected = project(input, layer.projection),
          .bias = layer.projection_bias,
          .layout = in.layout,
@@ -173,8 +191,7 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
          .layer = index,
          .projections = {.query_weight = layer.projection.narrow(0, 0, model.width),
                          .key_weight = layer.projection.narrow(0, model.width, model.width)},
-         .dropout = dropout_at(index, 0, settings_.attention.dropout)},
-        session);
+         .dropout = dropout_at(index, 0, settings_.attention.dropout)});
     at::Tensor residual = pre ? sum : input;
     if (last && in.places.defined()) {
       attended = at::index_select(attended, 0, in.places);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "attention/key_value_cache.h"
 #include "config/settings.h"
 #include "position/scheme.h"
 #include "tensor/parameters.h"
@@ -29,7 +30,7 @@ struct EncoderInputs {
   at::Tensor ids;          // [T] int64
   at::Tensor token_types;  // [T] int64 or undefined
   const TokenLayout& layout;
-  // Places of the longest sequence's tokens; none: 0, 1, 2, ...
+  // Places of the longest sequence's tokens; none: 0, 1, 2, ... or on from the cache's last.
   std::optional<Positions> positions;
   // [P] int64: only these rows of the result are wanted. The last layer then computes nothing else
   // behind its attention.
@@ -37,6 +38,9 @@ struct EncoderInputs {
   bool training = false;
   std::uint64_t dropout_key = 0;
   Precision precision = Precision::fp32;  // fp32 or bf16
+  // Decoding, with a causal mask and softmax attention: what went through before. The ids are those
+  // that follow, as many of each sequence; without training.
+  KeyValueCache* cache = nullptr;
 };
 
 class Encoder {

@@ -1,0 +1,30 @@
+// Text from a causal language model, token by token: several samples of one prompt side by side.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "decoding/next_token.h"
+#include "decoding/sampling.h"
+
+namespace roformer {
+
+struct GenerationOptions {
+  SamplingSettings sampling;
+  std::int64_t tokens = 100;  // at most, after the prompt
+  std::int64_t samples = 1;
+  std::uint64_t seed = 1;              // sample i draws from (seed, i)
+  std::int64_t vocabulary = 0;         // ids from here on stand for nothing; 0: all do
+  std::vector<std::int64_t> excluded;  // ids that are never chosen
+  std::int64_t end = -1;               // the id that ends a text; -1: none
+  // Told of each token as it is chosen, the end excepted.
+  std::function<void(std::int64_t sample, std::int64_t id)> on_token;
+};
+
+// The ids after the prompt (not empty), without the end, one vector a sample.
+std::vector<std::vector<std::int64_t>> generate(const NextToken::Parts& model,
+                                                const std::vector<std::int64_t>& prompt,
+                                                const GenerationOptions& options);
+
+}  // namespace roformer

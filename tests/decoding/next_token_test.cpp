@@ -1,0 +1,128 @@
+// Decoding with the key-value cache gives what computing the whole text anew gives, for every
+// causal scheme that the cache can serve exactly.
+#include "decoding/next_token.h"
+
+#include <ATen/ATen.h>
+
+#include "catch.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "decoding/generate.h"
+
+using namespace roformer;
+
+namespace {
+
+constexpr std::int64_t kVocabulary = 50;
+
+struct Decoder {
+  Settings settings;
+  ParameterStore parameters{3};
+  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<LanguageHead> head;
+
+  explicit Decoder(const std::string& position, std::vector<Override> overrides = {}) {
+    const std::vector<Override> shape = {{"task", "causal_lm"},        {"model.layers", "2"},
+                                         {"model.width", "32"},        {"model.heads", "2"},
+                                         {"model.feed_forward", "64"}, {"model.vocabulary", "50"},
+                                         {"data.length", "32"},        {"position", position}};
+    overrides.insert(overrides.begin(), shape.begin(), shape.end());
+    settings = default_settings(overrides);
+    encoder = std::make_unique<Encoder>(EncoderSettings{.model = settings.model,
+                                                        .attention = settings.attention,
+                                                        .position = settings.position,
+                                                        .causal = true,
+                                                        .training_length = settings.data.length},
+                                        parameters);
+    head = std::make_unique<LanguageHead>(*encoder, parameters);
+    // Larger than initial weights, so that places differ clearly.
+    for (const Parameter& parameter : parameters.all()) {
+      if (parameter.spec.name.find("norm") != std::string::npos) continue;
+      at::Tensor value = parameter.value.detach();
+      value.add_(0.2 * at::randn(value.sizes(), at::make_generator<at::CPUGeneratorImpl>(7)));
+    }
+    parameters.apply_constraints();
+  }
+
+  NextToken::Parts parts(CacheUse use) const {
+    return {.encoder = *encoder, .head = *head, .cache = use};
+  }
+};
+
+at::Tensor text(std::int64_t length) {
+  return at::randint(kVocabulary, {2, length}, at::make_generator<at::CPUGeneratorImpl>(5),
+                     at::kLong);
+}
+
+// The largest difference of the logits over a prompt of 7 tokens, a chunk of 3, then single tokens.
+double difference(const Decoder& decoder, std::int64_t length) {
+  NextToken cached(decoder.parts(CacheUse::automatic));
+  NextToken full(decoder.parts(CacheUse::never));
+  const at::Tensor ids = text(length);
+  double worst = 0;
+  std::int64_t begin = 0;
+  while (begin < length) {
+    const std::int64_t count = begin == 0 ? 7 : begin == 7 ? 3 : 1;
+    const at::Tensor part = ids.narrow(1, begin, count);
+    const at::Tensor expected = full.append(part);
+    worst = std::max(worst, (cached.append(part) - expected).abs().max().item<double>());
+    CHECK(expected.abs().max().item<double>() > 0.1);
+    begin += count;
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("a decoding step with the cache equals the whole text computed anew") {
+  for (const std::string& name : position_names()) {
+    DYNAMIC_SECTION(name) {
+      CHECK(difference(Decoder(name), 24) < 2e-5);
+    }
+  }
+}
+
+TEST_CASE("the cache holds beyond its first allocation and with windows, scalings and values") {
+  CHECK(difference(Decoder("rope"), 80) < 2e-5);
+  CHECK(difference(Decoder("rope", {{"attention.window", "5"}}), 24) < 2e-5);
+  CHECK(difference(Decoder("rope", {{"position.value", "true"}}), 24) < 2e-5);
+  CHECK(difference(Decoder("rope", {{"position.scaling", "yarn"}, {"position.factor", "4"}}), 24) <
+        2e-5);
+  CHECK(difference(Decoder("none", {{"model.norm", "pre"}}), 24) < 2e-5);
+}
+
+TEST_CASE("greedy text is the same with and without the cache, sampled text with the same seed") {
+  for (const std::string& name : {"rope", "sinusoidal", "learned", "none"}) {
+    DYNAMIC_SECTION(name) {
+      const Decoder decoder(name);
+      GenerationOptions options{.sampling = {.temperature = 0}, .tokens = 20, .samples = 2};
+      const auto cached = generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
+      const auto full = generate(decoder.parts(CacheUse::never), {1, 2, 3}, options);
+      CHECK(cached == full);
+      CHECK(cached[0].size() == 20);
+      CHECK(cached[0] == cached[1]);
+      options.sampling.temperature = 1;
+      const auto sampled = generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
+      CHECK(sampled[0] != sampled[1]);
+      CHECK(sampled == generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options));
+    }
+  }
+}
+
+TEST_CASE("generation ends at the end, and leaves out what it must") {
+  const Decoder decoder("rope");
+  const auto parts = decoder.parts(CacheUse::automatic);
+  GenerationOptions options{.sampling = {.temperature = 0}, .tokens = 20};
+  const std::vector<std::int64_t> free = generate(parts, {1, 2, 3}, options)[0];
+  options.end = free[4];
+  std::vector<std::int64_t> before(free.begin(), std::find(free.begin(), free.end(), options.end));
+  CHECK(generate(parts, {1, 2, 3}, options)[0] == before);
+  options.end = -1;
+  options.excluded = {free[0]};
+  const auto without = generate(parts, {1, 2, 3}, options);
+  for (const std::int64_t id : without[0]) CHECK(id != free[0]);
+  options.excluded = {};
+  options.vocabulary = 5;
+  const auto low = generate(parts, {1, 2, 3}, options);
+  for (const std::int64_t id : low[0]) CHECK(id < 5);
+}
