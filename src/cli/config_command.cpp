@@ -49,6 +49,11 @@ void check_configs(const ConfigOptions& options) {
       if (is_study(file)) {
         const StudySettings study = load_study(file, options.overrides);
         std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
+        for (const StudyRun& run : study.runs) {
+          for (const std::string& line : run.refusals.lines()) {
+            std::cout << fmt::format("  {} cannot be run: {}\n", run.name, line);
+          }
+        }
       } else {
         load_settings(file, options.overrides);
         std::cout << file << ": good\n";

@@ -53,7 +53,8 @@ Problem problem_of(const Assignment& assignment, std::string message, std::strin
 // Sets one key; remembers its place when the text was a value.
 class Resolver {
  public:
-  explicit Resolver(Problems& problems) : problems_(problems) {}
+  Resolver(Problems& problems, Problems& contradictions)
+      : problems_(problems), contradictions_(contradictions) {}
 
   void set(const std::string& name, const Assignment& assignment) {
     const Key* key = find_key(name);
@@ -84,10 +85,10 @@ class Resolver {
     const std::vector<std::string> own = options_of(settings.position.scheme);
     std::string hint = suggestion(option, own);
     if (hint.empty() && !others.empty()) hint = "an option of " + join(others);
-    problems_.add(problem_of(assignment,
-                             "position " + settings.position.scheme + " has no such option" +
-                                 (own.empty() ? ", it has none" : ", it has " + join(own)),
-                             hint));
+    contradictions_.add(problem_of(assignment,
+                                   "position " + settings.position.scheme + " has no such option" +
+                                       (own.empty() ? ", it has none" : ", it has " + join(own)),
+                                   hint));
   }
 
   Settings settings;
@@ -96,6 +97,7 @@ class Resolver {
 
  private:
   Problems& problems_;
+  Problems& contradictions_;
 };
 
 }  // namespace
@@ -130,8 +132,9 @@ bool is_assignable(const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-Settings resolve(const std::vector<Assignment>& assignments, Problems& problems) {
-  Resolver resolver(problems);
+Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
+                 Problems& contradictions) {
+  Resolver resolver(problems, contradictions);
   // The scheme first: what position.OPTION means depends on it, wherever in the list it is chosen.
   for (const Assignment& assignment : assignments) {
     if (assignment.key == "position" || assignment.key == "position.scheme") {
@@ -147,7 +150,7 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems)
       resolver.set_option(option, assignment);
     }
   }
-  check(resolver.settings, resolver.places, resolver.wrong, problems);
+  check(resolver.settings, resolver.places, resolver.wrong, contradictions);
   return resolver.settings;
 }
 

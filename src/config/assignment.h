@@ -32,8 +32,11 @@ bool is_assignable(const std::string& key);
 // Every key that can be assigned, for suggestions and flags.
 const std::vector<std::string>& assignable_keys();
 
-// Applies the assignments in order to the defaults. Then checks what no single key can see (see
-// check.h). All problems are added to `problems`; the settings are of use only without any.
-Settings resolve(const std::vector<Assignment>& assignments, Problems& problems);
+// Applies the assignments in order to the defaults. Keys and values that nothing could make right
+// are added to `problems`; keys that do not go together (an option that the chosen scheme lacks,
+// and what check.h finds) to `contradictions`, which may be the same object. The settings are of
+// use only without any.
+Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
+                 Problems& contradictions);
 
 }  // namespace roformer

@@ -15,7 +15,7 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
                   .hint = "roformer study " + file.string()});
   }
   for (Assignment& flag : to_assignments(overrides)) yaml.assignments.push_back(std::move(flag));
-  Settings settings = resolve(yaml.assignments, problems);
+  Settings settings = resolve(yaml.assignments, problems, problems);
   problems.throw_if_any();
   if (settings.run.empty()) settings.run = file.stem().string();
   return settings;
@@ -23,7 +23,7 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
 
 Settings default_settings(const std::vector<Override>& overrides) {
   Problems problems;
-  const Settings settings = resolve(to_assignments(overrides), problems);
+  const Settings settings = resolve(to_assignments(overrides), problems, problems);
   problems.throw_if_any();
   return settings;
 }

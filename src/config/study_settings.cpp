@@ -275,9 +275,17 @@ StudyRun make_run(const std::vector<Axis>& axes, std::size_t index,
   }
   if (run.name.empty()) run.name = "run";
   Problems own;  // a combination is checked even when another one has shown a problem
-  run.settings = resolve(assignments, own);
+  run.settings = resolve(assignments, own, run.refusals);
   problems.add_all(own);
   return run;
+}
+
+// Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
+void report_refusals(const std::vector<StudyRun>& runs, Problems& problems) {
+  const bool any_good = std::any_of(runs.begin(), runs.end(),
+                                    [](const StudyRun& run) { return run.refusals.empty(); });
+  if (any_good && problems.empty()) return;
+  for (const StudyRun& run : runs) problems.add_all(run.refusals);
 }
 
 }  // namespace
@@ -328,6 +336,7 @@ StudySettings load_study(const std::filesystem::path& file,
       study.runs.push_back(make_run(axes, index, yaml.assignments, problems));
     }
   }
+  report_refusals(study.runs, problems);
   problems.throw_if_any();
   for (StudyRun& run : study.runs) {
     run.settings.run = run.name;

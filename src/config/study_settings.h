@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/problems.h"
 #include "config/settings.h"
 
 namespace roformer {
@@ -41,12 +42,13 @@ struct StudyRun {
   std::string name;                 // "rope-seed1", the folder of the run
   std::vector<std::string> values;  // one of each axis, in the axes' order
   Settings settings;                // run and runs are set: runs/STUDY/RUN
+  Problems refusals;                // why this combination contradicts itself; mostly empty
 };
 
 struct StudySettings {
   std::string name;  // default: the file's stem
   std::string metric = "validation_loss";
-  std::vector<std::string> columns;  // further metrics to show
+  std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
   std::vector<PaperValue> paper;
   std::vector<StudyAxis> axes;
   std::vector<StudyRun> runs;  // every combination, the last axis running fastest
@@ -57,8 +59,9 @@ struct StudySettings {
 bool is_study(const std::filesystem::path& file);
 
 // An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
-// that axis or adds one; any other is set in all runs. All problems of all combinations come at
-// once, as from load_settings.
+// that axis or adds one; any other is set in all runs. All problems come at once, as from
+// load_settings. A combination that contradicts itself is a run with refusals, and a problem only
+// where no combination is good.
 StudySettings load_study(const std::filesystem::path& file,
                          const std::vector<Override>& overrides = {});
 

@@ -106,6 +106,23 @@ TEST_CASE("all that is wrong with a study comes at once") {
         "can)");
 }
 
+TEST_CASE("a combination that contradicts itself is a run that says why") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "matrix:\n"
+                                 "  position: [rope, cope, none]\n"
+                                 "  position.base: [100]\n");
+  const StudySettings study = load_study(file);
+  REQUIRE(study.runs.size() == 3);
+  CHECK(study.runs[0].refusals.empty());
+  REQUIRE(study.runs[1].refusals.lines().size() == 2);  // no such option, and it looks to the left
+  REQUIRE(study.runs[2].refusals.lines().size() == 1);
+  CHECK(folder.local(study.runs[2].refusals.lines()[0]).starts_with("s.yaml:3: position.base: "));
+  // A value that is wrong in itself is no combination, and without any good run there is no study.
+  CHECK(has(refusal([&] { load_study(file, {{"seed", "1,x"}}); }), "--seed"));
+  CHECK(has(refusal([&] { load_study(file, {{"position", "cope,none"}}); }), "has no such option"));
+}
+
 TEST_CASE("a matrix that nobody can run is refused") {
   ConfigFolder folder;
   std::string list = "0";

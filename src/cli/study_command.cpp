@@ -1,0 +1,97 @@
+// `roformer study`: runs a matrix of configurations and compares them.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "config/study_settings.h"
+#include "study/study.h"
+
+namespace roformer {
+namespace {
+
+struct StudyCommandOptions {
+  std::string file;
+  std::string format = "text";
+  bool dry_run = false;
+  bool overwrite = false;
+  bool file_order = false;
+  std::int64_t jobs = 1;
+  std::vector<Override> overrides;
+};
+
+constexpr int kSignalExit = 128;  // as shells count a program that a signal ended
+
+void print_table(const Table& table, const std::string& format) {
+  if (format == "markdown") {
+    std::cout << to_markdown(table);
+  } else if (format == "csv") {
+    std::cout << to_csv(table);
+  } else {
+    std::cout << to_text(table, {.width = terminal_width()});
+  }
+}
+
+void study_command(const StudyCommandOptions& options) {
+  const StudySettings study = load_study(options.file, options.overrides);
+  if (options.dry_run) {
+    print_table(study_plan(study), options.format);
+    return;
+  }
+  const StudyOutcome outcome = run_study(
+      study, {.overwrite = options.overwrite,
+              .parallel = options.jobs,
+              .order = options.file_order ? RowOrder::file : RowOrder::metric,
+              .origin = {.command = command_line(), .version = kVersion, .commit = kCommit}});
+  if (outcome.signal != 0) {
+    std::cerr << study_folder(study).string()
+              << ": stopped by a signal; the same command goes on from here\n";
+    throw CLI::RuntimeError(kSignalExit + outcome.signal);
+  }
+  print_table(study_table(study, outcome.rows), options.format);
+  std::cerr << "report: " << outcome.report.string() << '\n';
+  if (outcome.failed > 0) {
+    throw_failure(study_folder(study).string(),
+                  fmt::format("{} of {} runs failed", outcome.failed, study.runs.size()),
+                  "their output is in " + (study_folder(study) / "logs").string() +
+                      "; the same command tries them again");
+  }
+}
+
+}  // namespace
+
+void add_study_command(CLI::App& program) {
+  auto options = std::make_shared<StudyCommandOptions>();
+  CLI::App* command = add_command(
+      program,
+      {.name = "study",
+       .summary = "Run a matrix of configurations and compare them in one table",
+       .details =
+           "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
+           "runs/STUDY/report.html and table.{md,csv,json}. A study that was stopped goes on.\n"
+           "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
+           "  --run NAME                    name of the study\n",
+       .group = kGroupCompare});
+  command->add_option("file", options->file, "study file (YAML with `matrix:` or `variants:`)")
+      ->required();
+  command->add_flag("--dry-run", options->dry_run, "list the runs and their state, run nothing");
+  command->add_flag("--overwrite", options->overwrite,
+                    "replace the runs that were made with other settings");
+  command->add_flag("--file-order", options->file_order,
+                    "rows in the file's order instead of the best first");
+  command
+      ->add_option("--format", options->format,
+                   "of the table: text, markdown or csv (default text)")
+      ->check(CLI::IsMember({"text", "markdown", "csv"}));
+  command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
+  accept_settings(*command, options->overrides);
+  command->callback([options] { study_command(*options); });
+}
+
+}  // namespace roformer

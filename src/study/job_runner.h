@@ -1,0 +1,52 @@
+// Runs the jobs of a study, each a child process, a few at a time, with a line of progress over all
+// of them. It knows nothing of what a job does: trainings today, evaluations just as well.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "study/child_process.h"
+
+namespace roformer {
+
+// What a job has come to so far, for the progress line.
+struct JobProgress {
+  double done = 0;   // share of its work, in [0, 1]
+  std::string text;  // "step 120  loss 5.43"; may be empty
+};
+
+struct Job {
+  std::string name;
+  ChildProcess::Command command;
+  std::function<JobProgress()> progress;  // asked once a second while it runs
+};
+
+struct JobOutcome {
+  enum class End {
+    good,     // exit code 0
+    stopped,  // left because a signal that was passed on asked it to
+    failed,   // any other end
+    not_run,  // a signal came before its turn
+  };
+  End end = End::not_run;
+  std::string reason;  // of a failure: how it ended and the last line of its output
+};
+
+struct JobOptions {
+  std::int64_t parallel = 1;  // children at a time
+  std::size_t finished = 0;   // jobs of the study that were done before, for "3 of 18"
+};
+
+struct JobOutcomes {
+  std::vector<JobOutcome> outcomes;  // [jobs]
+  int signal = 0;                    // SIGINT or SIGTERM when one of them came, or 0
+};
+
+// The first SIGINT or SIGTERM is passed on to the children, which save and leave, and starts no
+// further one; at the second this process leaves at once, and its children with it.
+JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options);
+
+}  // namespace roformer

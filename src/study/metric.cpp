@@ -1,0 +1,76 @@
+#include "study/metric.h"
+
+#include <algorithm>
+
+namespace roformer {
+namespace {
+
+using Best = Column::Best;
+using Style = NumberFormat::Style;
+
+const std::vector<Column>& known_metrics() {
+  static const std::vector<Column> metrics{
+      {.title = "parameters", .key = "parameters", .format = {Style::count, 0}},
+      {.title = "validation loss",
+       .key = "validation_loss",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "masked accuracy",
+       .key = "masked_accuracy",
+       .unit = "%",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
+      {.title = "accuracy",
+       .key = "accuracy",
+       .unit = "%",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
+      {.title = "perplexity",
+       .key = "perplexity",
+       .format = {Style::fixed, 2},
+       .best = Best::lowest},
+      {.title = "bits per character",
+       .key = "bits_per_character",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "loss at 25 %",
+       .key = "loss_at_25",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "at 50 %", .key = "loss_at_50", .format = {Style::fixed, 3}, .best = Best::lowest},
+      {.title = "at 75 %", .key = "loss_at_75", .format = {Style::fixed, 3}, .best = Best::lowest},
+      {.title = "tokens/s",
+       .key = "tokens_per_second",
+       .format = {Style::count, 0},
+       .best = Best::highest},
+      {.title = "steps", .key = "steps", .format = {Style::count, 0}},
+      {.title = "tokens", .key = "tokens", .format = {Style::count, 0}},
+      {.title = "time", .key = "minutes", .unit = "min", .format = {Style::fixed, 1}},
+  };
+  return metrics;
+}
+
+}  // namespace
+
+Column metric_column(const std::string& name) {
+  for (const Column& metric : known_metrics()) {
+    if (metric.key == name) return metric;
+  }
+  std::string title = name;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return {.title = title, .key = name, .format = {Style::fixed, 3}, .best = Best::highest};
+}
+
+std::vector<std::string> standard_metrics(TaskKind task) {
+  switch (task) {
+    case TaskKind::mlm:
+      return {"masked_accuracy", "loss_at_25", "loss_at_50", "loss_at_75", "tokens_per_second"};
+    case TaskKind::causal_lm:
+      return {"perplexity", "bits_per_character", "loss_at_25",
+              "loss_at_50", "loss_at_75",         "tokens_per_second"};
+    default:
+      return {"accuracy", "minutes"};
+  }
+}
+
+}  // namespace roformer

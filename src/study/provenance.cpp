@@ -1,0 +1,112 @@
+#include "study/provenance.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/progress.h"
+#include "study/metric.h"
+
+namespace roformer {
+namespace {
+
+struct Fact {
+  const char* title;
+  const char* place;  // in run.json
+};
+
+constexpr std::array kFacts{
+    Fact{"program", "/version"},
+    Fact{"commit", "/commit"},
+    Fact{"LibTorch", "/libtorch"},
+    Fact{"processor", "/machine/processor"},
+    Fact{"cores", "/machine/cores"},
+    Fact{"threads", "/machine/threads"},
+    Fact{"memory", "/machine/memory_bytes"},
+    Fact{"system", "/machine/system"},
+    Fact{"precision", "/precision"},
+    Fact{"data", "/data/name"},
+    Fact{"fingerprint of the data", "/data/fingerprint"},
+    Fact{"fingerprint of the tokenizer", "/data/tokenizer_fingerprint"},
+};
+
+std::string text_of(const nlohmann::json& value, const std::string& place) {
+  if (place.ends_with("_bytes") && value.is_number_unsigned()) {
+    return format_bytes(value.get<std::uint64_t>());
+  }
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The different texts that the records have at the place, in the order of the runs.
+std::string texts_at(const std::vector<StudyRow>& rows, const std::string& place) {
+  const nlohmann::json::json_pointer pointer(place);
+  std::vector<std::string> seen;
+  std::string text;
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      if (!run.record.is_object() || !run.record.contains(pointer)) continue;
+      const std::string value = text_of(run.record[pointer], place);
+      if (std::find(seen.begin(), seen.end(), value) != seen.end()) continue;
+      seen.push_back(value);
+      text += (text.empty() ? "" : ", ") + value;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string state_word(RunResult::State state) {
+  switch (state) {
+    case RunResult::State::finished:
+      return "finished";
+    case RunResult::State::failed:
+      return "failed";
+    case RunResult::State::refused:
+      return "refused";
+    default:
+      return "not finished";
+  }
+}
+
+Table provenance_table(const std::vector<StudyRow>& rows) {
+  Table table({{.title = "what", .alignment = Column::Alignment::left},
+               {.title = "of the runs", .alignment = Column::Alignment::left}});
+  for (const auto& [title, place] : kFacts) {
+    const std::string text = texts_at(rows, place);
+    if (text.empty()) continue;
+    std::vector<Cell> cells;
+    cells.emplace_back(std::string(title));
+    cells.emplace_back(text);
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+Table runs_table(const std::vector<StudyRow>& rows) {
+  constexpr std::array kFigures{"steps", "tokens", "minutes"};
+  std::vector<Column> columns{{.title = "run", .alignment = Column::Alignment::left},
+                              {.title = "state", .alignment = Column::Alignment::left}};
+  for (const char* figure : kFigures) columns.push_back(metric_column(figure));
+  columns.push_back({.title = "command", .alignment = Column::Alignment::left});
+  Table table(columns);
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      std::vector<Cell> cells;
+      cells.emplace_back(run.name);
+      cells.emplace_back(state_word(run.state));
+      for (const char* figure : kFigures) {
+        cells.emplace_back();
+        const auto found = run.figures.find(figure);
+        if (found != run.figures.end()) cells.back() = found->second;
+      }
+      cells.emplace_back();
+      if (run.record.is_object() && run.record.contains("command")) {
+        cells.back() = text_of(run.record["command"], "");
+      }
+      table.add_row(std::move(cells));
+    }
+  }
+  return table;
+}
+
+}  // namespace roformer

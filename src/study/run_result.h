@@ -1,0 +1,33 @@
+// What a table and a report know of one run of a study, whatever kind of run it was.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace roformer {
+
+struct CurvePoint {
+  double x = 0;
+  double y = 0;
+};
+
+struct RunResult {
+  enum class State {
+    finished,
+    not_finished,  // not begun, or stopped on its way
+    failed,
+    refused,  // its settings contradict themselves
+  };
+
+  std::string name;                 // "rope-seed1"
+  std::vector<std::string> values;  // one of each axis of the study
+  State state = State::not_finished;
+  std::string remark;                                     // why it failed or was refused
+  std::map<std::string, double> figures;                  // by the name of the metric
+  std::map<std::string, std::vector<CurvePoint>> curves;  // metrics over the steps
+  nlohmann::json record;                                  // the run's run.json, null without
+};
+
+}  // namespace roformer

@@ -1,0 +1,143 @@
+#include "study/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "config/dump.h"
+#include "study/training_run.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+using State = TrainingRunStatus::State;
+
+std::vector<TrainingRunStatus> look_at(const StudySettings& study) {
+  std::vector<TrainingRunStatus> statuses;
+  for (const StudyRun& run : study.runs) statuses.push_back(training_status(run));
+  return statuses;
+}
+
+// A few of the texts, so that a message stays one line.
+std::string some_of(const std::vector<std::string>& texts) {
+  constexpr std::size_t kMost = 5;
+  std::string result;
+  for (std::size_t i = 0; i < std::min(texts.size(), kMost); ++i) {
+    result += (i == 0 ? "" : ", ") + texts[i];
+  }
+  if (texts.size() > kMost) result += fmt::format(" and {} more", texts.size() - kMost);
+  return result;
+}
+
+void refuse_changes(const StudySettings& study, const std::vector<TrainingRunStatus>& statuses) {
+  std::vector<std::string> changes;
+  std::size_t changed = 0;
+  for (const TrainingRunStatus& status : statuses) {
+    if (status.state != State::changed) continue;
+    ++changed;
+    for (const std::string& change : status.changes) {
+      if (std::find(changes.begin(), changes.end(), change) == changes.end()) {
+        changes.push_back(change);
+      }
+    }
+  }
+  if (changed == 0) return;
+  throw_usage(study_folder(study).string(),
+              fmt::format("{} of {} runs were made with other settings: {}", changed,
+                          study.runs.size(), some_of(changes)),
+              "--overwrite replaces these runs, --run NAME makes another study");
+}
+
+Job training_job(const StudyRun& run, const TrainingRunStatus& status,
+                 const StudyOptions& options) {
+  const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
+  write_file_atomically(config, dump(run.settings, DumpStyle::compact));
+  std::vector<std::string> arguments{"train", config.string()};
+  if (status.state == State::begun) arguments.push_back("--resume");
+  if (status.state == State::changed) arguments.push_back("--overwrite");
+  return {.name = run.name,
+          .command = {.program = options.program,
+                      .arguments = std::move(arguments),
+                      .output = run.settings.runs / "logs" / (run.name + ".txt")},
+          .progress = [&run] { return training_progress(run); }};
+}
+
+std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
+  switch (status.state) {
+    case State::waiting:
+      return "not begun";
+    case State::begun:
+      return fmt::format("begun, {:.0f} % done", 100 * status.done);
+    case State::finished:
+      return "finished";
+    case State::changed:
+      return "made with other settings: " + some_of(status.changes);
+    default:
+      return "cannot be run: " + some_of(run.refusals.lines());
+  }
+}
+
+}  // namespace
+
+fs::path study_folder(const StudySettings& study) {
+  return study.runs.front().settings.runs;
+}
+
+Table study_plan(const StudySettings& study) {
+  Table table({{.title = "run", .alignment = Column::Alignment::left},
+               {.title = "state", .alignment = Column::Alignment::left}});
+  for (const StudyRun& run : study.runs) {
+    std::vector<Cell> cells;
+    cells.emplace_back(run.name);
+    cells.emplace_back(state_text(run, training_status(run)));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) {
+  const fs::path folder = study_folder(study);
+  make_directories(folder / "configs");
+  make_directories(folder / "logs");
+  const DirectoryLock lock(folder);
+  const std::vector<TrainingRunStatus> statuses = look_at(study);
+  if (!options.overwrite) refuse_changes(study, statuses);
+  std::vector<Job> jobs;
+  std::vector<std::size_t> run_of_job;
+  for (std::size_t i = 0; i < study.runs.size(); ++i) {
+    if (statuses[i].state == State::finished || statuses[i].state == State::refused) continue;
+    jobs.push_back(training_job(study.runs[i], statuses[i], options));
+    run_of_job.push_back(i);
+  }
+  const std::size_t before = study.runs.size() - jobs.size();
+  if (before > 0) {
+    log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
+  }
+  const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
+  if (outcomes.signal != 0) return {.rows = {}, .report = {}, .signal = outcomes.signal};
+
+  std::vector<RunResult> results;
+  for (const StudyRun& run : study.runs) results.push_back(training_result(run));
+  StudyOutcome outcome;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    const JobOutcome& ended = outcomes.outcomes[job];
+    RunResult& result = results[run_of_job[job]];
+    if (ended.end != JobOutcome::End::failed) continue;
+    // What an earlier attempt left is not what these settings came to.
+    result = {.name = result.name,
+              .values = result.values,
+              .state = RunResult::State::failed,
+              .remark = ended.reason,
+              .record = result.record};
+    ++outcome.failed;
+  }
+  outcome.rows = study_rows(study, results, options.order);
+  outcome.report = write_study_report(folder, study, outcome.rows, options.origin);
+  return outcome;
+}
+
+}  // namespace roformer

@@ -1,0 +1,44 @@
+// A study from its file to its report: runs what is not done yet, each run as a child process of
+// this program in runs/STUDY/RUN, and puts the results into one table. A run that fails or cannot
+// be run is a row that says so.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/study_settings.h"
+#include "report/table.h"
+#include "study/study_report.h"
+
+namespace roformer {
+
+struct StudyOptions {
+  bool overwrite = false;     // replace runs that were made with other settings
+  std::int64_t parallel = 1;  // runs at a time
+  RowOrder order = RowOrder::metric;
+  StudyOrigin origin;
+  // Started as `PROGRAM train CONFIG [--resume|--overwrite]`. This very program by default, even
+  // when its file has been replaced meanwhile.
+  std::string program = "/proc/self/exe";
+};
+
+struct StudyOutcome {
+  std::vector<StudyRow> rows;
+  std::filesystem::path report;  // runs/STUDY/report.html
+  std::size_t failed = 0;        // runs
+  int signal = 0;                // that stopped it; then there is no report
+};
+
+// runs/STUDY.
+std::filesystem::path study_folder(const StudySettings& study);
+
+// What `run_study` would find: each run and its state.
+Table study_plan(const StudySettings& study);
+
+// Throws Error: usage, before anything is run, when runs were made with other settings and
+// `overwrite` is not given; failure when the folder cannot be written or another study holds it.
+StudyOutcome run_study(const StudySettings& study, const StudyOptions& options);
+
+}  // namespace roformer

@@ -1,0 +1,235 @@
+#include "study/study_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "config/dump.h"
+#include "metrics/statistics.h"
+#include "report/html.h"
+#include "study/metric.h"
+#include "study/provenance.h"
+
+namespace roformer {
+namespace {
+
+// The mean over a row's finished runs where all of them have a point, and one deviation to either
+// side where there are several.
+Series row_series(const StudyRow& row, const std::string& metric) {
+  std::map<double, std::vector<double>> points;
+  std::size_t runs = 0;
+  for (const RunResult& run : row.runs) {
+    const auto curve = run.curves.find(metric);
+    if (run.state != RunResult::State::finished || curve == run.curves.end()) continue;
+    ++runs;
+    for (const CurvePoint& point : curve->second) points[point.x].push_back(point.y);
+  }
+  Series series{.name = row.title()};
+  for (const auto& [x, values] : points) {
+    if (values.size() != runs) continue;
+    const double middle = mean(values);
+    series.x.push_back(x);
+    series.y.push_back(middle);
+    if (runs < 2) continue;
+    const double deviation = sample_standard_deviation(values);
+    series.low.push_back(middle - deviation);
+    series.high.push_back(middle + deviation);
+  }
+  return series;
+}
+
+bool any_band(const LineChart& chart) {
+  return std::any_of(chart.series.begin(), chart.series.end(),
+                     [](const Series& series) { return !series.low.empty(); });
+}
+
+void add_curves(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  LineChart chart{.title = metric.title + " over the steps",
+                  .x = {.title = "steps"},
+                  .y = {.title = metric.title},
+                  .markers = LineChart::Markers::never};
+  for (const StudyRow& row : rows) {
+    Series series = row_series(row, study.metric);
+    if (!series.x.empty()) chart.series.push_back(std::move(series));
+  }
+  if (chart.series.empty()) return;
+  chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
+                                     "to either side; same held-out text and masks for all"
+                                   : "Same held-out text and masks for all";
+  report.section("Curves");
+  report.chart(chart);
+}
+
+void add_bars(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  BarSeries bars{.name = metric.title};
+  BarChart chart{.title = metric.title + " at the end",
+                 .value = {.title = metric.title, .unit = metric.unit},
+                 .format = metric.format};
+  for (const StudyRow& row : rows) {
+    const std::vector<double> values = row.figures(study.metric);
+    if (values.empty()) continue;
+    chart.categories.push_back(row.title());
+    bars.values.push_back(mean(values));
+    bars.deviations.push_back(sample_standard_deviation(values));
+  }
+  const bool several = std::any_of(bars.deviations.begin(), bars.deviations.end(),
+                                   [](double deviation) { return deviation > 0; });
+  if (!several) bars.deviations.clear();
+  if (chart.categories.size() < 2) return;
+  chart.series.push_back(std::move(bars));
+  report.chart(chart);
+}
+
+std::size_t count_runs(const std::vector<StudyRow>& rows, RunResult::State state) {
+  std::size_t count = 0;
+  for (const StudyRow& row : rows) {
+    count += static_cast<std::size_t>(
+        std::count_if(row.runs.begin(), row.runs.end(),
+                      [state](const RunResult& run) { return run.state == state; }));
+  }
+  return count;
+}
+
+// Of a figure over all finished runs.
+double total(const std::vector<StudyRow>& rows, const std::string& metric) {
+  double sum = 0;
+  for (const StudyRow& row : rows) {
+    for (const double value : row.figures(metric)) sum += value;
+  }
+  return sum;
+}
+
+void add_key_figures(HtmlReport& report, const StudySettings& study,
+                     const std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  std::vector<HtmlReport::KeyFigure> figures;
+  const StudyRow* best = nullptr;
+  for (const StudyRow& row : rows) {
+    if (row.figures(study.metric).empty()) continue;
+    const auto value = [&](const StudyRow& other) { return mean(other.figures(study.metric)); };
+    const bool lowest = metric.best == Column::Best::lowest;
+    if (!best || (lowest ? value(row) < value(*best) : value(row) > value(*best))) best = &row;
+  }
+  if (best != nullptr) {
+    figures.push_back({.value = best->title(),
+                       .name = "best " + metric.title,
+                       .remark = format_number(mean(best->figures(study.metric)), metric.format)});
+  }
+  const std::size_t finished = count_runs(rows, RunResult::State::finished);
+  figures.push_back(
+      {.value = fmt::format("{} of {}", finished, study.runs.size()), .name = "runs finished"});
+  if (finished > 0) {
+    const double tokens = total(rows, "tokens") / static_cast<double>(finished);
+    figures.push_back({.value = format_number(tokens / 1e6, {NumberFormat::Style::fixed, 2}) + " M",
+                       .name = "tokens a run"});
+    figures.push_back({.value = format_duration(60 * total(rows, "minutes")),
+                       .name = "training, all runs",
+                       .remark = "validations not counted"});
+  }
+  report.key_figures(figures);
+}
+
+std::string paper_sources(const StudySettings& study) {
+  std::vector<std::string> sources;
+  for (const PaperValue& value : study.paper) {
+    const bool there = std::find(sources.begin(), sources.end(), value.source) != sources.end();
+    if (!value.source.empty() && !there) sources.push_back(value.source);
+  }
+  return fmt::format("{}", fmt::join(sources, "; "));
+}
+
+std::string table_caption(const StudySettings& study) {
+  std::string text =
+      "The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
+      "nearest validation before.";
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key == "seed" && axis.values.size() > 1) {
+      text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
+    }
+  }
+  const std::string sources = paper_sources(study);
+  if (!sources.empty()) text += " The paper's values: " + sources + ".";
+  return text;
+}
+
+const StudyRun* first_good(const StudySettings& study) {
+  for (const StudyRun& run : study.runs) {
+    if (run.refusals.empty()) return &run;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string study_html(const StudySettings& study, const std::vector<StudyRow>& rows,
+                       const StudyOrigin& origin) {
+  std::string axes;
+  for (const StudyAxis& axis : study.axes) axes += (axes.empty() ? "" : " × ") + axis.key;
+  HtmlReport report({.title = study.name,
+                     .subtitle = fmt::format("A study of {} runs: {}", study.runs.size(), axes),
+                     .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,
+                                           origin.commit)});
+  add_key_figures(report, study, rows);
+  add_curves(report, study, rows);
+  report.section("Results");
+  report.table(study_table(study, rows), table_caption(study));
+  add_bars(report, study, rows);
+  report.section("How it was made");
+  report.paragraph(fmt::format("Again: `{}`", origin.command));
+  report.table(provenance_table(rows));
+  report.table(runs_table(rows),
+               "Each run with its own command; its folder holds the configuration, "
+               "the log, the metrics and the weights.");
+  if (const StudyRun* run = first_good(study)) {
+    report.details("Configuration of the run " + run->name,
+                   dump(run->settings, DumpStyle::compact));
+  }
+  return report.html();
+}
+
+std::string study_json(const StudySettings& study, const std::vector<StudyRow>& rows,
+                       const StudyOrigin& origin) {
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      nlohmann::ordered_json entry = {{"name", run.name}, {"state", state_word(run.state)}};
+      if (!run.remark.empty()) entry["remark"] = run.remark;
+      for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
+        entry["axes"][study.axes[axis].key] = run.values[axis];
+      }
+      entry["figures"] = run.figures;
+      for (const auto& [metric, points] : run.curves) {
+        for (const CurvePoint& point : points)
+          entry["curves"][metric].push_back({point.x, point.y});
+      }
+      entry["record"] = run.record;
+      runs.push_back(std::move(entry));
+    }
+  }
+  const nlohmann::ordered_json document = {
+      {"format", "roformer study"}, {"version", 1},
+      {"study", study.name},        {"metric", study.metric},
+      {"command", origin.command},  {"rows", to_json(study_table(study, rows))},
+      {"runs", std::move(runs)}};
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::filesystem::path write_study_report(const std::filesystem::path& folder,
+                                         const StudySettings& study,
+                                         const std::vector<StudyRow>& rows,
+                                         const StudyOrigin& origin) {
+  const Table table = study_table(study, rows);
+  make_directories(folder);
+  write_file_atomically(folder / "table.md", to_markdown(table));
+  write_file_atomically(folder / "table.csv", to_csv(table));
+  write_file_atomically(folder / "table.json", study_json(study, rows, origin));
+  write_file_atomically(folder / "report.html", study_html(study, rows, origin));
+  return folder / "report.html";
+}
+
+}  // namespace roformer

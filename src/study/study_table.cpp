@@ -1,0 +1,176 @@
+#include "study/study_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "metrics/statistics.h"
+#include "study/metric.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kSeed = "seed";
+
+// The runs of each row, the rows in the order in which their first run comes.
+std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunResult>& results) {
+  std::vector<StudyRow> rows;
+  for (const RunResult& result : results) {
+    std::vector<std::string> labels;
+    for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
+      if (study.axes[axis].key != kSeed) labels.push_back(result.values[axis]);
+    }
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const StudyRow& other) { return other.labels == labels; });
+    if (row == rows.end()) row = rows.insert(rows.end(), {.labels = std::move(labels)});
+    row->runs.push_back(result);
+  }
+  return rows;
+}
+
+// Smaller is better; rows without a figure come last.
+double rank(const StudyRow& row, const Column& metric) {
+  const std::vector<double> values = row.figures(metric.key);
+  if (values.empty()) return std::numeric_limits<double>::infinity();
+  const double value = mean(values);
+  if (std::isnan(value)) return std::numeric_limits<double>::max();
+  return metric.best == Column::Best::lowest ? value : -value;
+}
+
+Cell figure_cell(const StudyRow& row, const Column& metric) {
+  const std::vector<double> values = row.figures(metric.key);
+  if (values.empty()) return std::monostate();
+  const MeanAndDeviation cell{.mean = mean(values),
+                              .deviation = sample_standard_deviation(values),
+                              .count = static_cast<std::int64_t>(values.size())};
+  // Counts that do not depend on the seed (parameters) need no "± 0".
+  if (metric.format.style == NumberFormat::Style::count && cell.deviation == 0) return cell.mean;
+  return cell;
+}
+
+bool has_paper_value(const StudySettings& study, const std::string& metric) {
+  return std::any_of(study.paper.begin(), study.paper.end(),
+                     [&](const PaperValue& value) { return value.metric == metric; });
+}
+
+Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::string& metric) {
+  for (const PaperValue& value : study.paper) {
+    const bool here = value.row == row.title() || std::find(row.labels.begin(), row.labels.end(),
+                                                            value.row) != row.labels.end();
+    if (here && value.metric == metric) return value.value;
+  }
+  return std::monostate();
+}
+
+std::vector<Column> metric_columns(const StudySettings& study) {
+  std::vector<std::string> names{study.metric};
+  if (study.columns.empty()) {
+    names.insert(names.begin(), "parameters");
+    const std::vector<std::string> more = standard_metrics(study.runs.front().settings.task);
+    names.insert(names.end(), more.begin(), more.end());
+  } else {
+    names.insert(names.end(), study.columns.begin(), study.columns.end());
+  }
+  std::vector<Column> columns;
+  for (const std::string& name : names) {
+    const bool there = std::any_of(columns.begin(), columns.end(),
+                                   [&](const Column& column) { return column.key == name; });
+    if (!there) columns.push_back(metric_column(name));
+  }
+  return columns;
+}
+
+// "left" for position.shaw.left; the whole key stays the name in CSV and JSON.
+Column axis_column(const StudyAxis& axis) {
+  std::string title = axis.key.substr(axis.key.rfind('.') + 1);
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return {.title = title, .key = axis.key, .alignment = Column::Alignment::left};
+}
+
+}  // namespace
+
+std::string StudyRow::title() const {
+  std::string text;
+  for (const std::string& label : labels) text += (text.empty() ? "" : ", ") + label;
+  return text.empty() ? "all" : text;
+}
+
+std::vector<double> StudyRow::figures(const std::string& metric) const {
+  std::vector<double> values;
+  for (const RunResult& run : runs) {
+    const auto figure = run.figures.find(metric);
+    const bool finished = run.state == RunResult::State::finished;
+    if (finished && figure != run.figures.end()) values.push_back(figure->second);
+  }
+  return values;
+}
+
+std::string StudyRow::state() const {
+  using State = RunResult::State;
+  std::string text;
+  for (const RunResult& run : runs) {
+    if (run.state == State::finished) continue;
+    std::string part = run.state == State::failed    ? "failed"
+                       : run.state == State::refused ? "cannot be run"
+                                                     : "not finished";
+    if (!run.remark.empty()) part += ": " + run.remark;
+    if (runs.size() > 1) part = run.name + " " + part;
+    // Seeds are refused for the same reason: once is enough.
+    if (run.state == State::refused && !text.empty()) continue;
+    text += (text.empty() ? "" : "; ") + part;
+  }
+  return text;
+}
+
+std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
+                                 RowOrder order) {
+  std::vector<StudyRow> rows = grouped(study, results);
+  if (order == RowOrder::metric) {
+    const Column metric = metric_column(study.metric);
+    std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
+      return rank(a, metric) < rank(b, metric);
+    });
+  }
+  return rows;
+}
+
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  std::vector<Column> columns;
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key != kSeed) columns.push_back(axis_column(axis));
+  }
+  const bool untitled = columns.empty();
+  if (untitled) columns.push_back({.title = "run", .alignment = Column::Alignment::left});
+  const std::vector<Column> metrics = metric_columns(study);
+  for (const Column& metric : metrics) {
+    columns.push_back(metric);
+    if (!has_paper_value(study, metric.key)) continue;
+    Column paper = metric;
+    paper.title = "the paper's";
+    paper.key += "_paper";
+    paper.best = Column::Best::none;
+    columns.push_back(std::move(paper));
+  }
+  const bool incomplete = std::any_of(rows.begin(), rows.end(),
+                                      [](const StudyRow& row) { return !row.state().empty(); });
+  if (incomplete) {
+    columns.push_back({.title = "state", .alignment = Column::Alignment::left});
+  }
+  Table table(columns);
+  for (const StudyRow& row : rows) {
+    std::vector<Cell> cells(row.labels.begin(), row.labels.end());
+    if (untitled) cells.emplace_back(row.title());
+    for (const Column& metric : metrics) {
+      cells.push_back(figure_cell(row, metric));
+      if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
+    }
+    if (incomplete) {
+      const std::string state = row.state();
+      cells.emplace_back(state.empty() ? "finished" : state);
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace roformer

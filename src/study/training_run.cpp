@@ -1,0 +1,141 @@
+#include "study/training_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "config/load.h"
+#include "config/schema.h"
+#include "report/json_lines.h"
+#include "training/run_directory.h"
+#include "training/training_summary.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// A continued run may change them, but runs that are compared must not differ in them.
+constexpr std::array kCompared = {"training.steps", "training.validate_every", "training.patience"};
+constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
+
+std::vector<std::string> changes_between(const Settings& stored, const Settings& wanted) {
+  std::vector<std::string> changes;
+  for (const std::string& name : diff(stored, wanted)) {
+    const Key& key = *find_key(name);
+    const bool compared = std::find(kCompared.begin(), kCompared.end(), name) != kCompared.end();
+    if (key.may_change && !compared) continue;
+    changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
+  }
+  return changes;
+}
+
+std::string metric_name(const std::string& figure, TaskKind task) {
+  if (figure == "loss") return "validation_loss";
+  if (figure == "accuracy" && task == TaskKind::mlm) return "masked_accuracy";
+  return figure;
+}
+
+// The validation nearest to the share of the steps, at it or before, but not from before the middle
+// of the quarter that it stands for.
+const ValidationRecord* validation_at(const TrainingSummary& summary, double share) {
+  const auto steps = static_cast<double>(summary.consumed.steps);
+  const ValidationRecord* nearest = nullptr;
+  for (const ValidationRecord& record : summary.validations) {
+    const auto step = static_cast<double>(record.step);
+    if (step <= share * steps && step >= (share - 0.125) * steps) nearest = &record;
+  }
+  return nearest;
+}
+
+void add_validations(const TrainingSummary& summary, TaskKind task, RunResult& result) {
+  for (const ValidationRecord& record : summary.validations) {
+    for (const auto& [figure, value] : record.result.figures) {
+      const std::string name = metric_name(figure, task);
+      result.figures[name] = value;
+      result.curves[name].push_back({.x = static_cast<double>(record.step), .y = value});
+    }
+  }
+  for (const int percent : kShares) {
+    const ValidationRecord* record = validation_at(summary, percent / 100.0);
+    if (record == nullptr) continue;
+    const auto loss = record->result.figures.find("loss");
+    if (loss == record->result.figures.end()) continue;
+    result.figures[fmt::format("loss_at_{}", percent)] = loss->second;
+  }
+}
+
+}  // namespace
+
+fs::path run_folder(const StudyRun& run) {
+  return run.settings.runs / run.settings.run;
+}
+
+TrainingRunStatus training_status(const StudyRun& run) {
+  using State = TrainingRunStatus::State;
+  if (!run.refusals.empty()) return {.state = State::refused};
+  const fs::path folder = run_folder(run);
+  if (!is_run(folder)) return {.state = State::waiting};
+  TrainingRunStatus status{.state = State::begun};
+  status.changes = changes_between(load_settings(folder / "config.yaml"), run.settings);
+  const std::optional<TrainingSummary> summary = read_training_summary(folder);
+  const bool ended = summary && summary->reason != StopReason::signal;
+  status.done = ended ? 1 : training_progress(run).done;
+  if (ended) status.state = State::finished;
+  if (!status.changes.empty()) status.state = State::changed;
+  return status;
+}
+
+JobProgress training_progress(const StudyRun& run) {
+  const fs::path file = run_folder(run) / "metrics.jsonl";
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  const std::vector<nlohmann::json> lines = read_json_lines(file);
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
+    return line.value("kind", "") == "training";
+  });
+  if (last == lines.rend()) return {};
+  const Consumed consumed{.steps = last->value("step", std::int64_t{0}),
+                          .epochs = last->value("epochs", 0.0),
+                          .tokens = last->value("tokens", std::int64_t{0}),
+                          .minutes = last->value("minutes", 0.0)};
+  const Period& length = run.settings.training.steps;
+  JobProgress progress{.done = std::min(1.0, consumed.in(length.unit) / length.amount),
+                       .text = fmt::format("step {}", format_count(consumed.steps))};
+  const auto loss = last->find("loss");
+  if (loss != last->end() && loss->is_number()) {
+    progress.text += fmt::format("  loss {:.4f}", loss->get<double>());
+  }
+  return progress;
+}
+
+RunResult training_result(const StudyRun& run) {
+  RunResult result{.name = run.name, .values = run.values};
+  if (!run.refusals.empty()) {
+    result.state = RunResult::State::refused;
+    for (const std::string& line : run.refusals.lines()) {
+      result.remark += (result.remark.empty() ? "" : "; ") + line;
+    }
+    return result;
+  }
+  const fs::path folder = run_folder(run);
+  std::error_code error;
+  if (fs::exists(folder / "run.json", error)) {
+    result.record = nlohmann::json::parse(read_file(folder / "run.json"), nullptr, false);
+  }
+  const std::optional<TrainingSummary> summary = read_training_summary(folder);
+  if (!summary || summary->reason == StopReason::signal) return result;
+  result.state = RunResult::State::finished;
+  result.figures = {{"parameters", static_cast<double>(summary->parameters)},
+                    {"steps", static_cast<double>(summary->consumed.steps)},
+                    {"tokens", static_cast<double>(summary->consumed.tokens)},
+                    {"minutes", summary->consumed.minutes},
+                    {"tokens_per_second", summary->tokens_per_second}};
+  add_validations(*summary, run.settings.task, result);
+  return result;
+}
+
+}  // namespace roformer

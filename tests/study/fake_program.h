@@ -1,0 +1,89 @@
+// A study in a folder of its own, and a shell script that stands for `roformer train CONFIG`: it
+// writes the files of a run without training anything. What it does depends on the run's name:
+// `t5` fails, `alibi` trains until it is told to stop and can be resumed, the others finish.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "config/study_settings.h"
+#include "report/json_lines.h"
+#include "study/study.h"
+#include "temporary_folder.h"
+
+namespace roformer {
+
+inline constexpr const char* kFakeTrain = R"script(#!/bin/sh
+config=$2
+name=$(basename "$config" .yaml)
+run=$(dirname "$(dirname "$config")")/$name
+mkdir -p "$run"
+cp "$config" "$run/config.yaml"
+echo "$*" >> "$run/arguments"
+seed=${name##*seed}
+case $seed in [0-9]) ;; *) seed=1 ;; esac
+case $name in rope*) first=3 ;; sinusoidal*) first=5 ;; *) first=4 ;; esac
+validation() {
+  printf '{"step":%s,"minutes":1,"figures":{"loss":%s,"accuracy":0.25,"perplexity":50},' "$1" "$2"
+  printf '"ranked_by":"loss","higher_is_better":false,"tokens":1000}'
+}
+summary() {
+  printf '{"format":"roformer training summary","version":1,"reason":"%s","signal":0,' "$1"
+  printf '"steps":100,"epochs":1,"tokens":409600,"minutes":2,"parameters":1000,"skipped_steps":0,'
+  printf '"tokens_per_second":12000,"validations":[%s,%s,%s,%s]}' \
+    "$(validation 20 8.0)" "$(validation 50 7.0)" "$(validation 75 6.0)" \
+    "$(validation 100 "$first.$seed")"
+}
+echo '{"commit":"abc","command":"train it","machine":{"cores":2},"data":{"fingerprint":"f00d"}}' \
+  > "$run/run.json"
+case $name in
+  t5*)
+    echo "step 1" >&2
+    echo "error: out of luck" >&2
+    exit 1 ;;
+  alibi*)
+    if [ "$3" = "--resume" ]; then summary finished > "$run/summary.json"; exit 0; fi
+    trap 'summary signal > "$run/summary.json"; exit 143' TERM
+    echo '{"kind":"training","step":30,"loss":6.5}' > "$run/metrics.jsonl"
+    while :; do sleep 0.05; done ;;
+  *)
+    summary finished > "$run/summary.json" ;;
+esac
+)script";
+
+struct FakeStudy : TemporaryFolder {
+  explicit FakeStudy(const std::string& positions) {
+    write_file_atomically(path / "tiny.yaml", "runs: runs\ntraining: {steps: 100}\nmatrix:\n" +
+                                                  ("  position: [" + positions + "]\n"));
+    write_file_atomically(path / "train", kFakeTrain);
+    std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
+  }
+
+  StudySettings load(const std::vector<Override>& overrides = {}) const {
+    return load_study(path / "tiny.yaml", overrides);
+  }
+  StudyOptions options() const {
+    return {.origin = {.command = "roformer study tiny.yaml", .version = "1", .commit = "abc"},
+            .program = (path / "train").string()};
+  }
+  std::filesystem::path runs() const { return path / "runs" / "tiny"; }
+  // How often a run was started, and with what behind its configuration file.
+  std::vector<std::string> starts(const std::string& run) const {
+    std::vector<std::string> result;
+    std::error_code error;
+    const std::filesystem::path file = runs() / run / "arguments";
+    if (!std::filesystem::exists(file, error)) return result;
+    const std::string text = read_file(file);
+    for (std::size_t start = 0; start < text.size();) {
+      const std::size_t end = text.find('\n', start);
+      const std::string line = text.substr(start, end - start);
+      result.push_back(line.substr(line.find(".yaml") + 5));
+      start = end + 1;
+    }
+    return result;
+  }
+};
+
+}  // namespace roformer

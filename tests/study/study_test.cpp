@@ -1,0 +1,138 @@
+// Studies with a program that only pretends to train: what is run, skipped, resumed and refused.
+#include "study/study.h"
+
+#include <csignal>
+#include <thread>
+
+#include "base/error.h"
+#include "catch.h"
+#include "fake_program.h"
+
+using namespace roformer;
+
+namespace {
+
+using Starts = std::vector<std::string>;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Sends this process a signal as soon as the file is there.
+std::thread signal_when(const std::filesystem::path& file, int signal) {
+  return std::thread([file, signal] {
+    while (!std::filesystem::exists(file)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ::kill(::getpid(), signal);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a run that fails or contradicts itself is a row that says so") {
+  const FakeStudy fake("rope, t5, cope, none");
+  const StudySettings study = fake.load();
+  const StudyOutcome outcome = run_study(study, fake.options());
+  CHECK(outcome.failed == 1);
+  CHECK(outcome.signal == 0);
+  REQUIRE(outcome.rows.size() == 4);
+  CHECK(outcome.rows[0].title() == "rope");  // the lowest loss first, rows without one last
+  CHECK(outcome.rows[0].state().empty());
+  CHECK(outcome.rows[1].title() == "none");
+  CHECK(outcome.rows[2].title() == "t5");
+  CHECK(outcome.rows[2].state() == "failed: exit code 1: out of luck");
+  CHECK(outcome.rows[3].title() == "cope");
+  CHECK(has(outcome.rows[3].state(), "cannot be run"));
+  CHECK(has(outcome.rows[3].state(), "cope looks only to the left"));
+  CHECK(fake.starts("cope").empty());
+  for (const char* file : {"report.html", "table.md", "table.csv", "table.json"}) {
+    CHECK(std::filesystem::exists(fake.runs() / file));
+  }
+}
+
+TEST_CASE("what is finished is not run again, what failed is tried again") {
+  const FakeStudy fake("rope, t5");
+  run_study(fake.load(), fake.options());
+  run_study(fake.load({{"training.log_every", "7"}}), fake.options());
+  CHECK(fake.starts("rope") == Starts{""});
+  CHECK(fake.starts("t5") == Starts{"", " --resume"});
+}
+
+TEST_CASE("a signal is passed on to the run, which saves; the study then goes on from there") {
+  const FakeStudy fake("rope, alibi, none");
+  std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
+  const StudyOutcome stopped = run_study(fake.load(), fake.options());
+  sender.join();
+  CHECK(stopped.signal == SIGTERM);
+  CHECK(fake.starts("none").empty());
+  CHECK(!std::filesystem::exists(fake.runs() / "report.html"));
+  const Table plan = study_plan(fake.load());
+  CHECK(plan.text(0, 1) == "finished");
+  CHECK(plan.text(1, 1) == "begun, 30 % done");
+  CHECK(plan.text(2, 1) == "not begun");
+
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed == 0);
+  CHECK(fake.starts("rope") == Starts{""});
+  CHECK(fake.starts("alibi") == Starts{"", " --resume"});
+  CHECK(fake.starts("none") == Starts{""});
+}
+
+TEST_CASE("runs made with other settings are refused, and replaced when that is asked for") {
+  const FakeStudy fake("rope, none");
+  run_study(fake.load(), fake.options());
+  const StudySettings longer = fake.load({{"training.steps", "200"}, {"model.layers", "2"}});
+  CHECK(has(study_plan(longer).text(0, 1), "made with other settings: "));
+  const std::string message = message_of([&] { run_study(longer, fake.options()); });
+  CHECK(has(message, "2 of 2 runs were made with other settings"));
+  CHECK(has(message, "training.steps 100 -> 200"));
+  CHECK(has(message, "model.layers 4 -> 2"));
+  CHECK(has(message, "--overwrite"));
+  CHECK(fake.starts("rope") == Starts{""});
+
+  StudyOptions options = fake.options();
+  options.overwrite = true;
+  run_study(longer, options);
+  run_study(longer, options);  // no longer others: nothing to replace
+  CHECK(fake.starts("rope") == Starts{"", " --overwrite"});
+}
+
+TEST_CASE("several runs at a time come to the same") {
+  const FakeStudy fake("rope, sinusoidal, learned, none");
+  StudyOptions options = fake.options();
+  options.parallel = 3;
+  options.order = RowOrder::file;
+  const StudyOutcome outcome = run_study(fake.load(), options);
+  REQUIRE(outcome.rows.size() == 4);
+  CHECK(outcome.rows[1].title() == "sinusoidal");
+  for (const StudyRow& row : outcome.rows) CHECK(row.state().empty());
+}
+
+TEST_CASE("a program that cannot be started and one that is killed say so") {
+  const FakeStudy fake("rope");
+  StudyOptions options = fake.options();
+  options.program = (fake.path / "nothing").string();
+  const std::string missing = run_study(fake.load(), options).rows[0].state();
+  CHECK(has(missing, "cannot be started: No such file"));
+  write_file_atomically(fake.path / "train", "#!/bin/sh\necho step 5\nkill -9 $$\n");
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const std::string killed = run_study(fake.load(), fake.options()).rows[0].state();
+  CHECK(killed == "failed: killed by signal 9 (Killed): step 5");
+}
+
+TEST_CASE("two studies in one folder are refused") {
+  const FakeStudy fake("rope");
+  make_directories(fake.runs());
+  const DirectoryLock lock(fake.runs());
+  CHECK(has(message_of([&] { run_study(fake.load(), fake.options()); }), fake.runs().string()));
+}
