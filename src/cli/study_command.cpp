@@ -53,7 +53,14 @@ void study_command(const StudyCommandOptions& options) {
               << ": stopped by a signal; the same command goes on from here\n";
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
-  print_table(study_table(study, outcome.rows), options.format);
+  const bool text = options.format == "text";
+  print_table(study_table(study, outcome.rows, text ? StateColumn::brief : StateColumn::full),
+              options.format);
+  const Table missing = missing_table(outcome.rows);
+  if (text && !missing.rows().empty()) {
+    std::cout << '\n';
+    print_table(missing, options.format);
+  }
   std::cerr << "report: " << outcome.report.string() << '\n';
   if (outcome.failed > 0) {
     throw_failure(study_folder(study).string(),

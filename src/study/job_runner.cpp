@@ -139,8 +139,9 @@ class JobRunner {
     for (const Running& running : running_) {
       const JobProgress progress = jobs_[running.index].progress();
       done_[running.index] = progress.done;
-      text += fmt::format("{}{} ({:.0f} %)  {}", text.empty() ? "" : "  ", title(running.index),
-                          100 * progress.done, progress.text);
+      text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : "  ", title(running.index),
+                          100 * progress.done);
+      if (!progress.text.empty()) text += "  " + progress.text;
     }
     line_.show(text + time_left());
   }

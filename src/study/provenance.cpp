@@ -55,19 +55,6 @@ std::string texts_at(const std::vector<StudyRow>& rows, const std::string& place
 
 }  // namespace
 
-std::string state_word(RunResult::State state) {
-  switch (state) {
-    case RunResult::State::finished:
-      return "finished";
-    case RunResult::State::failed:
-      return "failed";
-    case RunResult::State::refused:
-      return "refused";
-    default:
-      return "not finished";
-  }
-}
-
 Table provenance_table(const std::vector<StudyRow>& rows) {
   Table table({{.title = "what", .alignment = Column::Alignment::left},
                {.title = "of the runs", .alignment = Column::Alignment::left}});

@@ -9,9 +9,6 @@
 
 namespace roformer {
 
-// "finished", "not finished", "failed", "refused".
-std::string state_word(RunResult::State state);
-
 // Fact by fact what the runs' records say, every different value once: commit, LibTorch, machine,
 // threads, precision, data and tokenizer with their fingerprints.
 Table provenance_table(const std::vector<StudyRow>& rows);

@@ -30,4 +30,7 @@ struct RunResult {
   nlohmann::json record;                                  // the run's run.json, null without
 };
 
+// "finished", "not finished", "failed", "cannot be run".
+std::string state_word(RunResult::State state);
+
 }  // namespace roformer

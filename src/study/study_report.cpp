@@ -177,7 +177,9 @@ std::string study_html(const StudySettings& study, const std::vector<StudyRow>& 
   add_key_figures(report, study, rows);
   add_curves(report, study, rows);
   report.section("Results");
-  report.table(study_table(study, rows), table_caption(study));
+  report.table(study_table(study, rows, StateColumn::brief), table_caption(study));
+  const Table missing = missing_table(rows);
+  if (!missing.rows().empty()) report.table(missing);
   add_bars(report, study, rows);
   report.section("How it was made");
   report.paragraph(fmt::format("Again: `{}`", origin.command));
@@ -214,7 +216,7 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
   const nlohmann::ordered_json document = {
       {"format", "roformer study"}, {"version", 1},
       {"study", study.name},        {"metric", study.metric},
-      {"command", origin.command},  {"rows", to_json(study_table(study, rows))},
+      {"command", origin.command},  {"rows", to_json(study_table(study, rows, StateColumn::full))},
       {"runs", std::move(runs)}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -223,7 +225,7 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study,
                                          const std::vector<StudyRow>& rows,
                                          const StudyOrigin& origin) {
-  const Table table = study_table(study, rows);
+  const Table table = study_table(study, rows, StateColumn::full);
   make_directories(folder);
   write_file_atomically(folder / "table.md", to_markdown(table));
   write_file_atomically(folder / "table.csv", to_csv(table));

@@ -1,5 +1,7 @@
 #include "study/study_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +11,8 @@
 
 namespace roformer {
 namespace {
+
+using State = RunResult::State;
 
 constexpr const char* kSeed = "seed";
 
@@ -99,25 +103,40 @@ std::vector<double> StudyRow::figures(const std::string& metric) const {
   std::vector<double> values;
   for (const RunResult& run : runs) {
     const auto figure = run.figures.find(metric);
-    const bool finished = run.state == RunResult::State::finished;
-    if (finished && figure != run.figures.end()) values.push_back(figure->second);
+    if (run.state == State::finished && figure != run.figures.end())
+      values.push_back(figure->second);
   }
   return values;
 }
 
+bool StudyRow::finished() const {
+  return std::all_of(runs.begin(), runs.end(),
+                     [](const RunResult& run) { return run.state == RunResult::State::finished; });
+}
+
 std::string StudyRow::state() const {
-  using State = RunResult::State;
+  std::string text;
+  for (const State state : {State::finished, State::not_finished, State::failed, State::refused}) {
+    const auto count = std::count_if(runs.begin(), runs.end(),
+                                     [state](const RunResult& run) { return run.state == state; });
+    if (count == std::ssize(runs)) return state_word(state);
+    if (count == 0 || state == State::finished) continue;
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", count, runs.size(),
+                        state_word(state));
+  }
+  return text;
+}
+
+std::string StudyRow::reasons() const {
   std::string text;
   for (const RunResult& run : runs) {
     if (run.state == State::finished) continue;
-    std::string part = run.state == State::failed    ? "failed"
-                       : run.state == State::refused ? "cannot be run"
-                                                     : "not finished";
-    if (!run.remark.empty()) part += ": " + run.remark;
-    if (runs.size() > 1) part = run.name + " " + part;
     // Seeds are refused for the same reason: once is enough.
-    if (run.state == State::refused && !text.empty()) continue;
-    text += (text.empty() ? "" : "; ") + part;
+    const bool alone = runs.size() == 1 || run.state == State::refused;
+    std::string reason = alone ? state_word(run.state) : run.name + " " + state_word(run.state);
+    if (!run.remark.empty()) reason += ": " + run.remark;
+    if (text.find(reason) != std::string::npos) continue;
+    text += (text.empty() ? "" : "; ") + reason;
   }
   return text;
 }
@@ -134,7 +153,8 @@ std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<R
   return rows;
 }
 
-Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
+                  StateColumn state) {
   std::vector<Column> columns;
   for (const StudyAxis& axis : study.axes) {
     if (axis.key != kSeed) columns.push_back(axis_column(axis));
@@ -151,8 +171,8 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows)
     paper.best = Column::Best::none;
     columns.push_back(std::move(paper));
   }
-  const bool incomplete = std::any_of(rows.begin(), rows.end(),
-                                      [](const StudyRow& row) { return !row.state().empty(); });
+  const bool incomplete =
+      std::any_of(rows.begin(), rows.end(), [](const StudyRow& row) { return !row.finished(); });
   if (incomplete) {
     columns.push_back({.title = "state", .alignment = Column::Alignment::left});
   }
@@ -165,9 +185,22 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows)
       if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
     }
     if (incomplete) {
-      const std::string state = row.state();
-      cells.emplace_back(state.empty() ? "finished" : state);
+      const bool brief = state == StateColumn::brief || row.finished();
+      cells.emplace_back(brief ? row.state() : row.reasons());
     }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+Table missing_table(const std::vector<StudyRow>& rows) {
+  Table table({{.title = "without result", .alignment = Column::Alignment::left},
+               {.title = "why", .alignment = Column::Alignment::left}});
+  for (const StudyRow& row : rows) {
+    if (row.finished()) continue;
+    std::vector<Cell> cells;
+    cells.emplace_back(row.title());
+    cells.emplace_back(row.reasons());
     table.add_row(std::move(cells));
   }
   return table;

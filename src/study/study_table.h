@@ -25,16 +25,27 @@ struct StudyRow {
   std::string title() const;
   // Of the finished runs that have the figure.
   std::vector<double> figures(const std::string& metric) const;
-  // "" when all is finished; else what became of the others and why.
+  // "finished", "failed", "cannot be run", "1 of 3 not finished".
   std::string state() const;
+  bool finished() const;
+  // What became of the runs that are not finished, and why; "" when all are.
+  std::string reasons() const;
 };
 
 // `results` are in the order of study.runs.
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
                                  RowOrder order = RowOrder::metric);
 
+enum class StateColumn {
+  brief,  // the state, for tables that missing_table() stands below
+  full,   // with the reasons
+};
+
 // Columns: the axes, the metrics (study.columns, or those that fit the task), behind each of them
 // the paper's value where the study has one, and the state where some run is not finished.
-Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows);
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, StateColumn state);
+
+// The rows with runs that are not finished, and the reasons; no rows when all are.
+Table missing_table(const std::vector<StudyRow>& rows);
 
 }  // namespace roformer

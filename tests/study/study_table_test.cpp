@@ -48,7 +48,7 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   results[1].state = RunResult::State::failed;
   results[1].remark = "exit code 1";
   const std::vector<StudyRow> rows = study_rows(study, results);
-  const Table table = study_table(study, rows);
+  const Table table = study_table(study, rows, StateColumn::full);
   REQUIRE(table.rows().size() == 2);
   CHECK(cell(table, 0, "position") == "rope");
   CHECK(cell(table, 0, "validation_loss") == "4.000 ± 1.414");
@@ -58,6 +58,10 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   CHECK(cell(table, 1, "validation_loss") == "6.000");
   CHECK(cell(table, 1, "validation_loss_paper") == "–");
   CHECK(cell(table, 1, "state") == "none-seed2 failed: exit code 1");
+  CHECK(cell(study_table(study, rows, StateColumn::brief), 1, "state") == "1 of 2 failed");
+  const Table missing = missing_table(rows);
+  REQUIRE(missing.rows().size() == 1);
+  CHECK(missing.text(0, 0) == "none");
   CHECK(study_rows(study, results, RowOrder::file)[0].title() == "none");
 
   const StudyOrigin origin{.command = "roformer study <tiny>", .version = "1", .commit = "abc"};
@@ -85,7 +89,7 @@ TEST_CASE("a greater value is better where the metric is no loss") {
 TEST_CASE("columns that the study names replace those of the task") {
   StudySettings study = study_of("none, rope");
   study.columns = {"odd_figure"};
-  const Table table = study_table(study, study_rows(study, {}));
+  const Table table = study_table(study, study_rows(study, {}), StateColumn::full);
   REQUIRE(table.columns().size() == 3);
   CHECK(table.columns()[1].key == "validation_loss");
   CHECK(table.columns()[2].title == "odd figure");

@@ -47,13 +47,13 @@ TEST_CASE("a run that fails or contradicts itself is a row that says so") {
   CHECK(outcome.signal == 0);
   REQUIRE(outcome.rows.size() == 4);
   CHECK(outcome.rows[0].title() == "rope");  // the lowest loss first, rows without one last
-  CHECK(outcome.rows[0].state().empty());
+  CHECK(outcome.rows[0].state() == "finished");
   CHECK(outcome.rows[1].title() == "none");
   CHECK(outcome.rows[2].title() == "t5");
-  CHECK(outcome.rows[2].state() == "failed: exit code 1: out of luck");
+  CHECK(outcome.rows[2].reasons() == "failed: exit code 1: out of luck");
   CHECK(outcome.rows[3].title() == "cope");
-  CHECK(has(outcome.rows[3].state(), "cannot be run"));
-  CHECK(has(outcome.rows[3].state(), "cope looks only to the left"));
+  CHECK(outcome.rows[3].state() == "cannot be run");
+  CHECK(has(outcome.rows[3].reasons(), "cope looks only to the left"));
   CHECK(fake.starts("cope").empty());
   for (const char* file : {"report.html", "table.md", "table.csv", "table.json"}) {
     CHECK(std::filesystem::exists(fake.runs() / file));
@@ -115,18 +115,18 @@ TEST_CASE("several runs at a time come to the same") {
   const StudyOutcome outcome = run_study(fake.load(), options);
   REQUIRE(outcome.rows.size() == 4);
   CHECK(outcome.rows[1].title() == "sinusoidal");
-  for (const StudyRow& row : outcome.rows) CHECK(row.state().empty());
+  for (const StudyRow& row : outcome.rows) CHECK(row.finished());
 }
 
 TEST_CASE("a program that cannot be started and one that is killed say so") {
   const FakeStudy fake("rope");
   StudyOptions options = fake.options();
   options.program = (fake.path / "nothing").string();
-  const std::string missing = run_study(fake.load(), options).rows[0].state();
+  const std::string missing = run_study(fake.load(), options).rows[0].reasons();
   CHECK(has(missing, "cannot be started: No such file"));
   write_file_atomically(fake.path / "train", "#!/bin/sh\necho step 5\nkill -9 $$\n");
   std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
-  const std::string killed = run_study(fake.load(), fake.options()).rows[0].state();
+  const std::string killed = run_study(fake.load(), fake.options()).rows[0].reasons();
   CHECK(killed == "failed: killed by signal 9 (Killed): step 5");
 }
 
