@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                            "print version and commit");
   add_train_command(program);
   add_bench_command(program);
+  add_study_command(program);
   add_config_command(program);
   add_data_command(program);
   add_tokenizer_command(program);

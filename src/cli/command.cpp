@@ -137,6 +137,8 @@ int run_program(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
     return 0;
+  } catch (const CLI::RuntimeError& end) {  // thrown by a command that has said all there is to say
+    return end.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
     return explain(program, error);

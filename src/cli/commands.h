@@ -8,6 +8,7 @@ namespace roformer {
 void add_bench_command(CLI::App& program);
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
+void add_study_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);
 void add_train_command(CLI::App& program);
 

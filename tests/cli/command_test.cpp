@@ -104,6 +104,10 @@ TEST_CASE("errors become one line each and an exit code") {
   CHECK(usage.code == 2);
   CHECK(usage.errors == "error: a.yaml:1: one\nerror: a.yaml:2: two\n");
   CHECK(outcome([] { ROFORMER_ASSERT(1 == 2); }).code == 70);
+  // A training that a signal stopped has said so itself.
+  const Outcome stopped = outcome([] { throw CLI::RuntimeError(143); });
+  CHECK(stopped.code == 143);
+  CHECK(stopped.errors.empty());
   CHECK(has(outcome([] { ROFORMER_ASSERT(1 == 2); }).errors, "error: internal error: 1 == 2"));
   CHECK(outcome([] { throw std::runtime_error("other"); }).code == 1);
 }
