@@ -133,7 +133,8 @@ class JobRunner {
   }
 
   void show_progress() {
-    if (!line_.due() || Clock::now() - looked_ < kProgressInterval) return;
+    if (running_.empty() || !line_.due()) return;
+    if (Clock::now() - looked_ < kProgressInterval) return;
     looked_ = Clock::now();
     std::string text;
     for (const Running& running : running_) {

@@ -41,14 +41,15 @@ double rank(const StudyRow& row, const Column& metric) {
   return metric.best == Column::Best::lowest ? value : -value;
 }
 
+// Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
 Cell figure_cell(const StudyRow& row, const Column& metric) {
   const std::vector<double> values = row.figures(metric.key);
   if (values.empty()) return std::monostate();
   const MeanAndDeviation cell{.mean = mean(values),
                               .deviation = sample_standard_deviation(values),
                               .count = static_cast<std::int64_t>(values.size())};
-  // Counts that do not depend on the seed (parameters) need no "± 0".
-  if (metric.format.style == NumberFormat::Style::count && cell.deviation == 0) return cell.mean;
+  const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
+  if (constant || row.runs.size() == 1) return cell.mean;
   return cell;
 }
 
