@@ -15,10 +15,14 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
                            "print version and commit");
   add_train_command(program);
+  add_evaluate_command(program);
+  add_fill_mask_command(program);
+  add_generate_command(program);
   add_bench_command(program);
   add_study_command(program);
   add_config_command(program);
   add_data_command(program);
   add_tokenizer_command(program);
+  add_doctor_command(program);
   return run_program(program, argc, argv);
 }

@@ -111,13 +111,14 @@ CLI::App* add_command(CLI::App& parent, CommandText text) {
   return command;
 }
 
-void accept_settings(CLI::App& command, std::vector<Override>& overrides) {
+void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags) {
   const std::string details = command.get_footer();
-  command.footer(details.empty() ? kCommonKeys : details + "\n" + kCommonKeys);
+  const std::string help = flags.help.empty() ? kCommonKeys : flags.help;
+  command.footer(details.empty() ? help : details + "\n" + help);
   // Some hundred flags, made only for the command that is run.
-  command.preparse_callback([&command, &overrides](std::size_t) {
+  command.preparse_callback([&command, &overrides, accepts = flags.accepts](std::size_t) {
     for (const std::string& key : assignable_keys()) {
-      if (command.get_option_no_throw("--" + key)) continue;
+      if (command.get_option_no_throw("--" + key) || (accepts && !accepts(key))) continue;
       command
           .add_option_function<std::string>("--" + key,
                                             [&overrides, key](const std::string& text) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,11 +38,16 @@ struct CommandText {
 };
 CLI::App* add_command(CLI::App& parent, CommandText text);
 
-// Makes every key of the configuration a flag of the command (`--training.steps 1000`, `--seed 2`,
+// Which keys of the configuration a command takes as flags, and what its help says of them.
+struct SettingsFlags {
+  std::function<bool(const std::string& key)> accepts;  // none: every key
+  std::string help;                                     // none: the keys that people change most
+};
+// Makes keys of the configuration flags of the command (`--training.steps 1000`, `--seed 2`,
 // `--position rope`, `--position.buckets 64`), collected in `overrides` in their order. Keys that
 // the command has a flag of its own for (`--run` of an import, say) stay the command's. `overrides`
 // must live until the callback has run.
-void accept_settings(CLI::App& command, std::vector<Override>& overrides);
+void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
 // 70 (a mistake of this program). Messages go to standard error, help to standard output.

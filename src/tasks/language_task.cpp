@@ -40,33 +40,43 @@ struct LanguageTrainingBatch : TrainingBatch {
 template <typename Batches>
 LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings,
                             const Dataset& dataset, const EvaluationOptions& options) {
+  if (!settings.data.cross_documents &&
+      (options.arrangement.drop_middle != 0 || options.arrangement.shuffle_blocks != 0)) {
+    throw_usage("--drop-middle, --shuffle-blocks",
+                "need rows that are one sequence, but data.cross_documents is false",
+                "train and evaluate with data.cross_documents true");
+  }
   const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
   const std::int64_t limit = options.tokens > 0 ? options.tokens : settings.data.validation_tokens;
   const Batches batches = make_batches(
       static_cast<const Batches*>(nullptr), settings, dataset, Split::validation, length,
       {.rows = std::max<std::int64_t>(1, kValidationTokens / length),
        .cross_documents = settings.data.cross_documents});
+  const Arrangement arrangement = arrange(length, options.arrangement);
+  const auto kept = static_cast<std::int64_t>(arrangement.order.size());
   const c10::AutoGradMode no_gradient(false);
   LanguageEvaluation result;
   std::vector<double> sums(static_cast<std::size_t>(length));
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(length));
+  std::vector<std::int64_t>& counts = result.places_by_position;
+  counts.resize(static_cast<std::size_t>(length));
   double total = 0;
   std::int64_t correct = 0;
   for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
-    const auto source = batches.validation(n, limit);
+    const auto source = arranged(batches.validation(n, limit), arrangement);
     const LanguageBatch batch = to_device(source, model.plan().device);
     result.tokens += source.tokens();
     if (batch.labels.numel() == 0) continue;
-    const CrossEntropy loss = model.loss(batch, /*training=*/false, 0,
-                                         Positions::range(options.shift, batch.layout.longest));
+    const CrossEntropy loss = model.loss(batch, /*training=*/false, 0, arrangement.positions);
     const double* const losses = loss.losses.template const_data_ptr<double>();
     const at::Tensor places = batch.places.defined() ? batch.places.cpu() : at::Tensor();
     for (std::int64_t i = 0; i < batch.labels.numel(); ++i) {
       const std::int64_t place =
           places.defined() ? places.template const_data_ptr<std::int64_t>()[i] : i;
+      const auto origin =
+          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(place % kept)]);
       total += losses[i];
-      sums[static_cast<std::size_t>(place % length)] += losses[i];
-      ++counts[static_cast<std::size_t>(place % length)];
+      sums[origin] += losses[i];
+      ++counts[origin];
     }
     result.places += batch.labels.numel();
     correct += loss.correct;
@@ -82,16 +92,6 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
                                                       : std::numeric_limits<double>::quiet_NaN());
   }
   return result;
-}
-
-// Nats of all tokens per character of the text: how causal models of different vocabularies
-// compare.
-double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {
-  const SplitCounts& counts = dataset.description()[Split::validation].counts;
-  const double tokens_per_character =
-      static_cast<double>(counts.tokens) /
-      static_cast<double>(std::max<std::uint64_t>(1, counts.characters));
-  return evaluation.loss * tokens_per_character / std::log(2.0);
 }
 
 template <typename Batches>
@@ -183,6 +183,14 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
     return evaluate<CausalBatches>(model, settings, dataset, options);
   }
   return evaluate<MaskedBatches>(model, settings, dataset, options);
+}
+
+double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {
+  const SplitCounts& counts = dataset.description()[Split::validation].counts;
+  const double tokens_per_character =
+      static_cast<double>(counts.tokens) /
+      static_cast<double>(std::max<std::uint64_t>(1, counts.characters));
+  return evaluation.loss * tokens_per_character / std::log(2.0);
 }
 
 }  // namespace roformer

@@ -6,6 +6,7 @@
 
 #include "config/settings.h"
 #include "data/dataset.h"
+#include "tasks/arrangement.h"
 #include "tasks/language_model.h"
 #include "training/task.h"
 
@@ -19,19 +20,25 @@ struct LanguageEvaluation {
   double loss = 0;      // mean negative log likelihood of the places, nats
   double accuracy = 0;  // share of the places whose label is the most likely piece
   std::int64_t places = 0;
-  std::int64_t tokens = 0;                 // that went through the model
-  std::vector<double> losses_by_position;  // mean loss at each place of a row; NaN where none was
+  std::int64_t tokens = 0;  // that went through the model
+  // Of each place of a row, as the text has it: the mean loss (NaN where none was) and how many.
+  std::vector<double> losses_by_position;
+  std::vector<std::int64_t> places_by_position;
 };
 
 struct EvaluationOptions {
   std::int64_t length = 0;  // of the rows; 0: data.length
   std::int64_t tokens = 0;  // at most; 0: data.validation_tokens
-  std::int64_t shift = 0;   // the text begins at this position
+  ArrangementSettings arrangement = {};
 };
 
 // The validation split with the fixed masks of every run.
 LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
                                            const Dataset& dataset,
                                            const EvaluationOptions& options = {});
+
+// The loss of the evaluation in bits for each character of the data set's validation text: how
+// causal models of different vocabularies compare.
+double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset);
 
 }  // namespace roformer

@@ -11,9 +11,8 @@
 #include "base/error.h"
 
 namespace roformer {
-namespace {
 
-bool cpu_flag(const std::string& flag) {
+bool processor_has(const std::string& flag) {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
@@ -22,7 +21,14 @@ bool cpu_flag(const std::string& flag) {
   return false;
 }
 
-}  // namespace
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
 
 void prepare_threads(std::int64_t threads) {
   const auto all = static_cast<std::int64_t>(std::thread::hardware_concurrency());
@@ -35,7 +41,7 @@ void prepare_threads(std::int64_t threads) {
 }
 
 Bf16Support bf16_support() {
-  return {.avx512_bf16 = cpu_flag("avx512_bf16"), .amx = cpu_flag("amx_bf16")};
+  return {.avx512_bf16 = processor_has("avx512_bf16"), .amx = processor_has("amx_bf16")};
 }
 
 ComputePlan plan_compute(DeviceKind device, Precision precision) {

@@ -29,4 +29,9 @@ struct Bf16Support {
 };
 Bf16Support bf16_support();
 
+// "Intel(R) Xeon(R) ..."; "unknown" where the system does not tell.
+std::string processor_name();
+// Whether the system lists an instruction set ("avx2", "amx_bf16") among the processor's.
+bool processor_has(const std::string& flag);
+
 }  // namespace roformer

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <fstream>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/device.h"
 #include "training/checkpoint.h"
 
 namespace roformer {
@@ -33,15 +33,6 @@ bool holds_foreign_files(const fs::path& path) {
     }
   }
   return false;
-}
-
-std::string processor_name() {
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
 }
 
 }  // namespace

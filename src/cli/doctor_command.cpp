@@ -1,0 +1,182 @@
+// `roformer doctor`: what this machine and this build can do, in figures that belong into every
+// report of a speed.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <fmt/format.h>
+#include <torch/headeronly/version.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/progress.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/machine.h"
+#include "tasks/benchmark.h"
+#include "tensor/device.h"
+#include "tensor/kernels.h"
+
+namespace roformer {
+namespace {
+
+struct DoctorOptions {
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+struct Speed {
+  std::int64_t size = 0;  // of the square matrices
+  double gflops_per_s = 0;
+};
+
+struct Diagnosis {
+  Machine machine;
+  std::filesystem::path folder;
+  std::int64_t threads = 0;
+  std::string kernels;                // instruction set of the program's own inner loops
+  std::vector<std::string> libtorch;  // lines of its build that matter here
+  std::int64_t gpus = 0;              // that LibTorch can use
+  ComputePlan automatic;
+  std::string device;  // that was measured
+  Speed fp32, bf16;
+};
+
+std::vector<std::string> libtorch_lines() {
+  std::vector<std::string> lines;
+  std::istringstream text(at::show_config());
+  for (std::string line; std::getline(text, line);) {
+    for (const char* word : {"Math Kernel", "MKL-DNN", "oneDNN", "OpenMP", "CPU capability",
+                             "CUDA Runtime", "CuDNN"}) {
+      if (line.find(word) == std::string::npos || line.find("Build settings") != std::string::npos)
+        continue;
+      lines.push_back(line.substr(std::min(line.size(), line.find_first_not_of(" -"))));
+      break;
+    }
+  }
+  return lines;
+}
+
+// A processor without bf16 arithmetic takes some hundred times as long: a small product tells.
+Speed measured(const ComputePlan& automatic, Precision precision) {
+  constexpr std::int64_t kSize = 2048, kSmallSize = 256;
+  const Bf16Support support = bf16_support();
+  const bool quick = precision == Precision::fp32 || automatic.device.is_cuda() ||
+                     support.avx512_bf16 || support.amx;
+  const std::int64_t size = quick ? kSize : kSmallSize;
+  return {
+      .size = size,
+      .gflops_per_s = matmul_ceiling({.device = automatic.device, .precision = precision}, size)};
+}
+
+Diagnosis diagnose(const DoctorOptions& options) {
+  prepare_threads(options.threads);
+  Diagnosis result{.machine = inspect_machine("."),
+                   .folder = std::filesystem::current_path(),
+                   .threads = at::get_num_threads(),
+                   .kernels = kernels::instruction_set(),
+                   .libtorch = libtorch_lines(),
+                   .gpus = static_cast<std::int64_t>(at::getNumGPUs()),
+                   .automatic = plan_compute(DeviceKind::automatic, Precision::automatic)};
+  result.device = result.automatic.device.str();
+  result.fp32 = measured(result.automatic, Precision::fp32);
+  result.bf16 = measured(result.automatic, Precision::bf16);
+  return result;
+}
+
+std::string precision_name(Precision precision) {
+  return precision == Precision::bf16 ? "bf16" : "fp32";
+}
+
+void print_text(const Diagnosis& found) {
+  const auto line = [](std::string_view name, const std::string& text) {
+    fmt::print("{:<18}{}\n", name, text);
+  };
+  const auto speed = [](const Speed& figures) {
+    return fmt::format("{:.0f} GFLOP/s ({}^3)", figures.gflops_per_s, figures.size);
+  };
+  const Machine& machine = found.machine;
+  line("roformer", fmt::format("{} ({})", kVersion, kCommit));
+  line("processor", machine.processor);
+  line("instruction sets", fmt::format("{}", fmt::join(machine.instruction_sets, " ")));
+  line("cores", fmt::format("{}, usable {:g}", machine.cores, machine.usable_cores));
+  line("threads", fmt::format("{}", found.threads));
+  line("memory", fmt::format("{}, available {}", format_bytes(machine.memory),
+                             format_bytes(machine.memory_free)));
+  line("disk", fmt::format("{} free of {} ({})", format_bytes(machine.disk_free),
+                           format_bytes(machine.disk), found.folder.string()));
+  line("LibTorch", TORCH_VERSION);
+  for (const std::string& detail : found.libtorch) line("", detail);
+  line("own kernels", found.kernels);
+  line("GPUs", fmt::format("{} that LibTorch can use", found.gpus));
+  for (const std::string& card : machine.nvidia_cards) line("", card);
+  if (found.gpus == 0 && !machine.nvidia_cards.empty()) {
+    line("", "LibTorch lacks its CUDA libraries: install torch with all its dependencies");
+  }
+  line("matmul fp32", speed(found.fp32) + " on " + found.device);
+  line("matmul bf16", speed(found.bf16) + " on " + found.device);
+  line("precision auto",
+       fmt::format("{}: {}", precision_name(found.automatic.precision), found.automatic.reason));
+  line("optional parts",
+       fmt::format("GPU support {}", at::globalContext().hasCUDA() ? "there" : "not there"));
+}
+
+nlohmann::ordered_json to_json(const Speed& speed) {
+  return {{"size", speed.size}, {"gflops_per_s", speed.gflops_per_s}};
+}
+
+nlohmann::ordered_json to_json(const Diagnosis& found) {
+  const Machine& machine = found.machine;
+  return {
+      {"version", kVersion},
+      {"commit", kCommit},
+      {"processor", machine.processor},
+      {"instruction_sets", machine.instruction_sets},
+      {"cores", machine.cores},
+      {"usable_cores", machine.usable_cores},
+      {"threads", found.threads},
+      {"memory_bytes", machine.memory},
+      {"memory_available_bytes", machine.memory_free},
+      {"disk_folder", found.folder.string()},
+      {"disk_bytes", machine.disk},
+      {"disk_free_bytes", machine.disk_free},
+      {"libtorch", TORCH_VERSION},
+      {"libtorch_build", found.libtorch},
+      {"kernels", found.kernels},
+      {"gpus", found.gpus},
+      {"nvidia_cards", machine.nvidia_cards},
+      {"matmul",
+       {{"device", found.device}, {"fp32", to_json(found.fp32)}, {"bf16", to_json(found.bf16)}}},
+      {"automatic",
+       {{"precision", precision_name(found.automatic.precision)},
+        {"reason", found.automatic.reason}}},
+      {"optional_parts", {{"gpu", at::globalContext().hasCUDA()}}}};
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& program) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command = add_command(
+      program, {.name = "doctor",
+                .summary = "What this machine and this build can do",
+                .details = "Measures for about two seconds, so best on a quiet machine.\n",
+                .group = kGroupInspect});
+  command->add_option("--threads", options->threads, "threads to measure with; 0: all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "one JSON object");
+  command->callback([options] {
+    const Diagnosis found = diagnose(*options);
+    if (options->json) {
+      std::cout << to_json(found).dump(2) << '\n';
+    } else {
+      print_text(found);
+    }
+  });
+}
+
+}  // namespace roformer

@@ -1,0 +1,208 @@
+// `roformer evaluate`: the loss of a trained language model on prepared text, at any length, with
+// options that leave its weights as they are, and in other arrangements of the text.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/evaluation_report.h"
+#include "cli/trained_model_flags.h"
+#include "report/html.h"
+
+namespace roformer {
+namespace {
+
+struct EvaluateOptions {
+  std::string model;
+  std::string checkpoint = "best";
+  std::string data;
+  std::string lengths;
+  std::int64_t tokens = 0;
+  ArrangementSettings arrangement;
+  bool pseudo_perplexity = false;
+  std::int64_t sequences = 16;
+  bool by_position = false;
+  std::string chart;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+// "128,256" -> {128, 256}
+std::vector<std::int64_t> parse_lengths(const std::string& text) {
+  std::vector<std::int64_t> lengths;
+  const char* place = text.data();
+  const char* const end = text.data() + text.size();
+  while (place < end) {
+    std::int64_t length = 0;
+    const auto [next, error] = std::from_chars(place, end, length);
+    if (error != std::errc() || length < 2 || (next < end && *next != ',')) {
+      throw_usage("--length", "\"" + text + "\" is not a list of lengths",
+                  "numbers of tokens from 2 on, as 128,256,512");
+    }
+    lengths.push_back(length);
+    place = next < end ? next + 1 : end;
+  }
+  return lengths;
+}
+
+void check_chart(const std::string& file) {
+  if (file.empty() || file.ends_with(".svg") || file.ends_with(".html")) return;
+  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
+}
+
+Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
+  Dataset dataset(options.data.empty() ? trained.settings.data.directory
+                                       : std::filesystem::path(options.data));
+  if (dataset.tokenizer().fingerprint() != trained.tokenizer->fingerprint()) {
+    throw_usage(dataset.folder().string(),
+                "was prepared with another tokenizer than the model was trained with",
+                fmt::format("roformer data prepare TEXT --tokenizer {} --output FOLDER",
+                            trained.checkpoint.string()));
+  }
+  return dataset;
+}
+
+EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset,
+                             const EvaluationOptions& options) {
+  EvaluatedLength result{
+      .length = options.length,
+      .arrangement = options.arrangement,
+      .figures = evaluate_language_model(*trained.model, trained.settings, dataset, options)};
+  if (trained.settings.task == TaskKind::causal_lm) {
+    result.bits_per_character = bits_of_character(result.figures, dataset);
+  }
+  return result;
+}
+
+EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedModel& trained) {
+  const Settings& settings = trained.settings;
+  std::vector<std::int64_t> lengths = parse_lengths(options.lengths);
+  if (lengths.empty()) lengths = {settings.data.length};
+  for (const std::int64_t length : lengths) {
+    require_places(settings, "--length", length, options.arrangement.shift);
+  }
+  const Dataset dataset = open_data(options, trained);
+  EvaluationReport report{.model = trained.checkpoint.string(),
+                          .data = dataset.folder().string(),
+                          .position = settings.position.scheme,
+                          .training_length = settings.data.length,
+                          .causal = settings.task == TaskKind::causal_lm};
+  const bool rearranged = options.arrangement != ArrangementSettings{};
+  const auto steps = static_cast<std::uint64_t>(lengths.size() * (rearranged ? 2 : 1));
+  ProgressBar bar("evaluating", steps, "passes");
+  for (const std::int64_t length : lengths) {
+    EvaluationOptions pass{.length = length, .tokens = options.tokens};
+    report.lengths.push_back(evaluate_one(trained, dataset, pass));
+    bar.advance_to(report.lengths.size());
+    if (!rearranged) continue;
+    pass.arrangement = options.arrangement;
+    EvaluatedLength other = evaluate_one(trained, dataset, pass);
+    other.change = loss_change(report.lengths.back().figures, other.figures);
+    report.lengths.push_back(std::move(other));
+    bar.advance_to(report.lengths.size());
+  }
+  bar.finish(steps);
+  if (options.pseudo_perplexity) {
+    if (report.causal) {
+      throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
+    }
+    report.pseudo_perplexity = pseudo_perplexity(*trained.model, dataset,
+                                                 {.sequences = options.sequences,
+                                                  .length = lengths.front(),
+                                                  .cross_documents = settings.data.cross_documents,
+                                                  .shift = options.arrangement.shift});
+  }
+  return report;
+}
+
+void write_chart(const std::string& file, const EvaluationReport& report, bool by_position) {
+  if (file.ends_with(".svg")) {
+    write_file_atomically(file,
+                          to_svg(by_position ? loss_by_position(report) : loss_by_length(report)));
+  } else {
+    HtmlReport page(
+        {.title = "Evaluation of " + report.model,
+         .subtitle = fmt::format("{} on {}", report.position, report.data),
+         .footer = fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit)});
+    page.table(to_table(report));
+    if (report.lengths.size() > 1) page.chart(loss_by_length(report));
+    if (by_position) page.chart(loss_by_position(report));
+    write_file_atomically(file, page.html());
+  }
+  log::info("chart: {}", file);
+}
+
+void print_text(const EvaluationReport& report) {
+  fmt::print("{} on {}, position {}, trained at length {}\n\n{}", report.model, report.data,
+             report.position, report.training_length,
+             to_text(to_table(report), {.width = terminal_width()}));
+  if (const auto& pseudo = report.pseudo_perplexity) {
+    fmt::print("\npseudo-perplexity {:.3f} (loss {:.4f} nats) over {} tokens of {} sequences\n",
+               pseudo->value, pseudo->loss, format_count(pseudo->tokens),
+               format_count(pseudo->sequences));
+  }
+}
+
+void evaluate_command(const EvaluateOptions& options) {
+  check_chart(options.chart);
+  const TrainedModel trained = open_trained_model(
+      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  const EvaluationReport report = evaluate_model(options, trained);
+  if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
+  if (options.json) {
+    std::cout << to_json(report, options.by_position).dump(2) << '\n';
+  } else if (options.by_position) {
+    std::cout << losses_to_csv(report);
+  } else {
+    print_text(report);
+  }
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& program) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command =
+      add_command(program, {.name = "evaluate",
+                            .summary = "Loss, accuracy and perplexity of a trained language model",
+                            .details = "RUN means its best checkpoint.\n",
+                            .group = kGroupTraining});
+  command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_option("--data", options->data, "another prepared set (same tokenizer)");
+  command->add_option("--length", options->lengths,
+                      "tokens of a row, several with commas; default: as trained");
+  command
+      ->add_option("--tokens", options->tokens,
+                   "tokens read at most; default: data.validation_tokens")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--shift", options->arrangement.shift, "the text begins at this place")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--drop-middle", options->arrangement.drop_middle,
+                      "share of each row to take out; the rest keeps its places");
+  command->add_option("--shuffle-blocks", options->arrangement.shuffle_blocks,
+                      "cut each row into N blocks and shuffle them");
+  command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
+                    "mask each token in turn (Salazar 2020); the first length");
+  command->add_option("--sequences", options->sequences, "rows for the pseudo-perplexity")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--by-position", options->by_position, "the loss at each place, as CSV");
+  command->add_option("--chart", options->chart,
+                      "write a chart, FILE.svg or FILE.html: loss against length, or by position");
+  command->add_flag("--json", options->json, "one JSON object");
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { evaluate_command(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,114 @@
+// `roformer fill-mask`: what a masked language model puts in the place of [MASK].
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/trained_model_flags.h"
+#include "tasks/fill_mask.h"
+
+namespace roformer {
+namespace {
+
+struct FillMaskOptions {
+  std::string model;
+  std::string text;  // empty: standard input, line by line
+  std::string checkpoint = "best";
+  std::int64_t top = 5;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+using Predictions = std::vector<std::vector<MaskPrediction>>;
+
+nlohmann::ordered_json to_json(const std::string& text, const Predictions& predictions) {
+  nlohmann::ordered_json masks = nlohmann::ordered_json::array();
+  for (const auto& mask : predictions) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const MaskPrediction& prediction : mask) {
+      list.push_back({{"id", prediction.id},
+                      {"piece", prediction.piece},
+                      {"text", prediction.text},
+                      {"probability", prediction.probability},
+                      {"filled", prediction.filled}});
+    }
+    masks.push_back({{"predictions", std::move(list)}});
+  }
+  return {{"text", text}, {"masks", std::move(masks)}};
+}
+
+void print_line(const std::string& text, const Predictions& predictions, bool json) {
+  if (json) {
+    // Invalid UTF-8, which JSON cannot hold, is replaced by U+FFFD as the tokenizer does.
+    std::cout
+        << to_json(text, predictions).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+        << '\n'
+        << std::flush;
+    return;
+  }
+  for (std::size_t mask = 0; mask < predictions.size(); ++mask) {
+    if (predictions.size() > 1) fmt::print("mask {}:\n", mask + 1);
+    for (const MaskPrediction& prediction : predictions[mask]) {
+      fmt::print("{:7.2f} %  {:<16}  {}\n", 100 * prediction.probability, prediction.text,
+                 prediction.filled);
+    }
+  }
+  std::cout << std::flush;
+}
+
+void fill_lines(const FillMaskOptions& options, const TrainedModel& trained) {
+  std::string line;
+  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    Predictions predictions;
+    try {
+      predictions = fill_mask(trained, line, options.top);
+    } catch (const Error& error) {
+      throw_failure(fmt::format("line {} of standard input", number), error.parts().message,
+                    error.parts().hint);
+    }
+    if (predictions.empty() && !options.json) {
+      log::warn("line {} has no {}", number, kMaskMarker);
+    }
+    print_line(line, predictions, options.json);
+  }
+}
+
+void fill_mask_command(const FillMaskOptions& options) {
+  if (!options.text.empty() && options.text.find(kMaskMarker) == std::string::npos) {
+    throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
+  }
+  const TrainedModel trained = open_trained_model(
+      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  if (options.text.empty()) return fill_lines(options, trained);
+  print_line(options.text, fill_mask(trained, options.text, options.top), options.json);
+}
+
+}  // namespace
+
+void add_fill_mask_command(CLI::App& program) {
+  auto options = std::make_shared<FillMaskOptions>();
+  CLI::App* command = add_command(
+      program, {.name = "fill-mask",
+                .summary = "What a masked language model puts in the place of [MASK]",
+                .details = "roformer fill-mask runs/quickstart/rope-1 \"Click the [MASK] button\"\n"
+                           "Without TEXT, the lines of standard input.\n",
+                .group = kGroupTraining});
+  command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
+  command->add_option("text", options->text, "a text with one [MASK] or several");
+  command->add_option("--top", options->top, "predictions for each mask")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "one object a line");
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { fill_mask_command(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,174 @@
+// `roformer generate`: continues a text with a causal language model.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/trained_model_flags.h"
+#include "decoding/generate.h"
+
+namespace roformer {
+namespace {
+
+struct GenerateOptions {
+  std::string model;
+  std::string prompt;
+  std::string checkpoint = "best";
+  GenerationOptions generation;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+// The prompt behind a separator, as documents begin in training; the separator alone where there is
+// no prompt.
+std::vector<std::int64_t> prompt_ids(const std::string& prompt, const Tokenizer& tokenizer) {
+  std::vector<std::int64_t> ids;
+  if (tokenizer.special().separator >= 0) ids.push_back(tokenizer.special().separator);
+  for (const TokenId id : tokenizer.encode(prompt)) ids.push_back(id);
+  if (ids.empty()) {
+    throw_usage("prompt", "is needed: this vocabulary has no separator to begin with",
+                "roformer generate RUN \"Once upon a time\"");
+  }
+  return ids;
+}
+
+std::string text_of(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
+  const std::vector<TokenId> tokens(ids.begin(), ids.end());
+  return tokenizer.decode(tokens);
+}
+
+// Prints a growing text: what the tokens so far have added to it. A character whose bytes are not
+// all there yet waits.
+class Typewriter {
+ public:
+  Typewriter(const Tokenizer& tokenizer, std::vector<std::int64_t> prompt)
+      : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
+
+  void start() { show(); }
+  void add(std::int64_t id) {
+    ids_.push_back(id);
+    show();
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<std::int64_t> ids_;
+  std::size_t shown_ = 0;
+
+  void show() {
+    const std::string text = text_of(ids_, tokenizer_);
+    if (text.ends_with("\xef\xbf\xbd") || text.size() <= shown_) return;
+    std::cout << text.substr(shown_) << std::flush;
+    shown_ = text.size();
+  }
+};
+
+void check(const GenerationOptions& options) {
+  const SamplingSettings& sampling = options.sampling;
+  if (!(sampling.temperature >= 0)) {
+    throw_usage("--temperature", fmt::format("{} is negative", sampling.temperature),
+                "0: always the most likely token");
+  }
+  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) {
+    throw_usage("--top-p", fmt::format("{} is not a share", sampling.top_p), "above 0, up to 1");
+  }
+}
+
+void generate_command(const GenerateOptions& options) {
+  check(options.generation);
+  const TrainedModel trained = open_trained_model(
+      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  if (trained.settings.task != TaskKind::causal_lm) {
+    throw_usage(trained.checkpoint.string(), "is not a causal language model",
+                "a run with task causal_lm; `roformer fill-mask` asks a masked one");
+  }
+  const Tokenizer& tokenizer = *trained.tokenizer;
+  const std::vector<std::int64_t> prompt = prompt_ids(options.prompt, tokenizer);
+  require_places(trained.settings, "--tokens",
+                 static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
+
+  GenerationOptions generation = options.generation;
+  const SpecialTokens& special = tokenizer.special();
+  generation.vocabulary = tokenizer.vocabulary_size();
+  generation.excluded = {special.padding, special.unknown, special.classification, special.mask};
+  generation.end = special.separator;
+  const bool live = generation.samples == 1 && !options.json;
+  Typewriter typewriter(tokenizer, prompt);
+  if (live) {
+    generation.on_token = [&](std::int64_t, std::int64_t id) { typewriter.add(id); };
+    typewriter.start();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto samples = generate({.encoder = trained.model->encoder(),
+                                 .head = trained.model->head(),
+                                 .precision = trained.model->plan().precision},
+                                prompt, generation);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::size_t tokens = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    tokens += samples[i].size();
+    if (live) continue;
+    std::vector<std::int64_t> whole = prompt;
+    whole.insert(whole.end(), samples[i].begin(), samples[i].end());
+    const std::string text = text_of(whole, tokenizer);
+    if (options.json) {
+      const nlohmann::ordered_json object = {
+          {"sample", i}, {"prompt", options.prompt}, {"text", text}, {"ids", samples[i]}};
+      std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    } else {
+      fmt::print("--- sample {}\n{}\n", i + 1, text);
+    }
+  }
+  if (live) std::cout << '\n';
+  log::info("{} tokens in {:.2f} s ({:.0f} tokens/s)", tokens, seconds,
+            static_cast<double>(tokens) / seconds);
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& program) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command =
+      add_command(program, {.name = "generate",
+                            .summary = "Continue a text with a causal language model",
+                            .details = "A text ends at the model's end of a document or after "
+                                       "--tokens. With the same seed the same text.\n",
+                            .group = kGroupTraining});
+  GenerationOptions& generation = options->generation;
+  command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
+  command->add_option("prompt", options->prompt, "the text to continue; none: a new document");
+  command->add_option("--tokens", generation.tokens, "tokens to add at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--temperature", generation.sampling.temperature,
+                   "below 1: likelier words; 0: always the most likely")
+      ->capture_default_str();
+  command
+      ->add_option("--top-k", generation.sampling.top_k,
+                   "choose among the K most likely tokens; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", generation.sampling.top_p,
+                   "choose among the fewest tokens that have this probability together")
+      ->capture_default_str();
+  command->add_option("--samples", generation.samples, "texts, side by side")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", generation.seed, "of the choices")->capture_default_str();
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "one object a sample");
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { generate_command(*options); });
+}
+
+}  // namespace roformer

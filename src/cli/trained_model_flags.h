@@ -1,0 +1,23 @@
+// The keys of the configuration that the commands for trained models take as flags.
+#pragma once
+
+#include "cli/command.h"
+#include "tasks/trained_model.h"
+
+namespace roformer {
+
+inline SettingsFlags trained_model_flags() {
+  return {.accepts = may_change_when_trained,
+          .help =
+              "Keys of the configuration that leave the trained weights as they are:\n"
+              "  --position.OPTION X           for instance --position.scaling yarn "
+              "--position.factor 4\n"
+              "  --position NAME               a scheme with the same parameters: rerope for a "
+              "rope model\n"
+              "  --attention.window TOKENS     --attention.log_n query\n"
+              "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
+              "  --training.precision auto|fp32|bf16\n"
+              "All of them: roformer config keys [PREFIX]\n"};
+}
+
+}  // namespace roformer

@@ -1,0 +1,93 @@
+#include "tasks/trained_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "tasks/train.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::array<const char*, 4> kRuntimeKeys = {"device", "threads", "training.precision",
+                                                     "position"};
+
+void check_overrides(const std::vector<Override>& overrides) {
+  for (const Override& override : overrides) {
+    if (may_change_when_trained(override.key)) continue;
+    throw_usage("--" + override.key, "cannot be changed for a trained model",
+                "--position..., --attention..., --device, --threads and --training.precision can");
+  }
+}
+
+std::string flags_of(const std::vector<Override>& overrides) {
+  std::string flags;
+  for (const Override& override : overrides) {
+    if (!flags.empty()) flags += " ";
+    flags += fmt::format("--{} {}", override.key, override.text);
+  }
+  return flags;
+}
+
+void load_weights(const std::filesystem::path& file, const std::vector<Override>& overrides,
+                  ParameterStore& parameters) {
+  if (overrides.empty()) return load_parameters(file, parameters);
+  const Safetensors readable(file);  // a damaged file is not the overrides' fault
+  try {
+    load_parameters(file, parameters);
+  } catch (const Error& error) {
+    throw_usage(
+        flags_of(overrides),
+        "does not fit the trained weights, because the parameters differ: " + error.parts().message,
+        "change only what has no parameters of its own, or train a model with it");
+  }
+}
+
+}  // namespace
+
+bool may_change_when_trained(const std::string& key) {
+  return key.starts_with("position.") || key.starts_with("attention.") ||
+         std::find(kRuntimeKeys.begin(), kRuntimeKeys.end(), key) != kRuntimeKeys.end();
+}
+
+TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options) {
+  check_overrides(options.overrides);
+  TrainedModel result;
+  result.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint);
+  read_run_settings(result.checkpoint);  // says what is wrong before the overrides are mixed in
+  result.settings = load_settings(result.checkpoint / "config.yaml", options.overrides);
+  const Settings& settings = result.settings;
+  if (settings.task != TaskKind::mlm && settings.task != TaskKind::causal_lm) {
+    throw_usage(run_or_checkpoint.string(), "is not a language model's run",
+                "a run with task mlm or causal_lm");
+  }
+  prepare_threads(settings.threads);
+  result.tokenizer = load_tokenizer(result.checkpoint);
+  result.model =
+      std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint / "model.safetensors", options.overrides,
+               result.model->parameters());
+  result.model->parameters().apply_constraints();
+  return result;
+}
+
+void require_places(const Settings& settings, const std::string& what, std::int64_t length,
+                    std::int64_t shift) {
+  const std::int64_t most = maximal_length(settings.position);
+  if (most == 0 || shift + length <= most) return;
+  throw_usage(what,
+              fmt::format("{} tokens{} do not fit the {} places that {} has", length,
+                          shift > 0 ? fmt::format(" from place {} on", shift) : "", most,
+                          settings.position.scheme),
+              "a shorter text, or a scheme without a table");
+}
+
+}  // namespace roformer

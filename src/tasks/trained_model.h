@@ -1,0 +1,43 @@
+// A language model as training left it: the settings, tokenizer and weights of one checkpoint of a
+// run. Options that leave the parameters as they are (a frequency scaling, a window, another scheme
+// without parameters) may be changed when it is opened, to be tried on the same weights.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/assignment.h"
+#include "tasks/language_model.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+struct TrainedModelOptions {
+  std::string checkpoint = "best";  // or "last" or a step
+  std::vector<Override> overrides;
+};
+
+struct TrainedModel {
+  std::filesystem::path checkpoint;
+  Settings settings;  // with the overrides
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<LanguageModel> model;
+};
+
+// True for position.*, attention.*, device, threads and training.precision.
+bool may_change_when_trained(const std::string& key);
+
+// Prepares the threads, too. Throws Error: failure for what is no whole run, usage for an override
+// of another key, for one that changes the model's parameters, and for a run of another task than
+// mlm and causal_lm.
+TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options = {});
+
+// Throws Error (usage) where the model's scheme has no place for a text of `length` tokens that
+// begins at `shift`. `what` names the flag.
+void require_places(const Settings& settings, const std::string& what, std::int64_t length,
+                    std::int64_t shift = 0);
+
+}  // namespace roformer
