@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "attention/linear_attention.h"
 #include "base/error.h"
+#include "base/random.h"
 
 namespace roformer {
 namespace {
@@ -101,6 +103,17 @@ at::Tensor PositionSession::additive(std::int64_t layer, std::int64_t length) {
     }
   }
   return all.narrow(-2, 0, length).narrow(-1, 0, length);
+}
+
+at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {
+  if (inputs_.attention.kernel != AttentionKernel::favor) return {};
+  at::Tensor& matrix = features_[layer];
+  if (!matrix.defined()) {
+    const std::uint64_t key = random_key({inputs_.feature_key, static_cast<std::uint64_t>(layer)});
+    matrix = favor_matrix(favor_features(inputs_.attention, head_width), head_width, key)
+                 .to(at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+  }
+  return matrix;
 }
 
 }  // namespace roformer

@@ -20,6 +20,9 @@ struct SessionInputs {
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
+  // Random features of linear attention are a function of this key and the layer: the caller
+  // changes it (from seed and step) where they shall be drawn anew.
+  std::uint64_t feature_key = 0;
 };
 
 class PositionSession {
@@ -40,6 +43,9 @@ class PositionSession {
   // The bias with every mask as -infinity, [1, 1 or H, L, L] in the session's type; undefined when
   // there is neither a bias nor an extra mask. Has a graph where the bias is trained.
   at::Tensor additive(std::int64_t layer, std::int64_t length);
+  // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
+  // other kernels.
+  at::Tensor feature_matrix(std::int64_t layer, std::int64_t head_width);
 
  private:
   SessionInputs inputs_;
@@ -47,6 +53,7 @@ class PositionSession {
   at::Tensor extra_mask_;                      // for the longest sequence
   std::map<std::int64_t, at::Tensor> biases_;  // by layer, or -1 for all; for the longest too
   std::map<std::int64_t, at::Tensor> additive_;
+  std::map<std::int64_t, at::Tensor> features_;
 
   Positions first(std::int64_t length) const;
   std::int64_t bias_key(std::int64_t layer) const;

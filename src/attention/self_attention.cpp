@@ -5,6 +5,7 @@
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
+#include "attention/linear_attention.h"
 
 namespace roformer {
 namespace {
@@ -16,30 +17,57 @@ bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
          session.attention().kernel == AttentionKernel::softmax;
 }
 
+// q, k and v of a block, [B, H, L, D].
+struct Parts {
+  at::Tensor query, key, value;
+};
+
+at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
+                       AttentionPlace place) {
+  place.causal = session.causal();
+  const LinearFeatures features =
+      linear_features({.query = parts.query,
+                       .key = parts.key,
+                       .scheme = session.scheme(),
+                       .attention = session.attention(),
+                       .place = place,
+                       .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
+  return linear_attention(features, parts.value, session.causal());
+}
+
+at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
+                     AttentionPlace place) {
+  const std::int64_t length = parts.query.size(2);
+  place.projections = in.projections;
+  place.mask = session.extra_mask(length);
+  if (!place.mask.defined() && session.causal()) {
+    place.mask = causal_mask(place.queries, place.keys).to(place.device);
+  }
+  return attend({.query = parts.query,
+                 .key = parts.key,
+                 .value = parts.value,
+                 .scheme = session.scheme(),
+                 .attention = session.attention(),
+                 .place = place,
+                 .bias = session.bias(in.layer, length),
+                 .dropout = in.dropout})
+      .output;
+}
+
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
   const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
   const std::int64_t head_width = biased.size(1) / (3 * in.heads);
+  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
   for (const TokenBlock& block : in.layout.blocks) {
-    const auto parts = biased.narrow(0, block.begin, block.sequences * block.length)
-                           .view({block.sequences, block.length, 3, in.heads, head_width})
-                           .permute({2, 0, 3, 1, 4})
-                           .unbind(0);
-    AttentionPlace place = session.place(in.layer, block.length);
-    place.projections = in.projections;
-    place.mask = session.extra_mask(block.length);
-    if (!place.mask.defined() && session.causal()) {
-      place.mask = causal_mask(place.queries, place.keys).to(place.device);
-    }
-    const at::Tensor attended = attend({.query = parts[0],
-                                        .key = parts[1],
-                                        .value = parts[2],
-                                        .scheme = session.scheme(),
-                                        .attention = session.attention(),
-                                        .place = place,
-                                        .bias = session.bias(in.layer, block.length),
-                                        .dropout = in.dropout})
-                                    .output;
+    const auto all = biased.narrow(0, block.begin, block.sequences * block.length)
+                         .view({block.sequences, block.length, 3, in.heads, head_width})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind(0);
+    const Parts parts{.query = all[0], .key = all[1], .value = all[2]};
+    const AttentionPlace place = session.place(in.layer, block.length);
+    const at::Tensor attended =
+        softmax ? by_scores(in, session, parts, place) : by_features(in, session, parts, place);
     outputs.push_back(
         attended.transpose(1, 2).reshape({block.sequences * block.length, in.heads * head_width}));
   }

@@ -20,6 +20,12 @@ struct PositionFacts {
   bool linear_attention = false;  // acts on the embedding or turns q and k, nothing else
   bool shift_invariant = true;    // only distances matter
   bool rotary = false;            // turns pairs of features: the turned width must be even
+  // For people: what it adds to plain attention S_ij = q_i.k_j / sqrt(D), what that costs beside
+  // it, what happens beyond the training length, and where it comes from.
+  std::string_view formula;
+  std::string_view cost;
+  std::string_view longer;
+  std::string_view paper;
 };
 
 // In the order of the registry.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "position/constant_bias.h"
 #include "position/relative_index.h"
 
 namespace roformer {
@@ -21,6 +22,15 @@ class Alibi : public PositionScheme {
 
   bool has_bias() const override { return true; }
   at::Tensor bias(const AttentionPlace& place) const override {
+    const auto make = [&] { return slopes_times_distance(place); };
+    return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(place, make);
+  }
+
+ private:
+  at::Tensor left_, right_;  // [H]
+  mutable ConstantBias constant_;
+
+  at::Tensor slopes_times_distance(const AttentionPlace& place) const {
     return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
       const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
       const at::Tensor values =
@@ -28,9 +38,6 @@ class Alibi : public PositionScheme {
       return values.to(at::TensorOptions().dtype(place.type).device(place.device));
     });
   }
-
- private:
-  at::Tensor left_, right_;  // [H]
 };
 
 }  // namespace

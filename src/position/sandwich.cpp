@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "position/constant_bias.h"
 #include "position/relative_index.h"
 #include "position/rotary_table.h"
 
@@ -22,6 +23,16 @@ class Sandwich : public PositionScheme {
 
   bool has_bias() const override { return true; }
   at::Tensor bias(const AttentionPlace& place) const override {
+    const auto make = [&] { return products_of_sinusoids(place); };
+    return coefficients_.requires_grad() ? make() : constant_.get(place, make);
+  }
+
+ private:
+  PositionSettings::Sandwich settings_;
+  at::Tensor coefficients_;  // [H]
+  mutable ConstantBias constant_;
+
+  at::Tensor products_of_sinusoids(const AttentionPlace& place) const {
     const at::Tensor frequencies =
         at::tensor(rotary_frequencies(settings_.width, settings_.base), at::kDouble);
     return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
@@ -31,10 +42,6 @@ class Sandwich : public PositionScheme {
       return values.to(at::TensorOptions().dtype(place.type).device(place.device));
     });
   }
-
- private:
-  PositionSettings::Sandwich settings_;
-  at::Tensor coefficients_;  // [H]
 };
 
 }  // namespace

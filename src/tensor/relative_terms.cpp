@@ -11,7 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <functional>
+#include <cstdlib>
 #include <utility>
 
 #include "base/error.h"
@@ -47,21 +47,65 @@ struct Exchange {
   RelativeIndex::Reach reach;
 };
 
+// The same for `count` neighbours: products[n * step] with pairs[n], where step 0 is one place.
 template <typename T>
-void exchange_row(const Exchange& work, T* pairs, T* products, std::int64_t step,
-                  const std::int32_t* rows, std::int64_t count) {
-  const auto place = [&](std::int64_t j) { return j * step + rows[j] - work.reach.begin; };
-  switch (work.move) {
-    case Move::add_to_pairs:
-      for (std::int64_t j = 0; j < count; ++j) pairs[j] += products[place(j)];
-      break;
-    case Move::set_pairs:
-      for (std::int64_t j = 0; j < count; ++j) pairs[j] = products[place(j)];
-      break;
-    case Move::sum_pairs:
-      for (std::int64_t j = 0; j < count; ++j) products[place(j)] += pairs[j];
-      break;
+void exchange_run(Move move, T* __restrict pairs, T* __restrict products, std::int64_t step,
+                  std::int64_t count) {
+  if (step == 0) {
+    T sum = 0;
+    const T value = *products;
+    switch (move) {
+      case Move::add_to_pairs:
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] += value;
+        break;
+      case Move::set_pairs:
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] = value;
+        break;
+      case Move::sum_pairs:
+        for (std::int64_t n = 0; n < count; ++n) sum += pairs[n];
+        *products += sum;
+        break;
+    }
+    return;
   }
+  const auto each = [&](auto place) {
+    switch (move) {
+      case Move::add_to_pairs:
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] += products[place(n)];
+        break;
+      case Move::set_pairs:
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] = products[place(n)];
+        break;
+      case Move::sum_pairs:
+        for (std::int64_t n = 0; n < count; ++n) products[place(n)] += pairs[n];
+        break;
+    }
+  };
+  // The contiguous forms are written out for the vectoriser.
+  if (step == 1) return each([](std::int64_t n) { return n; });
+  if (step == -1) return each([](std::int64_t n) { return -n; });
+  each([step](std::int64_t n) { return n * step; });
+}
+
+// One query's pairs with `count` keys from `first` on. Key `first + n` has its products at
+// products + n * stride.
+template <typename T>
+void exchange_row(const Exchange& work, T* pairs, T* products, std::int64_t stride,
+                  std::int64_t query, std::int64_t first, std::int64_t count) {
+  work.index.for_runs(
+      query, first, count,
+      [&](std::int64_t key, std::int64_t length, std::int64_t row, std::int64_t step) {
+        const std::int64_t n = key - first;
+        if (step <= 1) {
+          return exchange_run(work.move, pairs + n, products + n * stride + row - work.reach.begin,
+                              stride + step, length);
+        }
+        const std::int32_t* const rows = work.index.row(query) + key;
+        for (std::int64_t i = 0; i < length; ++i) {
+          T* const product = products + (n + i) * stride + rows[i] - work.reach.begin;
+          exchange_run(work.move, pairs + n + i, product, 0, 1);
+        }
+      });
 }
 
 void exchange(const Exchange& work, const at::Tensor& pairs, const at::Tensor& products) {
@@ -75,8 +119,8 @@ void exchange(const Exchange& work, const at::Tensor& pairs, const at::Tensor& p
       at::parallel_for(0, heads * count, 16, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
           const std::int64_t query = work.first + row % count;
-          exchange_row(work, p + (row / count * queries + query) * keys, u + row * width, 0,
-                       work.index.row(query), keys);
+          exchange_row(work, p + (row / count * queries + query) * keys, u + row * width, 0, query,
+                       0, keys);
         }
       });
       return;
@@ -85,7 +129,25 @@ void exchange(const Exchange& work, const at::Tensor& pairs, const at::Tensor& p
     at::parallel_for(0, heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin * queries; row < end * queries; ++row) {
         exchange_row(work, p + row * keys + work.first, u + row / queries * count * width, width,
-                     work.index.row(row % queries) + work.first, count);
+                     row % queries, work.first, count);
+      }
+    });
+  });
+}
+
+// The same with values [H, R] that are every query's products.
+void exchange_values(const RelativeIndex& index, Move move, const at::Tensor& pairs,
+                     const at::Tensor& values) {
+  const std::int64_t rows = values.size(1), queries = index.queries(), keys = index.keys();
+  const Exchange work{
+      .move = move, .side = RelativeSide::query, .index = index, .reach = {0, rows}};
+  with_real(pairs, [&](auto tag) {
+    using T = decltype(tag);
+    T* const p = pairs.mutable_data_ptr<T>();
+    T* const v = values.mutable_data_ptr<T>();
+    at::parallel_for(0, values.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin * queries; row < end * queries; ++row) {
+        exchange_row(work, p + row * keys, v + row / queries * rows, 0, row % queries, 0, keys);
       }
     });
   });
@@ -148,6 +210,17 @@ RelativeIndex RelativeIndex::of_differences(at::Tensor rows, std::int64_t querie
   index.queries_ = queries;
   index.keys_ = keys;
   index.differences_ = true;
+  const std::int32_t* const values = index.rows_.const_data_ptr<std::int32_t>();
+  const std::int64_t total = queries + keys - 1;
+  for (std::int64_t begin = 0; begin < total;) {
+    const std::int64_t step = begin + 1 < total ? values[begin + 1] - values[begin] : 0;
+    std::int64_t end = begin + 1;
+    if (std::abs(step) <= 1) {
+      while (end < total && values[end] - values[end - 1] == step) ++end;
+    }
+    index.runs_.push_back({begin, end, std::abs(step) <= 1 ? step : 0});
+    begin = end;
+  }
   return index;
 }
 
@@ -284,35 +357,14 @@ at::Tensor expand_relative(const at::Tensor& values, const RelativeIndex& index)
     return at::index_select(values, 1, flat).view({1, heads, index.queries(), index.keys()});
   }
   GradientRecorder recorder({values});
-  // The values are every query's products: nothing is multiplied.
-  const auto work = [](const RelativeIndex& index, Move move, std::int64_t rows) {
-    return Exchange{.move = move, .side = RelativeSide::key, .index = index, .reach = {0, rows}};
-  };
-  const auto run = [work](const RelativeIndex& index, Move move, const at::Tensor& pairs,
-                          const at::Tensor& held) {
-    with_real(pairs, [&](auto tag) {
-      using T = decltype(tag);
-      T* const p = pairs.mutable_data_ptr<T>();
-      T* const v = held.mutable_data_ptr<T>();
-      const Exchange step = work(index, move, held.size(1));
-      at::parallel_for(0, held.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t h = begin; h < end; ++h) {
-          for (std::int64_t i = 0; i < index.queries(); ++i) {
-            exchange_row(step, p + (h * index.queries() + i) * index.keys(), v + h * held.size(1),
-                         0, index.row(i), index.keys());
-          }
-        }
-      });
-    });
-  };
   const at::Tensor held = values.detach().contiguous();
   at::Tensor pairs = at::empty({1, heads, index.queries(), index.keys()}, held.options());
-  run(index, Move::set_pairs, pairs, held);
+  exchange_values(index, Move::set_pairs, pairs, held);
   return recorder.finish(pairs,
-                         [run, index, options = held.options(), heads,
+                         [index, options = held.options(), heads,
                           rows = held.size(1)](const Gradients& gradients) -> Gradients {
                            const at::Tensor sums = at::zeros({heads, rows}, options);
-                           run(index, Move::sum_pairs, gradients[0].contiguous(), sums);
+                           exchange_values(index, Move::sum_pairs, gradients[0].contiguous(), sums);
                            return {sums};
                          });
 }

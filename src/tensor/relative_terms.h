@@ -5,7 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace roformer {
 
@@ -33,11 +35,37 @@ class RelativeIndex {
   };
   Reach reach(const Pairs& pairs) const;
 
+  // Neighbouring keys of a query whose rows follow each other (step 1 or -1) or are the same (0).
+  struct Run {
+    std::int64_t begin = 0, end = 0;  // places in rows_
+    std::int64_t step = 0;
+  };
+  // Calls function(first key, count, row of the first key, step) for the pairs of a query with
+  // `count` keys from `first` on; step 2 or more: no run, the rows are row(query)'s.
+  template <typename Function>
+  void for_runs(std::int64_t query, std::int64_t first, std::int64_t count,
+                const Function& function) const;
+
  private:
   at::Tensor rows_;
+  std::vector<Run> runs_;  // of differences
   std::int64_t queries_ = 0, keys_ = 0;
   bool differences_ = false;
 };
+
+template <typename Function>
+void RelativeIndex::for_runs(std::int64_t query, std::int64_t first, std::int64_t count,
+                             const Function& function) const {
+  const std::int32_t* const rows = row(query);
+  if (!differences_) return function(first, count, rows[first], std::int64_t{2});
+  const std::int64_t origin = queries_ - 1 - query, begin = origin + first, end = begin + count;
+  auto run = std::upper_bound(runs_.begin(), runs_.end(), begin,
+                              [](std::int64_t place, const Run& r) { return place < r.end; });
+  for (; run != runs_.end() && run->begin < end; ++run) {
+    const std::int64_t from = std::max(begin, run->begin), to = std::min(end, run->end);
+    function(from - origin, to - from, rows[from - origin], run->step);
+  }
+}
 
 enum class RelativeSide { query, key };
 

@@ -1,0 +1,32 @@
+// Keeps the bias of a scheme without parameters from one step to the next: made once for the places
+// it was last asked for.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+#include "position/scheme.h"
+
+namespace roformer {
+
+class ConstantBias {
+ public:
+  // The bias of the place, from `make` where it is not the last one's.
+  const at::Tensor& get(const AttentionPlace& place, const std::function<at::Tensor()>& make) {
+    const bool same = bias_.defined() && queries_ == place.queries && keys_ == place.keys &&
+                      bias_.scalar_type() == place.type && bias_.device() == place.device;
+    if (!same) {
+      bias_ = make();
+      queries_ = place.queries;
+      keys_ = place.keys;
+    }
+    return bias_;
+  }
+
+ private:
+  Positions queries_, keys_;
+  at::Tensor bias_;  // [1, H, Lq, Lk]
+};
+
+}  // namespace roformer

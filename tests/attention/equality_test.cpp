@@ -1,0 +1,260 @@
+// What must be equal for every scheme: unpadded and alone, a decoding step and the last row, fused
+// and explicit, shifted and not; and gradients against differences.
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "attention/attend.h"
+#include "attention/fused_attention.h"
+#include "attention/self_attention.h"
+#include "catch.h"
+#include "schemes.h"
+
+using namespace roformer;
+
+namespace {
+
+constexpr std::int64_t kInner = SmallScheme::kHeads * SmallScheme::kHeadWidth;
+
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+struct Layer {
+  at::Tensor weight = at::randn({3 * kInner, SmallScheme::kWidth}, at::kDouble) * 0.5;
+  at::Tensor bias = at::randn({3 * kInner}, at::kDouble) * 0.1;
+
+  at::Tensor operator()(const SmallScheme& small, const at::Tensor& x, const TokenLayout& layout,
+                        const Positions& positions, const AttentionSettings& attention = {}) const {
+    const at::ScalarType type = x.scalar_type();
+    PositionSession session({.scheme = *small.scheme,
+                             .attention = attention,
+                             .positions = positions,
+                             .causal = small.causal,
+                             .type = type});
+    at::Tensor input = x;
+    if (const at::Tensor table = small.scheme->embedding(positions); table.defined()) {
+      std::vector<at::Tensor> rows;
+      for (const TokenBlock& block : layout.blocks) {
+        rows.push_back(table.narrow(0, 0, block.length).repeat({block.sequences, 1}));
+      }
+      input = input + at::cat(rows, 0);
+    }
+    const at::Tensor w = weight.to(type);
+    return self_attention({.projected = at::matmul(input, w.t()),
+                           .bias = bias.to(type),
+                           .layout = layout,
+                           .heads = SmallScheme::kHeads,
+                           .layer = 1,
+                           .projections = {.query_weight = w.narrow(0, 0, kInner),
+                                           .key_weight = w.narrow(0, kInner, kInner)}},
+                          session);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sequences end to end give what each gives alone") {
+  at::manual_seed(4);
+  const Layer layer;
+  const std::vector<std::int64_t> lengths{9, 9, 3, 14};
+  const TokenLayout layout = TokenLayout::of_lengths(lengths);
+  for (const std::string& name : position_names()) {
+    for (const bool causal : {false, true}) {
+      const SmallScheme small(name, causal);
+      const at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
+      const at::Tensor together = layer(small, x, layout, Positions::range(0, layout.longest));
+      std::int64_t begin = 0;
+      for (const std::int64_t length : lengths) {
+        const at::Tensor alone =
+            layer(small, x.narrow(0, begin, length), TokenLayout::uniform(1, length),
+                  Positions::range(0, length));
+        INFO(name << (small.causal ? ", causal" : "") << ", length " << length);
+        // FIRE's, ALiBi's and all others' terms depend on places alone, never on the batch.
+        CHECK(distance(together.narrow(0, begin, length), alone) < 1e-12);
+        begin += length;
+      }
+    }
+  }
+}
+
+TEST_CASE("only distances matter to a shift-invariant scheme, places to the others") {
+  at::manual_seed(5);
+  const Layer layer;
+  const TokenLayout layout = TokenLayout::uniform(2, 12);
+  const at::Tensor x = at::randn({24, SmallScheme::kWidth}, at::kDouble);
+  for (const std::string& name : position_names()) {
+    const SmallScheme small(name);
+    const at::Tensor here = layer(small, x, layout, Positions::range(0, 12));
+    const at::Tensor there = layer(small, x, layout, Positions::range(37, 12));
+    INFO(name);
+    if (find_position_facts(name)->shift_invariant) {
+      CHECK(distance(here, there) < 1e-11);
+    } else {
+      CHECK(distance(here, there) > 1e-6);
+    }
+  }
+}
+
+TEST_CASE("places with gaps give what contiguous places give around the gap") {
+  at::manual_seed(6);
+  const Layer layer;
+  const at::Tensor x = at::randn({6, SmallScheme::kWidth}, at::kDouble);
+  for (const std::string& name : position_names()) {
+    const SmallScheme small(name, true);
+    if (small.scheme->has_content_scores() && name == "cope") continue;  // counts keys, not places
+    const Positions gaps = Positions::of({0, 1, 4, 5, 9, 10});
+    const at::Tensor with_gaps = layer(small, x, TokenLayout::uniform(1, 6), gaps);
+    // The first two places stand as without gaps and see nothing behind.
+    const at::Tensor without =
+        layer(small, x.narrow(0, 0, 2), TokenLayout::uniform(1, 2), Positions::range(0, 2));
+    INFO(name);
+    CHECK(distance(with_gaps.narrow(0, 0, 2), without) < 1e-12);
+  }
+}
+
+TEST_CASE("a decoding step is the last row, with the keys as the scheme caches them") {
+  at::manual_seed(7);
+  for (const std::string& name : position_names()) {
+    const SmallScheme small(name, true);
+    const std::int64_t length = 11;
+    const auto random = [&] {
+      return at::randn({2, SmallScheme::kHeads, length, SmallScheme::kHeadWidth}, at::kDouble);
+    };
+    const at::Tensor q = random(), k = random(), v = random();
+    const LayerProjections projections{.query_weight = at::randn({kInner, 12}, at::kDouble),
+                                       .key_weight = at::randn({kInner, 12}, at::kDouble)};
+    AttentionPlace place{.queries = Positions::range(0, length),
+                         .keys = Positions::range(0, length),
+                         .layer = 1,
+                         .causal = true,
+                         .type = at::kDouble,
+                         .projections = projections};
+    place.mask = causal_mask(place.queries, place.keys);
+    const auto run = [&](const at::Tensor& query, const KeyValue& cached, const AttentionPlace& at,
+                         CachedKeys keys) {
+      return attend({.query = query,
+                     .key = cached.key,
+                     .value = cached.value,
+                     .scheme = *small.scheme,
+                     .attention = {},
+                     .place = at,
+                     .bias = small.scheme->bias(at),
+                     .keys = keys})
+          .output;
+    };
+    const at::Tensor full = run(q, {.key = k, .value = v}, place, CachedKeys::unturned);
+    AttentionPlace step = place;
+    step.queries = Positions::range(length - 1, 1);
+    step.mask = at::Tensor();
+    const KeyValue cached = to_cache(*small.scheme, place, {.key = k, .value = v});
+    const at::Tensor last =
+        run(q.narrow(2, length - 1, 1), cached, step, small.scheme->cached_keys());
+    INFO(name);
+    CHECK(distance(full.narrow(2, length - 1, 1), last) < 1e-12);
+  }
+}
+
+TEST_CASE("fused attention with a bias is the explicit softmax, with gradients") {
+  at::manual_seed(8);
+  Layer layer;
+  const std::vector<std::int64_t> lengths{7, 7, 12};
+  const TokenLayout layout = TokenLayout::of_lengths(lengths);
+  for (const std::string& name : position_names()) {
+    for (const bool causal : {false, true}) {
+      SmallScheme small(name, causal);
+      if (small.scheme->has_content_scores()) continue;
+      const at::Tensor outer = at::randn({layout.tokens, kInner}, at::kDouble);
+      at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
+      x.set_requires_grad(true);
+      // The general path is taken where log-n scaling asks for it; by 1 it changes nothing.
+      const auto gradients = [&](bool fused) {
+        x.mutable_grad() = at::Tensor();
+        for (const Parameter& p : small.parameters.all()) p.value.mutable_grad() = at::Tensor();
+        AttentionSettings attention;
+        if (!fused) {
+          attention.log_n = LogNScaling::query;
+          attention.log_n_length = 1000;
+        }
+        const at::Tensor output =
+            layer(small, x, layout, Positions::range(0, layout.longest), attention);
+        (output * outer).sum().backward();
+        std::vector<at::Tensor> result{output.detach(), x.grad().clone()};
+        for (const Parameter& p : small.parameters.all()) {
+          if (p.value.grad().defined()) result.push_back(p.value.grad().clone());
+        }
+        return result;
+      };
+      const auto fast = gradients(true), plain = gradients(false);
+      INFO(name << (small.causal ? ", causal" : ""));
+      REQUIRE(fast.size() == plain.size());
+      for (std::size_t i = 0; i < fast.size(); ++i) CHECK(distance(fast[i], plain[i]) < 1e-10);
+    }
+  }
+}
+
+TEST_CASE("gradients are those of differences in float64") {
+  at::manual_seed(9);
+  Layer layer;
+  const TokenLayout layout = TokenLayout::uniform(2, 7);
+  constexpr double kStep = 1e-5;
+  for (const std::string& name : position_names()) {
+    SmallScheme small(name);
+    at::Tensor x = at::randn({14, SmallScheme::kWidth}, at::kDouble);
+    const at::Tensor outer = at::randn({14, kInner}, at::kDouble);
+    const auto loss = [&] {
+      return (layer(small, x, layout, Positions::range(0, 7)) * outer).sum();
+    };
+    x.set_requires_grad(true);
+    loss().backward();
+    std::vector<at::Tensor> leaves{x};
+    for (const Parameter& p : small.parameters.all()) leaves.push_back(p.value);
+    for (std::size_t n = 0; n < leaves.size(); ++n) {
+      at::Tensor direction = at::randn(leaves[n].sizes(), at::kDouble);
+      if (!leaves[n].grad().defined()) continue;  // of the other layer
+      const at::Tensor values = leaves[n].detach();
+      values.add_(direction, kStep);
+      const double above = loss().item<double>();
+      values.add_(direction, -2 * kStep);
+      const double below = loss().item<double>();
+      values.add_(direction, kStep);
+      const double wanted = (above - below) / (2 * kStep);
+      const double got = (leaves[n].grad() * direction).sum().item<double>();
+      INFO(name << ", " << (n == 0 ? "input" : small.parameters.all()[n - 1].spec.name));
+      CHECK(got == Approx(wanted).epsilon(1e-5).margin(1e-7));
+    }
+  }
+}
+
+TEST_CASE("float32 is near float64 for every scheme") {
+  at::manual_seed(10);
+  const Layer layer;
+  const TokenLayout layout = TokenLayout::uniform(1, 20);
+  const at::Tensor x = at::randn({20, SmallScheme::kWidth}, at::kDouble);
+  for (const std::string& name : position_names()) {
+    const SmallScheme wide(name), narrow(name, false, at::kFloat);
+    const Positions positions = Positions::range(0, 20);
+    INFO(name);
+    CHECK(distance(layer(wide, x, layout, positions),
+                   layer(narrow, x.to(at::kFloat), layout, positions)) < 2e-5);
+  }
+}
+
+TEST_CASE("a row without visible keys gives zeros and no gradient") {
+  const SmallScheme small("shaw");
+  at::Tensor q = at::randn({1, 3, 4, 4}, at::kDouble).set_requires_grad(true);
+  AttentionPlace place{
+      .queries = Positions::range(0, 4), .keys = Positions::range(0, 4), .type = at::kDouble};
+  place.mask = at::ones({1, 1, 4, 4}, at::kBool);
+  place.mask[0][0][2].fill_(false);
+  const at::Tensor output = attend({.query = q,
+                                    .key = q,
+                                    .value = q,
+                                    .scheme = *small.scheme,
+                                    .attention = {},
+                                    .place = place})
+                                .output;
+  CHECK(output.select(2, 2).abs().max().item<double>() == 0);
+  output.sum().backward();
+  CHECK(q.grad().isfinite().all().item<bool>());
+}
