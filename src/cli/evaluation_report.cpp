@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 
 #include "metrics/language.h"
@@ -12,7 +12,7 @@ namespace roformer {
 namespace {
 
 constexpr NumberFormat kLoss{.style = NumberFormat::Style::fixed, .digits = 4};
-constexpr std::int64_t kBins = 64;  // points of a line over places
+constexpr std::int64_t kBins = 32;  // points of a line over places
 
 Cell optional_cell(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell(std::monostate{});
@@ -171,9 +171,9 @@ LineChart loss_by_position(const EvaluationReport& report) {
         sum += entry.figures.losses_by_position[i] * static_cast<double>(places);
         count += places;
       }
-      if (count == 0) continue;
       line.x.push_back(static_cast<double>(begin + end - 1) / 2);
-      line.y.push_back(sum / static_cast<double>(count));
+      line.y.push_back(count > 0 ? sum / static_cast<double>(count)
+                                 : std::numeric_limits<double>::quiet_NaN());  // a gap
     }
     chart.series.push_back(std::move(line));
   }

@@ -1,6 +1,7 @@
 // `roformer generate`: continues a text with a causal language model.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -51,6 +52,10 @@ class Typewriter {
       : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
 
   void start() { show(); }
+  void finish() {
+    const std::string text = text_of(ids_, tokenizer_);
+    std::cout << text.substr(std::min(shown_, text.size())) << std::endl;
+  }
   void add(std::int64_t id) {
     ids_.push_back(id);
     show();
@@ -126,7 +131,7 @@ void generate_command(const GenerateOptions& options) {
       fmt::print("--- sample {}\n{}\n", i + 1, text);
     }
   }
-  if (live) std::cout << '\n';
+  if (live) typewriter.finish();
   log::info("{} tokens in {:.2f} s ({:.0f} tokens/s)", tokens, seconds,
             static_cast<double>(tokens) / seconds);
 }

@@ -47,15 +47,23 @@ MaskedText encode(const std::vector<std::string>& parts, const Tokenizer& tokeni
   return result;
 }
 
-// The text with mask number `which` replaced. A piece inside a word joins the word before it.
+// Whether the piece goes on with the word before it. Bytes and characters carry their spaces.
+bool joins(const Tokenizer& tokenizer, TokenId id) {
+  const bool has_words = tokenizer.kind() == TokenizerKind::sentencepiece ||
+                         tokenizer.kind() == TokenizerKind::wordpiece;
+  return has_words && !tokenizer.begins_word(id);
+}
+
+// The text with mask number `which` replaced; a piece that joins the word before it takes the place
+// of the space, too.
 std::string filled(const std::vector<std::string>& parts, std::size_t which,
-                   const std::string& word, bool begins_word) {
+                   const std::string& word, bool joined) {
   std::string result = parts[0];
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     if (i != which) {
       result += kMaskMarker;
     } else {
-      if (!begins_word && result.ends_with(' ')) result.pop_back();
+      if (joined && result.ends_with(' ')) result.pop_back();
       result += word;
     }
     result += parts[i + 1];
@@ -109,7 +117,7 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
                              .piece = tokenizer.piece(id),
                              .text = word,
                              .probability = candidate.probability,
-                             .filled = filled(parts, mask, word, tokenizer.begins_word(id))});
+                             .filled = filled(parts, mask, word, joins(tokenizer, id))});
     }
   }
   return result;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/load.h"
 #include "config/position_facts.h"
+#include "config/schema.h"
 #include "tasks/train.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
@@ -24,6 +25,25 @@ void check_overrides(const std::vector<Override>& overrides) {
     throw_usage("--" + override.key, "cannot be changed for a trained model",
                 "--position..., --attention..., --device, --threads and --training.precision can");
   }
+}
+
+// Another scheme on the same weights keeps the options that both have (the base and layout of a
+// rope model that is tried with rerope): the weights were trained with them.
+std::vector<Override> with_shared_options(const Settings& stored,
+                                          const std::vector<Override>& overrides) {
+  std::string scheme = stored.position.scheme;
+  for (const Override& override : overrides) {
+    if (override.key == "position" || override.key == "position.scheme") scheme = override.text;
+  }
+  std::vector<Override> result;
+  const std::string old_prefix = "position." + stored.position.scheme + ".";
+  for (const Key& key : schema()) {
+    if (scheme == stored.position.scheme || !key.name.starts_with(old_prefix)) continue;
+    const std::string same = "position." + scheme + "." + key.name.substr(old_prefix.size());
+    if (find_key(same) != nullptr) result.push_back({same, key.get(stored)});
+  }
+  result.insert(result.end(), overrides.begin(), overrides.end());
+  return result;
 }
 
 std::string flags_of(const std::vector<Override>& overrides) {
@@ -61,8 +81,9 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
   check_overrides(options.overrides);
   TrainedModel result;
   result.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint);
-  read_run_settings(result.checkpoint);  // says what is wrong before the overrides are mixed in
-  result.settings = load_settings(result.checkpoint / "config.yaml", options.overrides);
+  const Settings stored = read_run_settings(result.checkpoint);
+  result.settings = load_settings(result.checkpoint / "config.yaml",
+                                  with_shared_options(stored, options.overrides));
   const Settings& settings = result.settings;
   if (settings.task != TaskKind::mlm && settings.task != TaskKind::causal_lm) {
     throw_usage(run_or_checkpoint.string(), "is not a language model's run",

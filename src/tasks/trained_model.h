@@ -1,6 +1,8 @@
 // A language model as training left it: the settings, tokenizer and weights of one checkpoint of a
 // run. Options that leave the parameters as they are (a frequency scaling, a window, another scheme
-// without parameters) may be changed when it is opened, to be tried on the same weights.
+// without parameters) may be changed when it is opened, to be tried on the same weights. Another
+// scheme keeps the options that it shares with the trained one (base, layout) unless they are
+// given.
 #pragma once
 
 #include <filesystem>
