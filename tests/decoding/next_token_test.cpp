@@ -89,6 +89,8 @@ TEST_CASE("the cache holds beyond its first allocation and with windows, scaling
   CHECK(difference(Decoder("rope", {{"position.scaling", "yarn"}, {"position.factor", "4"}}), 24) <
         2e-5);
   CHECK(difference(Decoder("none", {{"model.norm", "pre"}}), 24) < 2e-5);
+  CHECK(difference(Decoder("xpos"), 80) < 2e-5);  // block-causal beyond the trained length
+  CHECK(difference(Decoder("rerope", {{"position.window", "8"}}), 40) < 2e-5);
 }
 
 TEST_CASE("greedy text is the same with and without the cache, sampled text with the same seed") {

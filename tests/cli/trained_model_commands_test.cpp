@@ -1,0 +1,138 @@
+// evaluate, fill-mask, generate and doctor as a user meets them, on a run of a few steps.
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "catch.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "tasks/tiny_run.h"
+
+using namespace roformer;
+
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string output;
+  std::string errors;
+};
+
+Outcome run(std::vector<std::string> words, const std::string& input = "") {
+  CLI::App app{"A test", "roformer"};
+  add_evaluate_command(app);
+  add_fill_mask_command(app);
+  add_generate_command(app);
+  add_doctor_command(app);
+  words.insert(words.begin(), "roformer");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  std::istringstream lines(input);
+  std::ostringstream output, errors;
+  std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
+  std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
+  std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
+  const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
+  std::cin.rdbuf(keyboard);
+  std::cout.rdbuf(terminal);
+  std::cerr.rdbuf(terminal_errors);
+  std::cin.clear();
+  return {code, output.str(), errors.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a masked model's run is evaluated and asked about masks") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string folder = tiny.run().string();
+
+  SECTION("at several lengths, shifted, with pseudo-perplexity, as JSON and as a chart") {
+    const std::string chart = (tiny.folder.path / "chart.html").string();
+    const Outcome outcome =
+        run({"evaluate", folder, "--length", "16,64", "--tokens", "320", "--shift", "100",
+             "--pseudo-perplexity", "--sequences", "2", "--json", "--chart", chart});
+    REQUIRE(outcome.code == 0);
+    const auto result = nlohmann::json::parse(outcome.output);
+    REQUIRE(result["evaluations"].size() == 4);
+    CHECK(result["evaluations"][3]["length"] == 64);
+    CHECK(result["evaluations"][3]["shift"] == 100);
+    CHECK(result["evaluations"][3]["loss_change"].get<double>() == Approx(0).margin(1e-4));
+    CHECK(result["evaluations"][0]["loss"].get<double>() > 1);
+    CHECK(result["training_length"] == 32);
+    CHECK(result["pseudo_perplexity"]["sequences"] == 2);
+    CHECK(has(read_file(chart), "<svg"));
+  }
+  SECTION("the loss at each place is CSV") {
+    const Outcome outcome =
+        run({"evaluate", folder, "--by-position", "--tokens", "640", "--drop-middle", "0.25"});
+    REQUIRE(outcome.code == 0);
+    CHECK(
+        outcome.output.starts_with("length,shift,drop_middle,shuffle_blocks,place,losses,loss\n"));
+    CHECK(has(outcome.output, "\n32,0,0.25,0,"));
+  }
+  SECTION("mistakes are one line") {
+    CHECK(has(run({"evaluate", folder, "--length", "16,x"}).errors, "--length"));
+    CHECK(run({"evaluate", folder, "--length", "16,x"}).code == 2);
+    CHECK(has(run({"evaluate", folder, "--position", "learned"}).errors, "parameters differ"));
+    CHECK(has(run({"evaluate", folder, "--model.width", "64"}).errors, "unknown flag"));
+    CHECK(has(run({"evaluate", folder, "--chart", "a.png"}).errors, "--chart"));
+    CHECK(run({"evaluate", (tiny.folder.path / "nothing").string()}).code == 1);
+    CHECK(has(run({"generate", folder, "Click"}).errors, "fill-mask"));
+    CHECK(run({"fill-mask", folder, "no mask here"}).code == 2);
+  }
+  SECTION("masks of standard input, one object a line") {
+    const Outcome outcome = run({"fill-mask", folder, "--json", "--top", "2"},
+                                "Click the [MASK]ed [MASK]\nno mask\n\xff [MASK]\n");
+    REQUIRE(outcome.code == 0);
+    std::istringstream lines(outcome.output);
+    std::vector<nlohmann::json> objects;
+    for (std::string line; std::getline(lines, line);) {
+      objects.push_back(nlohmann::json::parse(line));
+    }
+    REQUIRE(objects.size() == 3);
+    CHECK(objects[0]["masks"].size() == 2);
+    CHECK(objects[0]["masks"][1]["predictions"].size() == 2);
+    CHECK(objects[1]["masks"].empty());
+    CHECK(objects[2]["masks"].size() == 1);
+  }
+}
+
+TEST_CASE("a causal model's run writes text") {
+  const TinyRun tiny("rope", {{"task", "causal_lm"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string folder = tiny.run().string();
+  const std::vector<std::string> words = {"generate", folder,      "Click", "--tokens",
+                                          "12",       "--samples", "2",     "--json"};
+  const Outcome outcome = run(words);
+  REQUIRE(outcome.code == 0);
+  CHECK(run(words).output == outcome.output);
+  std::istringstream lines(outcome.output);
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const auto object = nlohmann::json::parse(line);
+  CHECK(object["text"].get<std::string>().starts_with("Click"));
+  CHECK(object["ids"].size() <= 12);
+  CHECK(run({"generate", folder, "Click", "--top-p", "0"}).code == 2);
+  CHECK(has(run({"fill-mask", folder, "a [MASK]"}).errors, "generate"));
+  const auto evaluated = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
+  CHECK(evaluated["evaluations"][0]["bits_per_character"].get<double>() > 1);
+}
+
+TEST_CASE("doctor says what it found and measured") {
+  const Outcome outcome = run({"doctor", "--json", "--threads", "1"});
+  REQUIRE(outcome.code == 0);
+  const auto found = nlohmann::json::parse(outcome.output);
+  CHECK(found["threads"] == 1);
+  CHECK(found["cores"].get<int>() >= 1);
+  CHECK(found["memory_bytes"].get<double>() > 1e8);
+  CHECK(found["matmul"]["fp32"]["gflops_per_s"].get<double>() > 0.1);
+  CHECK(found["matmul"]["bf16"]["gflops_per_s"].get<double>() > 0);
+  CHECK(found["automatic"]["reason"].get<std::string>().size() > 10);
+}
