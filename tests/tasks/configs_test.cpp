@@ -43,22 +43,22 @@ TEST_CASE("every configuration trains for two steps on a small model") {
     const Settings original = load_settings(entry.path());
     if (original.task == TaskKind::glue) continue;
     CAPTURE(entry.path().string());
-    const Settings settings = load_settings(
-        entry.path(), {{"model.layers", "1"},
-                       {"model.width", "16"},
-                       {"model.heads", "2"},
-                       {"model.feed_forward", "16"},
-                       {"model.embedding_width", "0"},
-                       {"model.vocabulary", "0"},
-                       {"data.directory", data.string()},
-                       {"data.length", "32"},
-                       {"data.validation_tokens", "200"},
-                       {"training.steps", "2"},
-                       {"training.batch", "2"},
-                       {"training.accumulation", "1"},
-                       {"training.warmup", "0"},
-                       {"runs", folder.path.string()},
-                       {"run", "run" + std::to_string(number++)}});
+    const Settings settings =
+        load_settings(entry.path(), {{"model.layers", "1"},
+                                     {"model.width", "16"},
+                                     {"model.heads", "2"},
+                                     {"model.feed_forward", "16"},
+                                     {"model.embedding_width", "0"},
+                                     {"model.vocabulary", "0"},
+                                     {"data.directory", data.string()},
+                                     {"data.length", "32"},
+                                     {"data.validation_tokens", "200"},
+                                     {"training.steps", "2"},
+                                     {"training.batch", "2"},
+                                     {"training.accumulation", "1"},
+                                     {"training.warmup", "0"},
+                                     {"runs", folder.path.string()},
+                                     {"run", "run" + std::to_string(number++)}});
     const TrainingSummary summary = train_run(settings, ExistingRun::refuse);
     CHECK(summary.consumed.steps == 2);
     CHECK(summary.validations.back().result.figures.at("loss") > 0);
