@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   add_generate_command(program);
   add_bench_command(program);
   add_study_command(program);
+  add_positions_command(program);
   add_config_command(program);
   add_data_command(program);
   add_tokenizer_command(program);

@@ -12,6 +12,7 @@ void add_doctor_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
 void add_fill_mask_command(CLI::App& program);
 void add_generate_command(CLI::App& program);
+void add_positions_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);
 void add_train_command(CLI::App& program);

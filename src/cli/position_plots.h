@@ -1,0 +1,24 @@
+// Pictures of what positional schemes do, as one HTML file and as CSV.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+struct PositionPlotInputs {
+  const Settings& settings;  // options of the schemes, heads and width of the model, data.length
+  std::vector<std::string> names;
+  bool causal = false;
+  std::filesystem::path output;  // HTML
+  std::filesystem::path csv;     // empty: none
+};
+
+// Decay bound (figure 2 of the paper), wavelengths and one pair's cosine of RoPE and its scalings;
+// the bias of each head; the expected score of random q and k against the distance for all.
+void write_position_plots(const PositionPlotInputs& inputs);
+
+}  // namespace roformer

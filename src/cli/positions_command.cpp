@@ -1,0 +1,239 @@
+// `roformer positions`: list and explain the positional schemes, draw what they do, and check them
+// against golden cases.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "attention/golden_case.h"
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/position_plots.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "config/suggest.h"
+#include "position/scheme.h"
+#include "report/table.h"
+
+namespace roformer {
+namespace {
+
+struct PositionsOptions {
+  std::string name;
+  std::vector<std::string> names;
+  std::filesystem::path folder;
+  std::filesystem::path output = "positions.html";
+  std::filesystem::path csv;
+  bool causal = false;
+  std::vector<Override> overrides;
+};
+
+const PositionFacts& facts_of(const std::string& name) {
+  if (const PositionFacts* facts = find_position_facts(name)) return *facts;
+  const std::string near = suggestion(name, position_names());
+  throw_usage("positions", fmt::format("no scheme is called {}", name),
+              near.empty() ? "see roformer positions list" : near);
+}
+
+// The parameters that a scheme adds to the given model.
+ParameterStore parameters_of(Settings settings, const std::string& scheme, bool causal) {
+  settings.position.scheme = scheme;
+  ParameterStore parameters(settings.seed);
+  make_scheme({.settings = settings.position,
+               .shape = {.layers = settings.model.layers,
+                         .width = settings.model.width,
+                         .heads = settings.model.heads,
+                         .head_width = settings.model.width / settings.model.heads,
+                         .causal = causal,
+                         .training_length = settings.data.length},
+               .parameters = parameters});
+  return parameters;
+}
+
+void list_schemes(const PositionsOptions& options) {
+  const Settings settings = default_settings(options.overrides);
+  Table table({{.title = "scheme", .alignment = Column::Alignment::left},
+               {.title = "family", .alignment = Column::Alignment::left},
+               {.title = "parameters", .format = {.style = NumberFormat::Style::count}},
+               {.title = "models", .alignment = Column::Alignment::left},
+               {.title = "longer texts", .alignment = Column::Alignment::left},
+               {.title = "paper", .alignment = Column::Alignment::left}});
+  for (const PositionFacts& facts : position_facts()) {
+    const std::string name(facts.name);
+    table.add_row({name, std::string(facts.family),
+                   parameters_of(settings, name, facts.causal_only || options.causal).count(),
+                   facts.causal_only ? "causal" : "all", std::string(facts.longer),
+                   std::string(facts.paper)});
+  }
+  std::cout << to_text(table, {.width = terminal_width()})
+            << fmt::format(
+                   "\nParameters of a model with {} layers, width {}, {} heads "
+                   "(--model.layers and so on ask for others).\n",
+                   settings.model.layers, settings.model.width, settings.model.heads);
+}
+
+void show_scheme(const PositionsOptions& options) {
+  const PositionFacts& facts = facts_of(options.name);
+  const Settings settings = default_settings(options.overrides);
+  const auto yes = [](bool value) { return value ? "yes" : "no"; };
+  std::cout << fmt::format("{} ({}, {})\n\n", facts.name, facts.family, facts.paper);
+  const auto line = [](std::string_view name, std::string_view value) {
+    std::cout << fmt::format("  {:<18}{}\n", name, value);
+  };
+  line("what it does", facts.formula);
+  line("cost", facts.cost);
+  line("longer texts", facts.longer);
+  line("models", facts.causal_only ? "causal (task: causal_lm)" : "encoders and causal models");
+  line("shift invariant", yes(facts.shift_invariant));
+  line("linear attention", yes(facts.linear_attention));
+  const ParameterStore parameters =
+      parameters_of(settings, options.name, facts.causal_only || options.causal);
+  line("parameters",
+       fmt::format("{} with {} layers, width {}, {} heads", parameters.count(),
+                   settings.model.layers, settings.model.width, settings.model.heads));
+  for (const Parameter& parameter : parameters.all()) {
+    if (parameter.spec.depth <= 1) {
+      line("", fmt::format("{} [{}]{}", parameter.spec.name, fmt::join(parameter.spec.shape, ", "),
+                           parameter.spec.depth == 1 ? ", and of each further layer" : ""));
+    }
+  }
+  bool any = false;
+  for (const Key& key : schema()) {
+    if (key.scheme() != options.name) continue;
+    if (!any) std::cout << "\nOptions:\n";
+    any = true;
+    std::cout << fmt::format("  --{} ({}{}; default {})\n      {}\n", key.name, key.type_text(),
+                             key.unit.empty() ? "" : ", " + key.unit, key.default_text(), key.help);
+  }
+}
+
+// "0.012", or a gap where nothing was compared.
+Cell share_cell(double share) {
+  if (share < 0) return std::monostate{};
+  return share;
+}
+
+void verify_schemes(const PositionsOptions& options) {
+  struct Line {
+    std::int64_t cases = 0, passed = 0;
+    GoldenErrors float64, float32;
+  };
+  std::map<std::string, Line> lines;
+  std::vector<std::string> order;
+  std::vector<std::string> misses;
+  std::int64_t cases = 0;
+  for (const GoldenResult& result : run_golden_folder(options.folder)) {
+    if (!lines.contains(result.scheme)) order.push_back(result.scheme);
+    Line& line = lines[result.scheme];
+    ++cases;
+    ++line.cases;
+    line.passed += result.passed();
+    line.float64.include(result.float64);
+    line.float32.include(result.float32);
+    if (result.passed()) continue;
+    misses.push_back(fmt::format(
+        "{}: {}", result.file,
+        !result.problem.empty() ? result.problem
+                                : fmt::format("the error is {:.3g} times the tolerance in "
+                                              "float64, {:.3g} times in float32",
+                                              result.float64.worst(), result.float32.worst())));
+  }
+  const NumberFormat format{.style = NumberFormat::Style::fixed, .digits = 4};
+  std::vector<Column> columns{{.title = "scheme", .alignment = Column::Alignment::left},
+                              {.title = "cases", .format = {.style = NumberFormat::Style::count}},
+                              {.title = "passed", .format = {.style = NumberFormat::Style::count}}};
+  for (const char* precision : {"64", "32"}) {
+    for (const char* part : {"logits", "output", "gradients", "others"}) {
+      columns.push_back({.title = fmt::format("{} {}", part, precision), .format = format});
+    }
+  }
+  Table table(columns);
+  for (const std::string& scheme : order) {
+    const Line& line = lines.at(scheme);
+    std::vector<Cell> row{scheme, line.cases, line.passed};
+    for (const GoldenErrors& errors : {line.float64, line.float32}) {
+      for (const double share : {errors.logits, errors.output, errors.gradients, errors.others}) {
+        row.push_back(share_cell(share));
+      }
+    }
+    table.add_row(std::move(row));
+  }
+  std::cout << to_text(table, {.width = terminal_width()})
+            << fmt::format(
+                   "\n{} of {} cases passed. Figures are the worst error as a share of the "
+                   "tolerance (above 1: a miss), in float64 and float32.\n",
+                   cases - static_cast<std::int64_t>(misses.size()), cases);
+  if (misses.empty()) return;
+  throw_failure(options.folder.string(), fmt::format("{} of {} cases missed\n  {}", misses.size(),
+                                                     cases, fmt::join(misses, "\n  ")));
+}
+
+void plot_schemes(const PositionsOptions& options) {
+  std::vector<std::string> names = options.names;
+  if (names.empty()) names = position_names();
+  for (const std::string& name : names) facts_of(name);
+  write_position_plots({.settings = default_settings(options.overrides),
+                        .names = names,
+                        .causal = options.causal,
+                        .output = options.output,
+                        .csv = options.csv});
+}
+
+}  // namespace
+
+void add_positions_command(CLI::App& program) {
+  auto options = std::make_shared<PositionsOptions>();
+  CLI::App* positions =
+      add_command(program, {.name = "positions",
+                            .summary = "Explain, draw and verify the positional schemes",
+                            .details = "",
+                            .group = kGroupInspect});
+  positions->require_subcommand(1);
+  const auto causal = [&](CLI::App* command) {
+    command->add_flag("--causal", options->causal, "as in a causal model instead of an encoder");
+  };
+
+  CLI::App* list =
+      add_command(*positions, {.name = "list",
+                               .summary = "All schemes: family, parameters, longer texts, paper",
+                               .details = ""});
+  accept_settings(*list, options->overrides);
+  causal(list);
+  list->callback([options] { list_schemes(*options); });
+
+  CLI::App* show = add_command(
+      *positions, {.name = "show", .summary = "Explain one scheme and its options", .details = ""});
+  show->add_option("name", options->name, "scheme, for instance rope")->required();
+  accept_settings(*show, options->overrides);
+  causal(show);
+  show->callback([options] { show_scheme(*options); });
+
+  CLI::App* plot = add_command(
+      *positions,
+      {.name = "plot",
+       .summary = "Draw what schemes do: decay, wavelengths, biases, scores by distance",
+       .details = "Writes one HTML file. Without names all schemes are drawn; options of the "
+                  "schemes are taken (--position.rope.scaling llama3)."});
+  plot->add_option("names", options->names, "schemes; none: all");
+  plot->add_option("--output", options->output, "the HTML file")->capture_default_str();
+  plot->add_option("--csv", options->csv, "the drawn numbers as CSV: figure, series, x, y");
+  accept_settings(*plot, options->overrides);
+  causal(plot);
+  plot->callback([options] { plot_schemes(*options); });
+
+  CLI::App* verify = add_command(
+      *positions,
+      {.name = "verify",
+       .summary = "Run the golden cases of a folder in float64 and float32",
+       .details = "The folder holds index.json and the cases it lists. Exit code 1 where any case "
+                  "misses its tolerance or cannot be run."});
+  verify->add_option("folder", options->folder, "for instance tests/position/golden")->required();
+  verify->callback([options] { verify_schemes(*options); });
+}
+
+}  // namespace roformer
