@@ -3,7 +3,7 @@
 # moments and resuming, with one and with two loader threads, and compares every loss bitwise.
 #   resume.sh FOLDER_OF_ROFORMER
 set -euo pipefail
-roformer=$1/roformer
+roformer=$(cd "$1" && pwd)/roformer
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
