@@ -59,7 +59,9 @@ std::int64_t block_loss(at::Tensor& logits, const at::Tensor& bias, const at::Te
 }  // namespace
 
 // The gradients with respect to all inputs are finished in the forward pass and only scaled in the
-// backward one: the logits are needed once, and nothing of their size outlives its block.
+// backward one: the logits are needed once, and nothing of their size outlives its block. Where one
+// block holds all places, its product with the states waits for the backward pass, which adds it to
+// the table's gradient without a tensor in between.
 CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& table,
                                   const at::Tensor& bias, const at::Tensor& labels) {
   GradientRecorder recorder({hidden, table, bias});
@@ -72,7 +74,6 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
   at::Tensor hidden_gradient, table_gradient, bias_gradient;
   if (trains) {
     hidden_gradient = at::empty_like(states);
-    table_gradient = at::zeros_like(typed);
     bias_gradient = at::zeros_like(bias);
   }
   const std::int64_t block =
@@ -88,9 +89,8 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     if (!trains) continue;
     at::Tensor part = hidden_gradient.narrow(0, begin, size);
     at::mm_out(part, logits, typed);
-    if (begin == 0) {
-      at::mm_out(table_gradient, logits.t(), rows);
-    } else {
+    if (size < places) {
+      if (begin == 0) table_gradient = at::zeros_like(typed);
       table_gradient.addmm_(logits.t(), rows);
     }
     bias_gradient.add_(logits.sum(0, false, bias.scalar_type()));
@@ -99,10 +99,14 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
       result.losses.sum().to(hidden.device()), [=](const Gradients& gradients) -> Gradients {
         const double scale = gradients[0].item<double>();
         at::Tensor from_table;
-        if (at::Tensor total = table.grad(); total.defined()) {
+        at::Tensor total = table.grad();
+        if (!total.defined()) total = from_table = at::zeros_like(table);
+        if (table_gradient.defined()) {
           total.add_(table_gradient, scale);
+        } else if (total.scalar_type() == states.scalar_type()) {
+          total.addmm_(buffer.t(), states, 1, scale);
         } else {
-          from_table = table_gradient.to(table.scalar_type()) * scale;
+          total.add_(at::mm(buffer.t(), states), scale);
         }
         return {hidden_gradient * scale, from_table, bias_gradient * scale};
       });

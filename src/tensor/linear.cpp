@@ -1,11 +1,44 @@
+#include <ATen/Parallel.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+
+#include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/operations.h"
 
 namespace roformer {
+namespace {
+
+// total[ids[t], :] += rows[t, :]. LibTorch's index_add_ takes one row after the other; here each
+// thread has its own columns, so that the order of the sums does not depend on their number.
+void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
+  if (!total.is_cpu()) {
+    total.index_add_(0, ids, rows);
+    return;
+  }
+  with_type(total.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const std::int64_t count = ids.numel(), width = total.size(1);
+    const at::Tensor source = rows.contiguous();
+    const auto* const id = ids.const_data_ptr<std::int64_t>();
+    const T* const from = source.const_data_ptr<T>();
+    T* const to = total.mutable_data_ptr<T>();
+    constexpr std::int64_t kColumns = 64;
+    at::parallel_for(0, (width + kColumns - 1) / kColumns, 1, [&](std::int64_t a, std::int64_t b) {
+      const std::int64_t begin = a * kColumns, end = std::min(width, b * kColumns);
+      for (std::int64_t t = 0; t < count; ++t) {
+        T* const row = to + id[t] * width;
+        const T* const added = from + t * width;
+        for (std::int64_t c = begin; c < end; ++c) row[c] += added[c];
+      }
+    });
+  });
+}
+
+}  // namespace
 
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
   GradientRecorder recorder({x, weight});
@@ -37,7 +70,7 @@ at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids) {
                            at::Tensor total = table.grad();
                            const bool direct = total.defined();
                            if (!direct) total = at::zeros_like(table);
-                           total.index_add_(0, ids, gradients[0].to(table.scalar_type()));
+                           add_rows(total, ids, gradients[0].to(table.scalar_type()));
                            return {direct ? at::Tensor() : total};
                          });
 }
