@@ -66,7 +66,12 @@ check_command() {
       ;;
     roformer | build/roformer)
       case ${words[1]:-} in
-        train) output=$(roformer config check "${words[@]:2}" 2>&1) || complain "in: $1
+        train)
+          # What train alone knows.
+          for word in "${!words[@]}"; do
+            if [[ ${words[word]} =~ ^--(resume|overwrite)$ ]]; then unset "words[word]"; fi
+          done
+          output=$(roformer config check "${words[@]:2}" 2>&1) || complain "in: $1
 $output" ;;
         study) output=$(roformer study "${words[@]:2}" --dry-run 2>&1) || complain "in: $1
 $output" ;;
