@@ -1,5 +1,4 @@
-# Finds LibTorch inside a PyPI wheel or an unpacked libtorch folder and defines LibTorch::cpu and,
-# where the CUDA libraries are there, LibTorch::cuda. Torch's own CMake package demands a complete
+# Finds LibTorch inside a PyPI wheel or an unpacked libtorch folder and defines LibTorch::cpu. Torch's own CMake package demands a complete
 # CUDA toolkit even for a CPU build, hence this module.
 #
 # Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree.
@@ -10,7 +9,7 @@ find_path(LIBTORCH_INCLUDE_DIR ATen/ATen.h
           PATHS ${_libtorch_venv} PATH_SUFFIXES include)
 get_filename_component(_libtorch_root "${LIBTORCH_INCLUDE_DIR}" DIRECTORY)
 set(LIBTORCH_LIBRARY_DIR "${_libtorch_root}/lib")
-foreach(name c10 torch_cpu torch c10_cuda torch_cuda)
+foreach(name c10 torch_cpu)
   find_library(LIBTORCH_${name}_LIBRARY ${name} PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
   mark_as_advanced(LIBTORCH_${name}_LIBRARY)
 endforeach()
