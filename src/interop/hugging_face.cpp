@@ -1,0 +1,294 @@
+#include "interop/hugging_face.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/isfinite.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "interop/hugging_face_config.h"
+#include "interop/hugging_face_names.h"
+#include "interop/hugging_face_tokenizer.h"
+#include "interop/rotary_sinusoids.h"
+#include "tensor/safetensors.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kOutputs = "cls.predictions.decoder.weight";
+constexpr const char* kOutputBias = "cls.predictions.bias";
+constexpr const char* kOldOutputBias = "cls.predictions.decoder.bias";
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+Safetensors open_weights(const fs::path& folder) {
+  const bool there =
+      is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
+  if (!there) {
+    for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+      if (!is_there(folder / pickle)) continue;
+      throw_failure((folder / pickle).string(),
+                    "is a pickle, which can run any code when it is opened and is not read here",
+                    "convert it where you trust it: python -c \"from transformers import "
+                    "AutoModelForMaskedLM as M; M.from_pretrained('DIR').save_pretrained('NEW')\"");
+    }
+    for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
+      if (!is_there(folder / other)) continue;
+      throw_failure((folder / other).string(), "is not a format that is read here",
+                    "only model.safetensors is: load it with transformers and save it again");
+    }
+  }
+  return Safetensors(folder);
+}
+
+// The tensors of the folder under canonical names, and which of them have been understood.
+class FolderWeights {
+ public:
+  FolderWeights(const fs::path& folder, HuggingFaceFamily family)
+      : file_(open_weights(folder)), place_(file_.path().string()) {
+    for (const std::string& name : file_.names()) {
+      const std::string canonical = canonical_name(name, family);
+      if (!names_.try_emplace(canonical, name).second) {
+        throw_failure(place_, fmt::format("holds \"{}\" and \"{}\", which are the same weight",
+                                          names_[canonical], name));
+      }
+    }
+  }
+
+  const std::string& place() const { return place_; }
+  bool contains(const std::string& canonical) const { return names_.contains(canonical); }
+
+  // [shape] float32; a size of -1 may be any. Throws Error for what does not fit or is not finite.
+  at::Tensor take(const std::string& canonical, const std::vector<std::int64_t>& shape) {
+    const auto found = names_.find(canonical);
+    if (found == names_.end()) {
+      throw_failure(place_, fmt::format("has no tensor \"{}\"", canonical),
+                    "the file and config.json must be of one model");
+    }
+    const std::string& name = found->second;
+    const SafetensorsEntry& entry = file_.entry(name);
+    const bool same = std::equal(entry.shape.begin(), entry.shape.end(), shape.begin(), shape.end(),
+                                 [](std::int64_t a, std::int64_t b) { return a == b || b == -1; });
+    if (!same) {
+      throw_failure(place_,
+                    fmt::format("\"{}\" has the shape [{}], config.json makes it [{}]", name,
+                                fmt::join(entry.shape, ", "), fmt::join(shape, ", ")));
+    }
+    const at::Tensor stored = file_.tensor(name);
+    if (!stored.is_floating_point()) {
+      throw_failure(place_, fmt::format("\"{}\" has the type {}, wanted F32, F16, BF16 or F64",
+                                        name, safetensors_name(entry.type)));
+    }
+    at::Tensor value = stored.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    const std::int64_t finite = at::isfinite(value).sum().item<std::int64_t>();
+    if (finite != value.numel()) {
+      throw_failure(place_,
+                    fmt::format("{} of the {} values of \"{}\" are NaN or infinite",
+                                value.numel() - finite, value.numel(), name),
+                    "the weights are damaged, or their training had diverged");
+    }
+    used_.insert(canonical);
+    return value;
+  }
+
+  void pass_over(const std::string& canonical) { used_.insert(canonical); }
+  std::vector<std::string> unused() const {
+    std::vector<std::string> names;
+    for (const auto& [canonical, name] : names_) {
+      if (!used_.contains(canonical)) names.push_back(canonical);
+    }
+    return names;
+  }
+
+ private:
+  Safetensors file_;
+  std::string place_;
+  std::map<std::string, std::string> names_;  // canonical -> in the file
+  std::set<std::string> used_;
+};
+
+class FolderReader {
+ public:
+  explicit FolderReader(const fs::path& folder)
+      : folder_(folder),
+        config_(
+            parse_hugging_face_config(read_file(folder / kConfig), (folder / kConfig).string())),
+        weights_(folder, config_.family) {}
+
+  PretrainedModel read() {
+    result_.settings = config_.settings;
+    result_.labels = config_.labels;
+    result_.task = config_.task;
+    take(encoder_names(result_.settings, config_.family));
+    check_sinusoids();
+    read_language_head();
+    read_classification_head();
+    report_rest();
+    read_tokenizer();
+    return std::move(result_);
+  }
+
+ private:
+  const fs::path& folder_;
+  HuggingFaceConfig config_;
+  FolderWeights weights_;
+  PretrainedModel result_;
+
+  void take(const std::vector<WeightNames>& list) {
+    for (const WeightNames& names : list) {
+      std::vector<at::Tensor> parts;
+      for (const std::string& name : names.theirs) {
+        parts.push_back(weights_.take(name, names.shape));
+      }
+      result_.tensors[names.ours] = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+    }
+  }
+
+  bool has_any(const std::vector<WeightNames>& list) const {
+    return std::any_of(list.begin(), list.end(), [this](const WeightNames& names) {
+      return weights_.contains(names.theirs.front());
+    });
+  }
+
+  // The head of the architecture that config.json names; without a name, any.
+  bool built_as(const char* what) const {
+    const auto& names = config_.architectures;
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+             return name.ends_with(what);
+           });
+  }
+
+  // RoFormer's file carries the sines and cosines of its positions, [places, head width].
+  void check_sinusoids() {
+    if (!weights_.contains(kSinusoidName)) return;
+    const ModelSettings& model = result_.settings.model;
+    const at::Tensor stored = weights_.take(kSinusoidName, {-1, model.width / model.heads});
+    constexpr double kHalfPrecision = 0.01;
+    const at::Tensor expected = rotary_sinusoids(stored.size(0), stored.size(1));
+    if (stored.numel() > 0 && (stored - expected).abs().max().item<double>() > kHalfPrecision) {
+      throw_failure(
+          weights_.place(),
+          fmt::format("\"{}\" are not RoFormer's sines and cosines of base 10000", kSinusoidName));
+    }
+  }
+
+  void read_language_head() {
+    std::vector<WeightNames> names = language_head_names(result_.settings);
+    if (!weights_.contains(kOutputBias) && weights_.contains(kOldOutputBias)) {
+      for (WeightNames& weight : names) {
+        if (weight.theirs.front() == kOutputBias) weight.theirs = {kOldOutputBias};
+      }
+    }
+    if (!has_any(names)) return;
+    take(names);
+    const ModelSettings& model = result_.settings.model;
+    const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
+    const bool tied = !weights_.contains(kOutputs) ||
+                      at::equal(weights_.take(kOutputs, table.sizes().vec()), table);
+    const bool one_bias = !weights_.contains(kOldOutputBias) ||
+                          at::equal(weights_.take(kOldOutputBias, {model.vocabulary}),
+                                    result_.tensors.at("head.decoder.bias"));
+    if (!tied || !one_bias) {
+      throw_failure(weights_.place(),
+                    fmt::format("\"{}\" differs from \"{}\"", tied ? kOldOutputBias : kOutputs,
+                                tied ? kOutputBias : "embeddings.word_embeddings.weight"),
+                    "this program's language head always shares the table of tokens");
+    }
+  }
+
+  void read_classification_head() {
+    if (config_.family == HuggingFaceFamily::bert && has_any(pooler_names(result_.settings))) {
+      take(pooler_names(result_.settings));
+    }
+    const auto names = classification_head_names(result_.settings, config_.family);
+    if (!has_any(names) || !built_as("ForSequenceClassification")) return;
+    take(names);
+    const std::string last =
+        config_.family == HuggingFaceFamily::bert ? "classifier" : "classifier.output";
+    if (result_.tensors.at(last + ".weight").size(0) !=
+        result_.tensors.at(last + ".bias").size(0)) {
+      throw_failure(weights_.place(), "the classifier's weight and bias differ in their classes");
+    }
+  }
+
+  void report_rest() {
+    std::vector<std::string> left;
+    for (const std::string& name : weights_.unused()) {
+      if (name.ends_with("position_ids")) continue;  // 0, 1, 2, ...
+      // What stands inside the encoder takes part in the computation.
+      if (name.starts_with("encoder.") || name.starts_with("embeddings")) {
+        throw_failure(weights_.place(),
+                      fmt::format("holds \"{}\", which transformers' {} does not have", name,
+                                  family_name(config_.family)),
+                      "the model computes something else than config.json says");
+      }
+      left.push_back(name);
+    }
+    if (left.empty()) return;
+    constexpr std::size_t kShown = 6;
+    const std::size_t shown = std::min(kShown, left.size());
+    std::string text = fmt::format(
+        "left out, no part of this model: {}",
+        fmt::join(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+    if (shown < left.size()) text += fmt::format(" and {} more", left.size() - shown);
+    result_.notes.push_back(std::move(text));
+  }
+
+  void read_tokenizer() {
+    result_.tokenizer = read_hugging_face_tokenizer(folder_, result_.notes);
+    const std::int64_t pieces = result_.tokenizer->vocabulary_size();
+    const std::int64_t rows = result_.settings.model.vocabulary;
+    if (pieces > rows) {
+      throw_failure(
+          folder_.string(),
+          fmt::format("the vocabulary has {} pieces, the weights have rows for {}", pieces, rows),
+          "vocabulary and weights must be of one model");
+    }
+    if (pieces < rows) {
+      result_.notes.push_back(
+          fmt::format("the weights have {} rows, the vocabulary {} pieces: the rest are never read",
+                      rows, pieces));
+    }
+  }
+};
+
+}  // namespace
+
+bool PretrainedModel::has_classification_head() const {
+  return classes() > 0;
+}
+
+std::int64_t PretrainedModel::classes() const {
+  for (const char* name : {"classifier.weight", "classifier.output.weight"}) {
+    if (const auto found = tensors.find(name); found != tensors.end()) return found->second.size(0);
+  }
+  return 0;
+}
+
+bool is_hugging_face_folder(const fs::path& folder) {
+  if (!is_there(folder / kConfig)) return false;
+  const nlohmann::json config = nlohmann::json::parse(read_file(folder / kConfig), nullptr, false);
+  return config.is_object() && config.contains("model_type");
+}
+
+PretrainedModel read_hugging_face_folder(const fs::path& folder) {
+  if (!is_there(folder)) throw_failure(folder.string(), "there is no such folder");
+  if (!is_there(folder / kConfig)) {
+    throw_failure(folder.string(), "is no Hugging Face folder: it has no config.json",
+                  "give the folder with config.json, model.safetensors and vocab.txt");
+  }
+  return FolderReader(folder).read();
+}
+
+}  // namespace roformer

@@ -1,0 +1,184 @@
+#include "interop/hugging_face_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "text/wordpiece_tokenizer.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kVocabulary = "vocab.txt";
+constexpr const char* kTokenizer = "tokenizer.json";
+constexpr const char* kConfig = "tokenizer_config.json";
+// Tokenizers that come as a file of their own; ours write the first and the last.
+constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
+                                       "characters.json"};
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// An empty object where the file is not there.
+json read_object(const fs::path& path) {
+  if (!is_there(path)) return json::object();
+  json document = json::parse(read_file(path), nullptr, false);
+  if (!document.is_object()) throw_failure(path.string(), "is not a JSON object");
+  return document;
+}
+
+std::optional<bool> flag(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+// A vocabulary made from lower-cased text has no capital letter outside its special tokens.
+bool looks_cased(std::string_view vocabulary) {
+  while (!vocabulary.empty()) {
+    const std::size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
+    const std::string_view piece = vocabulary.substr(0, end);
+    vocabulary.remove_prefix(std::min(end + 1, vocabulary.size()));
+    if (piece.starts_with('[')) continue;
+    for (const char c : piece) {
+      if (c >= 'A' && c <= 'Z') return true;
+    }
+  }
+  return false;
+}
+
+// The normalizer's options, wherever they stand: tokenizer_config.json wins, as in transformers.
+struct Normalization {
+  std::optional<bool> lower;
+  std::optional<bool> strip_accents;
+  std::optional<bool> chinese;
+};
+
+Normalization read_normalization(const fs::path& folder, std::vector<std::string>& notes) {
+  const json config = read_object(folder / kConfig);
+  const auto tokenizer_class = config.find("tokenizer_class");
+  if (tokenizer_class != config.end() && tokenizer_class->is_string() &&
+      tokenizer_class->get<std::string>().starts_with("RoFormerTokenizer")) {
+    notes.push_back(
+        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is a "
+        "piece of its own, so Chinese text gives other ids");
+  }
+  Normalization result = {.lower = flag(config, "do_lower_case"),
+                          .strip_accents = flag(config, "strip_accents"),
+                          .chinese = flag(config, "tokenize_chinese_chars")};
+  const json tokenizer = read_object(folder / kTokenizer);
+  const auto normalizer = tokenizer.find("normalizer");
+  if (normalizer != tokenizer.end() && normalizer->is_object()) {
+    if (!result.lower) result.lower = flag(*normalizer, "lowercase");
+    if (!result.strip_accents) result.strip_accents = flag(*normalizer, "strip_accents");
+    if (!result.chinese) result.chinese = flag(*normalizer, "handle_chinese_chars");
+  }
+  return result;
+}
+
+std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
+                                          std::vector<std::string>& notes) {
+  const Normalization normalization = read_normalization(file.parent_path(), notes);
+  bool cased = !normalization.lower.value_or(true);
+  if (!normalization.lower) {
+    cased = looks_cased(vocabulary);
+    notes.push_back(fmt::format(
+        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}", kConfig,
+        kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
+  }
+  if (normalization.strip_accents.value_or(!cased) == cased) {
+    notes.push_back(fmt::format("its tokenizer {} accents; here a {} WordPiece {} them",
+                                cased ? "strips" : "keeps", cased ? "cased" : "uncased",
+                                cased ? "keeps" : "strips"));
+  }
+  if (!normalization.chinese.value_or(true)) {
+    notes.push_back("its tokenizer keeps runs of Chinese characters together; here each is a word");
+  }
+  return make_wordpiece_tokenizer(
+      {.contents = std::move(vocabulary), .cased = cased, .place = file.string()});
+}
+
+}  // namespace
+
+std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file) {
+  const json document = json::parse(text.begin(), text.end(), nullptr, false);
+  const auto refuse = [&](const std::string& message) {
+    throw_failure(file, message, "save the tokenizer with its vocab.txt");
+  };
+  if (!document.is_object()) refuse("is not a JSON object");
+  const auto model = document.find("model");
+  if (model == document.end() || !model->is_object() ||
+      model->value("type", json()) != "WordPiece" || !model->contains("vocab") ||
+      !(*model)["vocab"].is_object()) {
+    refuse("is not a WordPiece tokenizer");
+  }
+  std::vector<const std::string*> pieces;
+  const json& vocabulary = (*model)["vocab"];
+  pieces.resize(vocabulary.size());
+  for (const auto& [piece, id] : vocabulary.items()) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= pieces.size() ||
+        pieces[id.get<std::size_t>()] != nullptr) {
+      refuse("numbers its pieces otherwise than 0, 1, 2, ...");
+    }
+    if (piece.find_first_of("\r\n") != std::string::npos) refuse("has a piece with a line break");
+    pieces[id.get<std::size_t>()] = &piece;
+  }
+  std::string lines;
+  for (const std::string* piece : pieces) lines += *piece + "\n";
+  return lines;
+}
+
+std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
+                                                       std::vector<std::string>& notes) {
+  if (is_there(folder / kVocabulary)) {
+    return make_wordpiece(read_file(folder / kVocabulary), folder / kVocabulary, notes);
+  }
+  if (is_there(folder / kTokenizer)) {
+    const fs::path file = folder / kTokenizer;
+    return make_wordpiece(vocabulary_of_tokenizer_json(read_file(file), file.string()), file,
+                          notes);
+  }
+  for (const char* name : kModelFiles) {
+    if (is_there(folder / name)) return open_tokenizer({.file = folder / name});
+  }
+  throw_failure(folder.string(), "has no tokenizer: no vocab.txt, tokenizer.json or *.model",
+                "put the model's vocab.txt beside its config.json");
+}
+
+void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
+                                  const fs::path& folder, std::vector<std::string>& notes) {
+  if (!tokenizer.file_name().empty()) {
+    write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
+  }
+  if (tokenizer.kind() != TokenizerKind::wordpiece) {
+    notes.push_back(
+        tokenizer.file_name().empty()
+            ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
+            : fmt::format("transformers' BERT and RoFormer know only WordPiece: {} is written as "
+                          "it is, and the text must be encoded with it",
+                          tokenizer.file_name()));
+    return;
+  }
+  const bool lower = tokenizer.description() == "wordpiece uncased";
+  const nlohmann::ordered_json config = {{"tokenizer_class", "BertTokenizer"},
+                                         {"do_lower_case", lower},
+                                         {"strip_accents", nullptr},
+                                         {"tokenize_chinese_chars", true},
+                                         {"model_max_length", longest},
+                                         {"unk_token", "[UNK]"},
+                                         {"sep_token", "[SEP]"},
+                                         {"pad_token", "[PAD]"},
+                                         {"cls_token", "[CLS]"},
+                                         {"mask_token", "[MASK]"}};
+  write_file_atomically(folder / kConfig, config.dump(2) + "\n");
+}
+
+}  // namespace roformer
