@@ -139,11 +139,9 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints) {
   return ranked;
 }
 
-}  // namespace
-
-void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
-                     const TrainingState& state,
-                     const std::function<void(const fs::path&)>& add_files) {
+void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
+                      const std::function<void(const fs::path&)>& add_tensors,
+                      const std::function<void(const fs::path&)>& add_files) {
   make_directories(checkpoints);
   const fs::path target = folder_of(checkpoints, state.consumed.steps);
   const std::string state_text = to_json(state).dump(2) + "\n";
@@ -157,8 +155,7 @@ void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
   fs::remove_all(partial, error);
   make_directories(partial);
   try {
-    write_safetensors(partial / kModel, model_tensors(parts.parameters), kMetadata);
-    write_safetensors(partial / kOptimizer, moment_tensors(parts), kMetadata);
+    add_tensors(partial);
     add_files(partial);
     write_file_atomically(partial / kState, state_text);
   } catch (...) {
@@ -170,6 +167,27 @@ void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
     throw_failure(target.string(), "cannot write: " + system_message(errno));
   }
   sync_directory(checkpoints);
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
+                     const TrainingState& state,
+                     const std::function<void(const fs::path&)>& add_files) {
+  const auto add_tensors = [&](const fs::path& folder) {
+    write_safetensors(folder / kModel, model_tensors(parts.parameters), kMetadata);
+    write_safetensors(folder / kOptimizer, moment_tensors(parts), kMetadata);
+  };
+  write_checkpoint(checkpoints, state, add_tensors, add_files);
+}
+
+void save_weights(const fs::path& checkpoints, std::span<const NamedTensor> weights,
+                  const TrainingState& state,
+                  const std::function<void(const fs::path&)>& add_files) {
+  const auto add_tensors = [&](const fs::path& folder) {
+    write_safetensors(folder / kModel, weights, kMetadata);
+  };
+  write_checkpoint(checkpoints, state, add_tensors, add_files);
 }
 
 TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts& parts) {
@@ -242,7 +260,7 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
 void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept) {
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
   std::vector<fs::path> keep;
-  const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, 1));
+  const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, kept.ended ? 0 : 1));
   keep.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size())), all.end());
   const std::vector<Ranked> ranked = rank_checkpoints(checkpoints);
   for (std::size_t i = 0; i < ranked.size() && i < static_cast<std::size_t>(kept.best); ++i) {

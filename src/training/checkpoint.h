@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "tensor/safetensors.h"
 #include "training/optimizer.h"
 #include "training/training_state.h"
 
@@ -26,6 +28,11 @@ struct CheckpointParts {
 void save_checkpoint(const std::filesystem::path& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
                      const std::function<void(const std::filesystem::path&)>& add_files);
+
+// The same with weights alone, which were not trained here: nothing to go on from, all else works.
+void save_weights(const std::filesystem::path& checkpoints, std::span<const NamedTensor> weights,
+                  const TrainingState& state,
+                  const std::function<void(const std::filesystem::path&)>& add_files);
 
 // Fills parameters and optimiser and returns the state. Everything is checked before anything is
 // changed; throws Error (failure) with one line.
@@ -46,8 +53,9 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& run_or_checkp
 struct KeptCheckpoints {
   std::int64_t last = 1;
   std::int64_t best = 1;
+  bool ended = false;  // nothing will go on from the last one
 };
-// Removes all but the last and the best ones; the very last always stays.
+// Removes all but the last and the best ones; the very last stays while the training has not ended.
 void prune_checkpoints(const std::filesystem::path& checkpoints, const KeptCheckpoints& kept);
 
 // Renames a damaged checkpoint to NAME.damaged, so that its step can be saved again.

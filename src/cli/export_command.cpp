@@ -1,0 +1,44 @@
+// `roformer export`: a folder for Hugging Face's transformers from a run.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "tasks/hugging_face_run.h"
+
+namespace roformer {
+namespace {
+
+struct ExportOptions {
+  std::string run;
+  std::string folder;
+  std::string checkpoint = "best";
+};
+
+void export_command(const ExportOptions& options) {
+  const ExportedRun result = export_run(options.run, options.checkpoint, options.folder);
+  for (const std::string& note : result.notes) log::warn("{}: {}", options.run, note);
+  fmt::print("{}: {}, from {}\n", options.folder, result.architecture, result.checkpoint.string());
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& program) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = add_command(
+      program, {.name = "export",
+                .summary = "Write a run as a Hugging Face folder",
+                .details = "roformer export runs/quickstart/rope-1 my-roformer\n"
+                           "Models with rope become RoFormer, with learned positions BERT; what "
+                           "these cannot\nexpress is refused in words.\n",
+                .group = kGroupTraining});
+  command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
+  command->add_option("folder", options->folder, "new folder")->required();
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->callback([options] { export_command(*options); });
+}
+
+}  // namespace roformer

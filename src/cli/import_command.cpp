@@ -1,0 +1,68 @@
+// `roformer import`: a run from a folder of Hugging Face's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "tasks/hugging_face_run.h"
+
+namespace roformer {
+namespace {
+
+struct ImportOptions {
+  std::string folder;
+  bool overwrite = false;
+  std::vector<Override> overrides;
+};
+
+// What a run is beside its model; the rest stands in the folder.
+constexpr std::array kKeys = {"run", "runs", "seed", "data.directory", "data.length", "glue.task"};
+
+SettingsFlags import_flags() {
+  return {.accepts =
+              [](const std::string& key) {
+                return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+              },
+          .help =
+              "Keys of the configuration that the folder does not hold:\n"
+              "  --run NAME                    name of the run, a folder under runs/ (--runs)\n"
+              "  --glue.task NAME              what a classifier was trained on\n"
+              "  --data.directory FOLDER       --data.length TOKENS\n"
+              "  --seed N                      of a head that the folder lacks\n"};
+}
+
+void import_command(const ImportOptions& options) {
+  const bool named = std::any_of(options.overrides.begin(), options.overrides.end(),
+                                 [](const Override& override) { return override.key == "run"; });
+  if (!named) throw_usage("--run", "is not given", "the name of the run to make: --run NAME");
+  const ImportedRun run =
+      import_run(options.folder, options.overrides,
+                 options.overwrite ? ExistingRun::overwrite : ExistingRun::refuse);
+  for (const std::string& note : run.notes) log::warn("{}: {}", options.folder, note);
+  fmt::print("{}: {}, {} parameters\n", run.path.string(), run.model, format_count(run.parameters));
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& program) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = add_command(
+      program, {.name = "import",
+                .summary = "Make a run of a Hugging Face folder",
+                .details = "roformer import bert-base-uncased --run bert\n"
+                           "Reads BERT and RoFormer: config.json, model.safetensors (or "
+                           "shards), vocab.txt.\n",
+                .group = kGroupTraining});
+  command->add_option("folder", options->folder, "folder with config.json")->required();
+  command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote");
+  accept_settings(*command, options->overrides, import_flags());
+  command->callback([options] { import_command(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,145 @@
+#include "interop/hugging_face_export.h"
+
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "interop/hugging_face_config.h"
+#include "interop/hugging_face_names.h"
+#include "interop/hugging_face_tokenizer.h"
+#include "interop/rotary_sinusoids.h"
+#include "tensor/safetensors.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// transformers' default; its tables can hold no text that is longer.
+constexpr std::int64_t kRoFormerPlaces = 1536;
+constexpr std::int64_t kBertTokenTypes = 2;
+
+class Exporter {
+ public:
+  explicit Exporter(const ExportedModel& model)
+      : model_(model), settings_(model.settings), family_(family_of(settings_)) {
+    settings_.model.vocabulary = weight("embedding.tokens.weight").size(0);
+  }
+
+  ExportSummary write(const fs::path& folder) {
+    add(encoder_names(settings_, family_));
+    add_token_types();
+    if (family_ == HuggingFaceFamily::roformer) add_sinusoids();
+    add_heads();
+    for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
+    make_folder(folder);
+    write_hugging_face_tokenizer(model_.tokenizer, places(), folder, summary_.notes);
+    // "format" is what transformers demands of a file that it loads.
+    write_safetensors(folder / "model.safetensors", tensors_, {{"format", "pt"}});
+    write_file_atomically(folder / "config.json", to_hugging_face_config(config()).dump(2) + "\n");
+    return std::move(summary_);
+  }
+
+ private:
+  const ExportedModel& model_;
+  Settings settings_;  // with the vocabulary
+  HuggingFaceFamily family_;
+  std::vector<NamedTensor> tensors_;
+  std::set<std::string> written_;  // of ours
+  std::int64_t classes_ = 0;
+  ExportSummary summary_;
+
+  const at::Tensor& weight(const std::string& name) const {
+    const auto found = model_.tensors.find(name);
+    if (found == model_.tensors.end()) {
+      throw_failure("export", "the model has no parameter \"" + name + "\"");
+    }
+    return found->second;
+  }
+
+  void add_tensor(const std::string& canonical, const at::Tensor& value) {
+    tensors_.push_back({.name = with_prefix(canonical, family_), .value = value.to(at::kFloat)});
+  }
+
+  void add(const std::vector<WeightNames>& list) {
+    for (const WeightNames& names : list) {
+      const at::Tensor& value = weight(names.ours);
+      const std::int64_t rows = value.size(0) / static_cast<std::int64_t>(names.theirs.size());
+      ROFORMER_ASSERT(names.shape[0] == -1 || rows == names.shape[0]);
+      for (std::size_t i = 0; i < names.theirs.size(); ++i) {
+        add_tensor(names.theirs[i], value.narrow(0, static_cast<std::int64_t>(i) * rows, rows));
+      }
+      written_.insert(names.ours);
+    }
+  }
+
+  // transformers' embedding always adds a token type's row: zeros add nothing.
+  void add_token_types() {
+    if (settings_.model.token_types > 0) return;
+    const std::int64_t width = weight("embedding.tokens.weight").size(1);
+    add_tensor("embeddings.token_type_embeddings.weight",
+               at::zeros({kBertTokenTypes, width}, at::kFloat));
+    summary_.notes.push_back("the model has no token types: their table is all zeros");
+  }
+
+  void add_sinusoids() {
+    add_tensor(kSinusoidName,
+               rotary_sinusoids(places(), settings_.model.width / settings_.model.heads));
+  }
+
+  void add_heads() {
+    const std::string prefix = family_ == HuggingFaceFamily::bert ? "BertFor" : "RoFormerFor";
+    if (settings_.task != TaskKind::glue) {
+      add(language_head_names(settings_));
+      summary_.architecture = prefix + "MaskedLM";
+      return;
+    }
+    if (family_ == HuggingFaceFamily::bert) add(pooler_names(settings_));
+    add(classification_head_names(settings_, family_));
+    classes_ = tensors_.back().value.size(0);
+    summary_.architecture = prefix + "SequenceClassification";
+    if (family_ == HuggingFaceFamily::roformer &&
+        settings_.glue.head_dropout != settings_.model.dropout) {
+      summary_.notes.push_back(
+          fmt::format("RoFormer's head takes the dropout of the encoder, {}, in training; this "
+                      "model's was trained with {}",
+                      settings_.model.dropout, settings_.glue.head_dropout));
+    }
+  }
+
+  std::int64_t places() const {
+    return family_ == HuggingFaceFamily::bert ? settings_.position.learned.length
+                                              : std::max(kRoFormerPlaces, settings_.data.length);
+  }
+
+  ExportedConfig config() const {
+    return {.family = family_,
+            .settings = settings_,
+            .architecture = summary_.architecture,
+            .token_types =
+                settings_.model.token_types > 0 ? settings_.model.token_types : kBertTokenTypes,
+            .positions = places(),
+            .padding = model_.tokenizer.special().padding,
+            .classes = classes_,
+            .labels = model_.labels};
+  }
+
+  static void make_folder(const fs::path& folder) {
+    std::error_code error;
+    if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
+      throw_usage(folder.string(), "is not empty", "name a new folder for the export");
+    }
+    make_directories(folder);
+  }
+};
+
+}  // namespace
+
+ExportSummary write_hugging_face_folder(const ExportedModel& model, const fs::path& folder) {
+  return Exporter(model).write(folder);
+}
+
+}  // namespace roformer

@@ -1,0 +1,126 @@
+// Models read from Hugging Face folders compute what transformers computes from the same folders:
+// logits, losses and the gradients of one step (expected.safetensors, by make_fixtures.py).
+#include "catch.h"
+#include "interop/fixtures.h"
+#include "interop/hugging_face_config.h"
+#include "interop/hugging_face_names.h"
+#include "model/classification_head.h"
+
+using namespace roformer;
+
+namespace {
+
+constexpr double kTolerance = 1e-4;
+
+HuggingFaceFamily family(const PretrainedModel& model) {
+  return model.settings.position.scheme == "rope" ? HuggingFaceFamily::roformer
+                                                  : HuggingFaceFamily::bert;
+}
+
+// Each gradient of transformers against the rows of ours that it is.
+void check_gradients(const Expected& expected, const ParameterStore& parameters,
+                     const PretrainedModel& model, const std::vector<WeightNames>& names) {
+  for (const WeightNames& weight : names) {
+    const at::Tensor gradient = parameters.find(weight.ours)->value.grad();
+    REQUIRE(gradient.defined());
+    const auto parts = static_cast<std::int64_t>(weight.theirs.size());
+    const std::int64_t rows = gradient.size(0) / parts;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const std::string theirs =
+          "gradient." + with_prefix(weight.theirs[static_cast<std::size_t>(i)], family(model));
+      CAPTURE(theirs);
+      REQUIRE(expected.file.contains(theirs));
+      const at::Tensor wanted = expected[theirs];
+      CHECK(wanted.abs().max().item<double>() > 0);
+      CHECK(largest_difference(gradient.narrow(0, i * rows, rows), wanted) < kTolerance);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("masked language models give transformers' logits, loss and gradients") {
+  const std::string name =
+      GENERATE("bert", "roformer", "roformer_bfloat16_sharded", "bert_float16_first_names");
+  CAPTURE(name);
+  const Expected expected(name);
+  const PretrainedModel model = read_hugging_face_folder(model_folder(name));
+  REQUIRE(model.has_language_head());
+  ParameterStore parameters(1);
+  const Encoder encoder(encoder_of(model.settings), parameters);
+  const LanguageHead head(encoder, parameters);
+  fill_parameters(parameters, model.tensors);
+  parameters.flatten();
+  parameters.zero_gradients();
+  const TokenLayout layout = expected.layout();
+  const at::Tensor all =
+      encoder.forward({.ids = expected["ids"], .token_types = expected["types"], .layout = layout});
+  CHECK(largest_difference(head.logits(all), expected["logits"]) < kTolerance);
+
+  const at::Tensor states = encoder.forward({.ids = expected["ids"],
+                                             .token_types = expected["types"],
+                                             .layout = layout,
+                                             .places = expected["places"]});
+  const at::Tensor loss =
+      head.loss(states, expected["labels"]).loss_sum / expected["labels"].numel();
+  CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
+  const std::vector<std::string> names = expected.file.names();
+  if (std::none_of(names.begin(), names.end(),
+                   [](const std::string& name) { return name.starts_with("gradient."); })) {
+    return;
+  }
+  loss.backward();
+  check_gradients(expected, parameters, model, encoder_names(model.settings, family(model)));
+  check_gradients(expected, parameters, model, language_head_names(model.settings));
+}
+
+TEST_CASE("classifiers give transformers' logits, loss and gradients") {
+  const std::string name = GENERATE("bert_classification", "roformer_classification");
+  CAPTURE(name);
+  const Expected expected(name);
+  const PretrainedModel model = read_hugging_face_folder(model_folder(name));
+  CHECK(!model.has_language_head());
+  REQUIRE(model.classes() == expected["logits"].size(1));
+  ParameterStore parameters(1);
+  const Encoder encoder(encoder_of(model.settings), parameters);
+  const ClassificationHead head(
+      {.kind = model.settings.glue.head, .outputs = model.classes(), .dropout = 0.1}, encoder,
+      parameters);
+  fill_parameters(parameters, model.tensors);
+  parameters.flatten();
+  parameters.zero_gradients();
+  const TokenLayout layout = expected.layout();
+  const at::Tensor states = encoder.forward({.ids = expected["ids"],
+                                             .token_types = expected["types"],
+                                             .layout = layout,
+                                             .places = at::tensor({0, 11}, at::kLong)});
+  const at::Tensor logits = head.forward(states, /*training=*/false, 0);
+  CHECK(largest_difference(logits, expected["logits"]) < kTolerance);
+  const at::Tensor labels = expected["labels"];
+  const at::Tensor loss = model.classes() == 1 ? at::mse_loss(logits.view({-1}), labels)
+                                               : at::cross_entropy_loss(logits, labels);
+  CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
+  loss.backward();
+  check_gradients(expected, parameters, model, encoder_names(model.settings, family(model)));
+  check_gradients(expected, parameters, model,
+                  classification_head_names(model.settings, family(model)));
+  if (family(model) == HuggingFaceFamily::bert) {
+    check_gradients(expected, parameters, model, pooler_names(model.settings));
+  }
+}
+
+TEST_CASE("an encoder alone gives transformers' states") {
+  const Expected expected("bert_encoder");
+  const PretrainedModel model = read_hugging_face_folder(model_folder("bert_encoder"));
+  CHECK(!model.has_language_head());
+  CHECK(!model.has_classification_head());
+  CHECK(model.tensors.contains("pooler.weight"));
+  ParameterStore parameters(1);
+  const Encoder encoder(encoder_of(model.settings), parameters);
+  fill_parameters(parameters, model.tensors);
+  parameters.flatten();
+  const TokenLayout layout = expected.layout();
+  const at::Tensor states =
+      encoder.forward({.ids = expected["ids"], .token_types = expected["types"], .layout = layout});
+  CHECK(largest_difference(states, expected["states"]) < kTolerance);
+}
