@@ -20,8 +20,8 @@ struct SessionInputs {
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
-  // Random features of linear attention are a function of this key and the layer: the caller
-  // changes it (from seed and step) where they shall be drawn anew.
+  // Random features of linear attention are a function of this key and the layer: another one
+  // (favor_key) draws them anew.
   std::uint64_t feature_key = 0;
 };
 

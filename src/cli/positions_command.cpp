@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 
-#include "attention/golden_case.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -19,6 +18,7 @@
 #include "config/suggest.h"
 #include "position/scheme.h"
 #include "report/table.h"
+#include "verify/golden_case.h"
 
 namespace roformer {
 namespace {
@@ -77,6 +77,20 @@ void list_schemes(const PositionsOptions& options) {
                    settings.model.layers, settings.model.width, settings.model.heads);
 }
 
+Table option_table(const std::string& scheme) {
+  Table table({{.title = "option", .alignment = Column::Alignment::left},
+               {.title = "default", .alignment = Column::Alignment::left},
+               {.title = "what it is", .alignment = Column::Alignment::left}});
+  for (const Key& key : schema()) {
+    if (key.scheme() != scheme) continue;
+    const std::string choice = key.type == KeyType::word ? "; " + key.type_text() : "";
+    const std::string unit = key.unit.empty() ? "" : " (" + key.unit + ")";
+    table.add_row(
+        {key.name.substr(key.name.rfind('.') + 1), key.default_text(), key.help + unit + choice});
+  }
+  return table;
+}
+
 void show_scheme(const PositionsOptions& options) {
   const PositionFacts& facts = facts_of(options.name);
   const Settings settings = default_settings(options.overrides);
@@ -102,14 +116,11 @@ void show_scheme(const PositionsOptions& options) {
                            parameter.spec.depth == 1 ? ", and of each further layer" : ""));
     }
   }
-  bool any = false;
-  for (const Key& key : schema()) {
-    if (key.scheme() != options.name) continue;
-    if (!any) std::cout << "\nOptions:\n";
-    any = true;
-    std::cout << fmt::format("  --{} ({}{}; default {})\n      {}\n", key.name, key.type_text(),
-                             key.unit.empty() ? "" : ", " + key.unit, key.default_text(), key.help);
-  }
+  const Table table = option_table(options.name);
+  if (table.rows().empty()) return;
+  std::cout << fmt::format("\nOptions, --position.{}.OPTION, in short --position.OPTION:\n\n",
+                           options.name)
+            << to_text(table, {.width = terminal_width()});
 }
 
 // "0.012", or a gap where nothing was compared.

@@ -102,6 +102,8 @@ std::vector<Key> bucket_keys() {
       ROFORMER_KEY(position.tupe.untie_cls,
                    {.help = "[CLS], the first token, has no position (Ke 2021, 3.2)"}),
       ROFORMER_KEY(position.tupe.norm, {.help = "LayerNorm of the table, as the authors' code"}),
+      ROFORMER_KEY(position.tupe.norm_epsilon,
+                   {.range = above(0), .help = "added to the variance in that LayerNorm (1e-5)"}),
       ROFORMER_KEY(position.tupe.buckets, buckets()),
       ROFORMER_KEY(position.tupe.max_distance, max_distance()),
   };
@@ -130,6 +132,9 @@ std::vector<Key> deberta_keys() {
                     .range = between(2, kLongest),
                     .help = "distance at which the logarithmic buckets end (512)"}),
       ROFORMER_KEY(position.deberta.norm, {.help = "LayerNorm of the table (version 3)"}),
+      ROFORMER_KEY(position.deberta.norm_epsilon,
+                   {.range = above(0),
+                    .help = "added to the variance in that LayerNorm (the released code: 1e-7)"}),
   };
 }
 

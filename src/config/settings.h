@@ -71,6 +71,7 @@ struct ModelSettings {
   EmbeddingScale embedding_scale = EmbeddingScale::none;
   double initialization = 0.02;  // standard deviation of the truncated normal
   std::filesystem::path from;  // start from the weights of a run, checkpoint or Hugging Face folder
+  bool from_weights = true;    // false: take its shape, scheme and tokenizer only
   bool freeze_embeddings = false;
   std::int64_t freeze_layers = 0;  // the lowest N layers
 };
@@ -141,6 +142,7 @@ struct PositionSettings {
     bool relative = true;  // TUPE-R, else TUPE-A
     bool untie_cls = true;
     bool norm = false;  // LayerNorm of the table, as the authors' code
+    double norm_epsilon = 1e-5;
     std::int64_t buckets = 32;
     std::int64_t max_distance = 128;
   } tupe;
@@ -153,6 +155,7 @@ struct PositionSettings {
     std::int64_t buckets = 0;        // log buckets of v2; 0: none
     std::int64_t max_position = 512;
     bool norm = false;  // LayerNorm of the table (v3)
+    double norm_epsilon = 1e-7;
   } deberta;
   struct Alibi {
     AlibiVariant variant = AlibiVariant::symmetric;

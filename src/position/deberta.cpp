@@ -14,8 +14,6 @@
 namespace roformer {
 namespace {
 
-constexpr double kNormEpsilon = 1e-7;
-
 class Deberta : public PositionScheme {
  public:
   explicit Deberta(const SchemeInputs& in)
@@ -101,7 +99,8 @@ class Deberta : public PositionScheme {
 
   at::Tensor projected(std::int64_t begin, std::int64_t count, const at::Tensor& weight) const {
     at::Tensor rows = table_.narrow(0, begin, count);
-    if (settings_.norm) rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, kNormEpsilon);
+    if (settings_.norm)
+      rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);
     return at::matmul(rows, weight.t())
         .view({count, shape_.heads, shape_.head_width})
         .transpose(0, 1);  // [H, count, D]

@@ -16,8 +16,6 @@
 namespace roformer {
 namespace {
 
-constexpr double kNormEpsilon = 1e-5;
-
 class Tupe : public PositionScheme {
  public:
   explicit Tupe(const SchemeInputs& in) : settings_(in.settings.tupe), shape_(in.shape) {
@@ -93,7 +91,8 @@ class Tupe : public PositionScheme {
                   "a longer table, or a shorter data.length");
     }
     at::Tensor rows = at::index_select(table_, 0, positions.tensor().to(table_.device()));
-    if (settings_.norm) rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, kNormEpsilon);
+    if (settings_.norm)
+      rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);
     return at::matmul(rows, weight.t())
         .view({positions.count(), shape_.heads, shape_.head_width})
         .transpose(0, 1);  // [H, L, D]

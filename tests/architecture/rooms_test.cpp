@@ -14,9 +14,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // From the ground up. The one list: to change the architecture is to change it.
-const std::vector<std::string> kRooms = {
-    "base",      "config", "text",    "metrics",  "report",   "tensor", "data",  "position",
-    "attention", "model",  "interop", "training", "decoding", "tasks",  "study", "cli"};
+const std::vector<std::string> kRooms = {"base",   "config",  "text",     "metrics",   "report",
+                                         "tensor", "data",    "position", "attention", "verify",
+                                         "model",  "interop", "training", "decoding",  "tasks",
+                                         "study",  "cli"};
 // Rooms before this one know nothing of LibTorch.
 const std::string kFirstTorchRoom = "tensor";
 
@@ -117,7 +118,7 @@ TEST_CASE("a file includes its own room and earlier ones only") {
 TEST_CASE("tests mirror src folder by folder") {
   for (const auto& entry : fs::directory_iterator(kRoot / "tests")) {
     const std::string name = entry.path().filename().string();
-    if (!entry.is_directory() || name == "architecture") continue;
+    if (!entry.is_directory() || name == "architecture" || name == "fuzz") continue;
     INFO("tests/" << name);
     CHECK(floor_of(name).has_value());
   }

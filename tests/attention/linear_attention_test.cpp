@@ -99,3 +99,12 @@ TEST_CASE("rows of a FAVOR+ matrix are orthogonal within a block") {
   CHECK((products - at::diag(products.diag())).abs().max().item<double>() < 1e-12);
   CHECK(favor_features({}, 64) == 266);
 }
+
+TEST_CASE("FAVOR+ draws its matrix anew every so many steps of training, else never") {
+  const AttentionSettings every{.kernel = AttentionKernel::favor, .redraw = 10};
+  CHECK(favor_key(every, 1, 0) == favor_key(every, 1, 9));
+  CHECK(favor_key(every, 1, 9) != favor_key(every, 1, 10));
+  CHECK(favor_key(every, 1, 0) != favor_key(every, 2, 0));
+  const AttentionSettings never{.kernel = AttentionKernel::favor, .redraw = 0};
+  CHECK(favor_key(never, 1, 0) == favor_key(never, 1, 5000));
+}

@@ -1,6 +1,7 @@
 // Every scheme in a small model, with the sides it needs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,8 +13,10 @@ namespace roformer {
 struct SmallScheme {
   static constexpr std::int64_t kHeads = 3, kHeadWidth = 4, kWidth = 12, kLayers = 2;
 
+  // `change` sets options beyond those that fit the small size.
   explicit SmallScheme(const std::string& name, bool is_causal = false,
-                       at::ScalarType type = at::kDouble)
+                       at::ScalarType type = at::kDouble,
+                       const std::function<void(PositionSettings&)>& change = {})
       : parameters(11, type), causal(is_causal || find_position_facts(name)->causal_only) {
     settings.scheme = name;
     settings.learned.length = settings.music_transformer.length = settings.tupe.length = 64;
@@ -27,6 +30,7 @@ struct SmallScheme {
     settings.t5.buckets = settings.tupe.buckets = 8;
     settings.t5.max_distance = settings.tupe.max_distance = 9;
     if (causal) settings.alibi.variant = AlibiVariant::causal;
+    if (change) change(settings);
     scheme = make_scheme({.settings = settings,
                           .shape = {.layers = kLayers,
                                     .width = kWidth,

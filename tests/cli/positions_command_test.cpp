@@ -53,7 +53,8 @@ TEST_CASE("positions list and show explain every scheme and every key") {
     const Outcome show = run({"show", name});
     CHECK(show.code == 0);
     for (const Key& key : schema()) {
-      if (key.scheme() == name) CHECK(contains(show.output, "--" + key.name));
+      const std::string option = key.name.substr(key.name.rfind('.') + 1);
+      if (key.scheme() == name) CHECK(contains(show.output, "\n" + option + " "));
     }
     const PositionFacts& facts = *find_position_facts(name);
     for (const auto text : {facts.formula, facts.cost, facts.longer, facts.paper}) {

@@ -1,4 +1,4 @@
-#include "attention/golden_case.h"
+#include "verify/golden_case.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/matmul.h>
@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "attention/attend.h"
-#include "attention/golden_setup.h"
 #include "attention/linear_attention.h"
 #include "attention/position_session.h"
 #include "base/error.h"
@@ -21,6 +20,7 @@
 #include "position/rerope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
+#include "verify/golden_setup.h"
 
 namespace roformer {
 namespace {
@@ -140,7 +140,22 @@ class Run {
     output = attended.output;
   }
 
+  // Linear attention hides keys, for all queries alike; the rest of a mask must be causality.
+  void split_mask() {
+    if (!golden_.mask.defined()) return;
+    const at::Tensor keys = golden_.mask.any(-2, /*keepdim=*/true);
+    at::Tensor whole = keys;
+    if (setup_.shape.causal) {
+      whole = keys.logical_and(causal_mask(place_.queries, place_.keys));
+    }
+    if (whole.logical_xor(golden_.mask).any().item<bool>()) {
+      throw_failure("", "the mask hides more than keys and, where causal, the future");
+    }
+    place_.mask = keys.any(1, /*keepdim=*/true);
+  }
+
   void linear(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+    split_mask();
     const auto matrix = parameters_.find("W");
     const LinearFeatures features =
         linear_features({.query = query,

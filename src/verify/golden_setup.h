@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "attention/golden_file.h"
 #include "config/settings.h"
 #include "position/scheme.h"
+#include "verify/golden_file.h"
 
 namespace roformer {
 
@@ -25,6 +25,7 @@ struct GoldenSetup {
     bool transposed = false;
   };
   std::vector<Link> links;
+  std::vector<std::string> parameters;  // of the case, that no link names and that are used
   // Schemes whose constants the case gives: made of the case's tensors directly.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };

@@ -1,4 +1,4 @@
-#include "attention/golden_file.h"
+#include "verify/golden_file.h"
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>

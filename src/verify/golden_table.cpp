@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
-#include "attention/golden_case.h"
-#include "attention/golden_setup.h"
 #include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
@@ -19,6 +18,8 @@
 #include "position/rotary_table.h"
 #include "position/sinusoid.h"
 #include "position/xpos.h"
+#include "verify/golden_case.h"
+#include "verify/golden_setup.h"
 
 namespace roformer {
 namespace {
@@ -42,6 +43,13 @@ ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
                               .scaling = scaling,
                               .factor = config.at("factor"),
                               .original_length = config.at("train_len")};
+  const auto read = [&](const char* name, double& option) { option = config.value(name, option); };
+  read("beta_fast", rope.beta_fast);
+  read("beta_slow", rope.beta_slow);
+  read("low_freq_factor", rope.low_frequency_factor);
+  read("high_freq_factor", rope.high_frequency_factor);
+  read("b", rope.mixed_exponent);
+  read("attention_factor", rope.attention_factor);
   return scaled_frequencies(rope, config.at("dim"), rope.original_length,
                             config.at("seq_len").get<std::int64_t>());
 }
@@ -149,6 +157,32 @@ std::map<std::string, Table> make_tables() {
 }  // namespace
 
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
+  static const std::set<std::string> kOptions{"L",
+                                              "M",
+                                              "D",
+                                              "dim",
+                                              "base",
+                                              "heads",
+                                              "factor",
+                                              "train_len",
+                                              "seq_len",
+                                              "beta_fast",
+                                              "beta_slow",
+                                              "low_freq_factor",
+                                              "gamma",
+                                              "b",
+                                              "buckets",
+                                              "max_position",
+                                              "span",
+                                              "high_freq_factor",
+                                              "num_buckets",
+                                              "windows",
+                                              "max_distance",
+                                              "bca_train_len",
+                                              "attention_factor"};
+  for (const auto& [option, value] : golden.config.items()) {
+    if (!kOptions.contains(option)) throw_failure("", "unknown option " + option);
+  }
   static const std::map<std::string, Table> kTables = make_tables();
   if (name == "causal" || name == "bca" || name.starts_with("window")) return mask(golden, name);
   const auto found = kTables.find(name);

@@ -1,11 +1,15 @@
-#include "attention/golden_setup.h"
+#include "verify/golden_setup.h"
 
 #include <ATen/TensorOperators.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "position/alibi.h"
@@ -21,21 +25,51 @@ using Setup = void (*)(const GoldenCase&, GoldenSetup&);
 std::int64_t rows(const GoldenCase& in, const char* name) {
   return in.parameters.at(name).size(0);
 }
-std::int64_t integer(const json& config, const char* name, std::int64_t otherwise) {
-  return config.value(name, otherwise);
+// An option that is absent takes the definition's default; one of another kind is a miss.
+[[noreturn]] void refuse(const json& config, const char* name, const std::string& wanted) {
+  throw_failure("", fmt::format("{} = {}, wanted {}", name, config.at(name).dump(), wanted));
+}
+bool given(const json& config, const char* name) {
+  return config.contains(name) && !config.at(name).is_null();
 }
 double number(const json& config, const char* name, double otherwise) {
-  return config.value(name, otherwise);
+  if (!given(config, name)) return otherwise;
+  if (!config.at(name).is_number()) refuse(config, name, "a number");
+  return config.at(name);
 }
-std::string word(const json& config, const char* name, const char* otherwise) {
-  return config.value(name, std::string(otherwise));
+std::int64_t integer(const json& config, const char* name, std::int64_t otherwise) {
+  const double value = number(config, name, static_cast<double>(otherwise));
+  if (value != std::floor(value)) refuse(config, name, "a whole number");
+  return static_cast<std::int64_t>(value);
+}
+std::int64_t needed(const json& config, const char* name) {
+  if (!given(config, name)) throw_failure("", std::string("the case lacks the option ") + name);
+  return integer(config, name, 0);
+}
+bool flag(const json& config, const char* name, bool otherwise) {
+  if (!given(config, name)) return otherwise;
+  if (!config.at(name).is_boolean()) refuse(config, name, "true or false");
+  return config.at(name);
+}
+// One of the words, the first of which is the default.
+template <typename Choice>
+Choice choice(const json& config, const char* name,
+              std::initializer_list<std::pair<const char*, Choice>> words) {
+  if (!given(config, name)) return words.begin()->second;
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (config.at(name) == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  refuse(config, name, known);
 }
 bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
 }
-RotaryLayout layout(const json& config, const char* otherwise) {
-  return word(config, "layout", otherwise) == "half" ? RotaryLayout::half
-                                                     : RotaryLayout::interleaved;
+RotaryLayout layout(const json& config, RotaryLayout otherwise = RotaryLayout::interleaved) {
+  if (!given(config, "layout")) return otherwise;
+  return choice<RotaryLayout>(
+      config, "layout", {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
 }
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
@@ -51,21 +85,24 @@ void allow(const json& config, std::initializer_list<std::string_view> names) {
 }
 
 void read_log_n(const json& config, AttentionSettings& attention) {
-  if (!config.contains("logn_train_len")) return;
-  attention.log_n_length = config.at("logn_train_len");
+  if (!given(config, "logn_train_len")) return;
+  attention.log_n_length = needed(config, "logn_train_len");
   attention.log_n =
-      config.value("logn_clip", true) ? LogNScaling::query : LogNScaling::query_unclipped;
+      flag(config, "logn_clip", true) ? LogNScaling::query : LogNScaling::query_unclipped;
 }
 
 void absolute(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"kind", "heads", "base", "layout"});
-  out.position.scheme = word(in.config, "kind", "sinusoidal");
+  out.position.scheme = choice<const char*>(in.config, "kind",
+                                            {{"sinusoidal", "sinusoidal"}, {"learned", "learned"}});
   out.position.sinusoidal.base = number(in.config, "base", 10000);
-  const std::string order = word(in.config, "layout", "interleaved");
-  out.position.sinusoidal.layout = order == "concat" ? SinusoidalLayout::concat
-                                   : order == "t2t"  ? SinusoidalLayout::tensor2tensor
-                                                     : SinusoidalLayout::interleaved;
-  out.shape.heads = in.config.at("heads");
+  out.position.sinusoidal.layout =
+      choice<SinusoidalLayout>(in.config, "layout",
+                               {{"interleaved", SinusoidalLayout::interleaved},
+                                {"concat", SinusoidalLayout::concat},
+                                {"t2t", SinusoidalLayout::tensor2tensor}});
+  out.shape.heads = needed(in.config, "heads");
+  out.parameters = {"Wq", "Wk", "Wv"};
   out.shape.width = in.inputs.at("x").size(-1);
   out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
   if (has(in, "table")) {
@@ -76,16 +113,17 @@ void absolute(const GoldenCase& in, GoldenSetup& out) {
 
 void shaw(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"clip", "left", "right"});
-  const std::int64_t clip = integer(in.config, "clip", 0);
-  out.position.shaw = {.left = integer(in.config, "left", clip),
-                       .right = integer(in.config, "right", clip),
-                       .values = has(in, "aV")};
+  const auto bound = [&](const char* side) {
+    return needed(in.config, given(in.config, side) ? side : "clip");
+  };
+  out.position.shaw = {.left = bound("left"), .right = bound("right"), .values = has(in, "aV")};
   out.links = {{"aK", in_layer("key")}, {"aV", in_layer("value")}};
 }
 
 void music_transformer(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"causal"});
-  out.shape.causal = in.config.at("causal");
+  if (!given(in.config, "causal")) throw_failure("", "the case lacks the option causal");
+  out.shape.causal = flag(in.config, "causal", false);
   const std::int64_t count = in.parameters.at("E").size(1);
   out.position.music_transformer.length = out.shape.causal ? count : (count + 1) / 2;
   out.links = {{"E", in_layer("table")}};
@@ -102,10 +140,12 @@ void transformer_xl(const GoldenCase& in, GoldenSetup& out) {
 void t5(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"num_buckets", "max_distance", "bidirectional", "scale"});
   out.position.t5 = {
-      .buckets = in.config.at("num_buckets"),
-      .max_distance = in.config.at("max_distance"),
-      .scale = word(in.config, "scale", "none") == "none" ? ScoreScale::none : ScoreScale::sqrt_d};
-  out.shape.causal = !in.config.at("bidirectional").get<bool>();
+      .buckets = needed(in.config, "num_buckets"),
+      .max_distance = needed(in.config, "max_distance"),
+      .scale = choice<ScoreScale>(in.config, "scale",
+                                  {{"none", ScoreScale::none}, {"sqrt_d", ScoreScale::sqrt_d}})};
+  if (!given(in.config, "bidirectional")) throw_failure("", "the case lacks bidirectional");
+  out.shape.causal = !flag(in.config, "bidirectional", true);
   out.links = {{"bias", "position.bias"}};
 }
 
@@ -115,6 +155,7 @@ void tupe(const GoldenCase& in, GoldenSetup& out) {
                        .relative = has(in, "rel_bias"),
                        .untie_cls = has(in, "theta1"),
                        .norm = has(in, "ln_g"),
+                       .norm_epsilon = number(in.config, "ln_eps", 1e-5),
                        .buckets = integer(in.config, "num_buckets", 32),
                        .max_distance = integer(in.config, "max_distance", 128)};
   out.shape.width = in.parameters.at("p").size(1);
@@ -129,38 +170,54 @@ void tupe(const GoldenCase& in, GoldenSetup& out) {
 }
 
 void deberta(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"span", "terms", "p2c_index", "buckets", "max_position"});
-  const std::string terms = word(in.config, "terms", "c2p|p2c");
-  out.position.deberta = {.span = in.config.at("span"),
-                          .content_to_position = terms.find("c2p") != std::string::npos,
-                          .position_to_content = terms.find("p2c") != std::string::npos,
-                          .index = word(in.config, "p2c_index", "paper") == "paper"
-                                       ? DebertaIndex::paper
-                                       : DebertaIndex::code,
-                          .buckets = integer(in.config, "buckets", 0),
-                          .max_position = integer(in.config, "max_position", 0)};
+  allow(in.config, {"span", "terms", "p2c_index", "buckets", "max_position", "ln_eps"});
+  struct Terms {
+    bool c2p = false, p2c = false;
+  };
+  const Terms terms = choice<Terms>(in.config, "terms",
+                                    {{"c2p|p2c", {true, true}},
+                                     {"p2c|c2p", {true, true}},
+                                     {"c2p", {true, false}},
+                                     {"p2c", {false, true}}});
+  const std::int64_t buckets = integer(in.config, "buckets", 0);
+  out.position.deberta = {
+      .span = needed(in.config, "span"),
+      .content_to_position = terms.c2p,
+      .position_to_content = terms.p2c,
+      .index = choice<DebertaIndex>(in.config, "p2c_index",
+                                    {{"paper", DebertaIndex::paper}, {"code", DebertaIndex::code}}),
+      .buckets = buckets,
+      .max_position = buckets > 0 ? needed(in.config, "max_position") : 0,
+      .norm = has(in, "ln_g"),
+      .norm_epsilon = number(in.config, "ln_eps", 1e-7)};
   out.shape.width = in.parameters.at("rel").size(1);
   out.links = {{"rel", "position.table"},
                {"W_kr", in_layer("key.weight"), true},
-               {"W_qr", in_layer("query.weight"), true}};
+               {"W_qr", in_layer("query.weight"), true},
+               {"ln_g", "position.norm.weight"},
+               {"ln_b", "position.norm.bias"}};
 }
 
 void alibi(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"variant"});
-  const std::string variant = word(in.config, "variant", "causal");
-  out.make = [variant](const GoldenArrays& parameters) {
-    if (variant == "asymmetric") {
-      return make_alibi_of_slopes(parameters.at("left"), parameters.at("right"));
-    }
+  const AlibiVariant variant = choice<AlibiVariant>(in.config, "variant",
+                                                    {{"causal", AlibiVariant::causal},
+                                                     {"symmetric", AlibiVariant::symmetric},
+                                                     {"asymmetric", AlibiVariant::asymmetric}});
+  const bool two = variant == AlibiVariant::asymmetric;
+  out.parameters =
+      two ? std::vector<std::string>{"left", "right"} : std::vector<std::string>{"slopes"};
+  out.make = [variant, two](const GoldenArrays& parameters) {
+    if (two) return make_alibi_of_slopes(parameters.at("left"), parameters.at("right"));
     const at::Tensor& slopes = parameters.at("slopes");
-    return make_alibi_of_slopes(slopes, variant == "causal" ? -slopes : slopes);
+    return make_alibi_of_slopes(slopes, variant == AlibiVariant::causal ? -slopes : slopes);
   };
 }
 
 void kerple(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"kind"});
-  out.position.kerple.variant =
-      word(in.config, "kind", "log") == "log" ? KerpleVariant::log : KerpleVariant::power;
+  out.position.kerple.variant = choice<KerpleVariant>(
+      in.config, "kind", {{"log", KerpleVariant::log}, {"power", KerpleVariant::power}});
   out.links = {{"r1", in_layer("r1")}, {"r2", in_layer("r2")}};
 }
 
@@ -168,6 +225,11 @@ void fire(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"L0", "eps"});
   out.position.fire.initial_length = number(in.config, "L0", 512);
   out.position.fire.epsilon = number(in.config, "eps", 1e-6);
+  out.parameters = {"c", "L_mult"};
+  for (int i = 0; has(in, ("W" + std::to_string(i)).c_str()); ++i) {
+    out.parameters.push_back("W" + std::to_string(i));
+    out.parameters.push_back("b" + std::to_string(i));
+  }
   out.make = [settings = out.position.fire](const GoldenArrays& parameters) {
     FireLayer layer{.slope = parameters.at("c"), .threshold = parameters.at("L_mult")};
     for (int i = 0; parameters.contains("W" + std::to_string(i)); ++i) {
@@ -182,6 +244,7 @@ void sandwich(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"dbar", "base"});
   out.position.sandwich = {.base = number(in.config, "base", 10000),
                            .width = integer(in.config, "dbar", 128)};
+  out.parameters = {"coef"};
   out.make = [settings = out.position.sandwich](const GoldenArrays& parameters) {
     return make_sandwich_of(settings, parameters.at("coef"));
   };
@@ -189,7 +252,7 @@ void sandwich(const GoldenCase& in, GoldenSetup& out) {
 
 void cope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"pos_scaled"});
-  out.position.cope = {.positions = rows(in, "e"), .scaled = in.config.value("pos_scaled", false)};
+  out.position.cope = {.positions = rows(in, "e"), .scaled = flag(in.config, "pos_scaled", false)};
   out.links = {{"e", in_layer("table")}};
 }
 
@@ -197,13 +260,19 @@ void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
                     "logn_train_len", "logn_clip"});
   const auto width = static_cast<double>(out.shape.head_width);
-  out.position.rope = {.layout = layout(in.config, "interleaved"),
+  out.position.rope = {.layout = layout(in.config),
                        .base = number(in.config, "base", 10000),
                        .fraction = number(in.config, "rotary_dim", width) / width,
-                       .value = in.config.value("rotary_value", false),
+                       .value = flag(in.config, "rotary_value", false),
                        .offset = integer(in.config, "pos_offset", 0)};
-  if (in.config.contains("scaling") && in.config.at("scaling").is_object()) {
-    read_golden_scaling(in.config.at("scaling"), out.position.rope);
+  if (given(in.config, "scaling")) {
+    const json& scaling = in.config.at("scaling");
+    if (!scaling.is_object()) refuse(in.config, "scaling", "an object with type and factor");
+    read_golden_scaling(scaling, out.position.rope);
+    const std::int64_t length = in.inputs.at("k").size(2);
+    if (integer(scaling, "seq_len", length) != length) {
+      refuse(scaling, "seq_len", "the length of the keys");
+    }
   }
   read_log_n(in.config, out.attention);
 }
@@ -213,32 +282,38 @@ void xpos(const GoldenCase& in, GoldenSetup& out) {
   out.position.xpos = {.base = number(in.config, "base", 10000),
                        .gamma = number(in.config, "gamma", 0.4),
                        .scale_base = number(in.config, "scale_base", 512),
-                       .centered = in.config.contains("center"),
+                       .centered = given(in.config, "center"),
                        .block_causal = false,  // such a mask is the case's
                        .original_length = 2 * integer(in.config, "center", 0)};
 }
 
 void rerope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"base", "layout", "window", "leak", "logn_train_len", "logn_clip"});
-  out.position.rerope = {.layout = layout(in.config, "half"),
+  out.position.rerope = {.layout = layout(in.config, RotaryLayout::half),
                          .base = number(in.config, "base", 10000),
-                         .window = in.config.at("window"),
+                         .window = needed(in.config, "window"),
                          .leak = number(in.config, "leak", 0)};
   read_log_n(in.config, out.attention);
 }
 
 void linear_attention(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"feature", "rope", "causal", "base", "stabilize", "eps", "layout"});
-  const std::string rotation = word(in.config, "rope", "none");
-  out.position.scheme = rotation == "none" ? "none" : "rope";
-  out.position.rope = {.layout = layout(in.config, "interleaved"),
-                       .base = number(in.config, "base", 10000)};
-  out.shape.causal = in.config.value("causal", false);
-  out.attention.kernel =
-      word(in.config, "feature", "elu1") == "elu1" ? AttentionKernel::elu : AttentionKernel::favor;
-  out.attention.linear_rotation =
-      rotation == "pre" ? LinearRotation::before : LinearRotation::numerator;
-  out.attention.favor_stabilize = in.config.value("stabilize", false);
+  struct Rotary {
+    const char* scheme = "none";
+    LinearRotation rotation = LinearRotation::numerator;
+  };
+  const Rotary rotary = choice<Rotary>(in.config, "rope",
+                                       {{"none", {}},
+                                        {"numerator", {"rope", LinearRotation::numerator}},
+                                        {"pre", {"rope", LinearRotation::before}}});
+  out.position.scheme = rotary.scheme;
+  out.position.rope = {.layout = layout(in.config), .base = number(in.config, "base", 10000)};
+  out.shape.causal = flag(in.config, "causal", false);
+  out.attention.kernel = choice<AttentionKernel>(
+      in.config, "feature", {{"elu1", AttentionKernel::elu}, {"favor", AttentionKernel::favor}});
+  if (out.attention.kernel == AttentionKernel::favor) out.parameters = {"W"};
+  out.attention.linear_rotation = rotary.rotation;
+  out.attention.favor_stabilize = flag(in.config, "stabilize", false);
   out.attention.favor_epsilon = number(in.config, "eps", 0);
 }
 
@@ -273,18 +348,28 @@ const std::map<std::string, Setup>& setups() {
 void read_golden_scaling(const json& scaling, PositionSettings::Rope& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",
                   "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor"});
-  static const std::map<std::string, RopeScaling> kTypes{{"none", RopeScaling::none},
-                                                         {"linear", RopeScaling::linear},
-                                                         {"ntk", RopeScaling::ntk},
-                                                         {"dynamic_ntk", RopeScaling::dynamic_ntk},
-                                                         {"yarn", RopeScaling::yarn},
-                                                         {"llama3", RopeScaling::llama3},
-                                                         {"ntk_mixed", RopeScaling::ntk_mixed}};
-  const std::string type = word(scaling, "type", "none");
-  const auto found = kTypes.find(type);
-  if (found == kTypes.end()) throw_failure("", "unknown scaling " + type);
-  rope.scaling =
-      word(scaling, "variant", "code") == "paper" ? RopeScaling::yarn_paper : found->second;
+  rope.scaling = choice<RopeScaling>(scaling, "type",
+                                     {{"none", RopeScaling::none},
+                                      {"linear", RopeScaling::linear},
+                                      {"ntk", RopeScaling::ntk},
+                                      {"dynamic_ntk", RopeScaling::dynamic_ntk},
+                                      {"yarn", RopeScaling::yarn},
+                                      {"llama3", RopeScaling::llama3},
+                                      {"ntk_mixed", RopeScaling::ntk_mixed}});
+  const bool paper = choice<bool>(scaling, "variant", {{"code", false}, {"paper", true}});
+  if (paper) {
+    if (rope.scaling != RopeScaling::yarn) refuse(scaling, "variant", "none: it is yarn's option");
+    rope.scaling = RopeScaling::yarn_paper;
+  }
+  const bool by_length = rope.scaling == RopeScaling::dynamic_ntk ||
+                         rope.scaling == RopeScaling::yarn || paper ||
+                         rope.scaling == RopeScaling::llama3;
+  if (by_length && !given(scaling, "train_len") && !given(scaling, "original_max")) {
+    throw_failure("", "the scaling lacks train_len");
+  }
+  if (rope.scaling != RopeScaling::none && !given(scaling, "factor")) {
+    throw_failure("", "the scaling lacks its factor");
+  }
   rope.factor = number(scaling, "factor", 1);
   rope.original_length =
       integer(scaling, "train_len", integer(scaling, "original_max", rope.original_length));
@@ -309,6 +394,14 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
     setup.shape.width = setup.shape.heads * setup.shape.head_width;
   }
   found->second(golden, setup);
+  for (const auto& [name, value] : golden.parameters) {
+    const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
+    const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);
+    const auto& others = setup.parameters;
+    if (!linked && std::find(others.begin(), others.end(), name) == others.end()) {
+      throw_failure("", "unknown parameter " + name);
+    }
+  }
   return setup;
 }
 

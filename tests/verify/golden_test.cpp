@@ -1,6 +1,6 @@
 // Every scheme against cases that were computed from the published definitions by other code.
-#include "attention/golden_case.h"
 #include "catch.h"
+#include "verify/golden_case.h"
 
 using namespace roformer;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/golden_file.h"
+#include "verify/golden_file.h"
 
 namespace roformer {
 

@@ -1,0 +1,211 @@
+#include "verify/pair_vectors.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "attention/position_session.h"
+#include "base/error.h"
+#include "position/distance_buckets.h"
+#include "position/rerope.h"
+#include "position/rotary_table.h"
+#include "position/sinusoid.h"
+
+namespace roformer {
+namespace {
+
+using Inputs = PlainAttentionInputs;
+
+at::Tensor parameter(const Inputs& in, const std::string& name) {
+  const Parameter* found = in.parameters.find(name);
+  ROFORMER_ASSERT(found != nullptr);
+  return found->value;
+}
+
+at::Tensor layer_tensor(const Inputs& in, const std::string& name) {
+  return parameter(in, layer_parameter(in.place.layer, name));
+}
+
+// row(j - i) of every pair, [L, L] int64.
+at::Tensor rows_of_pairs(const Inputs& in, const std::function<std::int64_t(std::int64_t)>& row) {
+  const Positions &queries = in.place.queries, &keys = in.place.keys;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < queries.count(); ++i) {
+    for (std::int64_t j = 0; j < keys.count(); ++j) rows.push_back(row(keys[j] - queries[i]));
+  }
+  return at::tensor(rows, at::kLong).view({queries.count(), keys.count()}).to(in.place.device);
+}
+
+// table [R, D] -> [L, L, D]; [H, R, D] -> [H, L, L, D].
+at::Tensor gathered(const at::Tensor& table, const at::Tensor& rows) {
+  const at::Tensor all = table.index_select(-2, rows.flatten());
+  return all.unflatten(-2, {rows.size(0), rows.size(1)});
+}
+
+// [R, M] W^T split in heads: [H, R, D].
+at::Tensor by_heads(const Inputs& in, const at::Tensor& rows, const at::Tensor& weight) {
+  return at::matmul(rows, weight.t())
+      .unflatten(-1, {in.query.size(1), in.query.size(3)})
+      .transpose(0, 1);
+}
+
+PairVectors shaw(const Inputs& in) {
+  const auto& settings = in.settings.shaw;
+  const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
+    return std::clamp(distance, -settings.left, settings.right) + settings.left;
+  });
+  PairVectors result{.for_query = gathered(layer_tensor(in, "key"), rows)};
+  if (settings.values) result.for_value = gathered(layer_tensor(in, "value"), rows);
+  return result;
+}
+
+PairVectors nezha(const Inputs& in) {
+  const auto& settings = in.settings.nezha;
+  const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
+    return std::clamp(distance, -settings.clip, settings.clip) + settings.clip;
+  });
+  const at::Tensor vectors =
+      gathered(sinusoid_table(Positions::range(0, 2 * settings.clip + 1), in.query.size(-1),
+                              settings.base, SinusoidalLayout::interleaved)
+                   .to(in.query.options()),
+               rows);
+  return {.for_query = vectors, .for_value = vectors};
+}
+
+PairVectors music_transformer(const Inputs& in) {
+  const std::int64_t length = in.settings.music_transformer.length;
+  const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
+    return (in.place.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
+  });
+  return {.for_query = gathered(layer_tensor(in, "table"), rows)};
+}
+
+PairVectors transformer_xl(const Inputs& in) {
+  const auto& settings = in.settings.transformer_xl;
+  const at::Tensor weight = layer_tensor(in, "weight");
+  const std::int64_t reach = in.place.keys.count() - 1;
+  std::vector<std::int64_t> past;
+  for (std::int64_t distance = -reach; distance <= reach; ++distance) {
+    past.push_back(settings.clamp > 0 ? std::clamp(-distance, -settings.clamp, settings.clamp)
+                                      : -distance);
+  }
+  const at::Tensor table =
+      sinusoid_table(Positions::of(past), weight.size(1), settings.base, SinusoidalLayout::concat)
+          .to(weight.options());
+  const auto vectors = [&](const char* name) {
+    return settings.untie ? layer_tensor(in, name) : parameter(in, std::string("position.") + name);
+  };
+  return {.for_query = gathered(by_heads(in, table, weight),
+                                rows_of_pairs(in, [&](auto distance) { return distance + reach; })),
+          .query_bias = vectors("w"),
+          .content_bias = vectors("u")};
+}
+
+PairVectors deberta(const Inputs& in) {
+  const auto& settings = in.settings.deberta;
+  const std::int64_t span = settings.buckets > 0 ? settings.buckets : settings.span;
+  const auto delta = [&](std::int64_t past) {
+    const std::int64_t bucket =
+        settings.buckets > 0 ? deberta_bucket(past, settings.buckets, settings.max_position) : past;
+    return std::clamp<std::int64_t>(bucket + span, 0, 2 * span - 1);
+  };
+  at::Tensor table = parameter(in, "position.table");
+  if (settings.norm) {
+    table = at::layer_norm(table, {table.size(1)}, parameter(in, "position.norm.weight"),
+                           parameter(in, "position.norm.bias"), settings.norm_epsilon);
+  }
+  const auto vectors = [&](const at::Tensor& weight, double sign) {
+    return gathered(by_heads(in, table, weight), rows_of_pairs(in, [&](std::int64_t distance) {
+                      return delta(sign < 0 ? -distance : distance);
+                    }));
+  };
+  const LayerProjections& own = in.place.projections;
+  PairVectors result;
+  if (settings.content_to_position) {
+    result.for_query =
+        vectors(settings.share_projections ? own.key_weight : layer_tensor(in, "key.weight"), -1);
+  }
+  if (settings.position_to_content) {
+    result.for_key =
+        vectors(settings.share_projections ? own.query_weight : layer_tensor(in, "query.weight"),
+                settings.index == DebertaIndex::paper ? 1 : -1);
+  }
+  return result;
+}
+
+// q_i turned by each pair's own distance: [B, H, L, L, pairs] products.
+PairVectors rerope(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.rerope;
+    const std::int64_t width = in.query.size(-1), pairs = width / 2;
+    std::vector<double> distances;
+    for (std::int64_t i = 0; i < in.place.queries.count(); ++i) {
+      for (std::int64_t j = 0; j < in.place.keys.count(); ++j) {
+        distances.push_back(
+            rerope_distance(static_cast<double>(in.place.queries[i] - in.place.keys[j]), settings));
+      }
+    }
+    const at::Tensor angles = at::tensor(distances, at::kDouble)
+                                  .view({in.place.queries.count(), in.place.keys.count(), 1}) *
+                              at::tensor(rotary_frequencies(width, settings.base), at::kDouble);
+    const auto options = in.query.options();
+    const at::Tensor cosine = angles.cos().to(options), sine = angles.sin().to(options);
+    const bool interleaved = settings.layout == RotaryLayout::interleaved;
+    const auto halves = [&](const at::Tensor& x, std::int64_t axis) {
+      const at::Tensor parts =
+          interleaved ? x.unflatten(-1, {pairs, 2}).transpose(-2, -1) : x.unflatten(-1, {2, pairs});
+      const at::Tensor a = parts.select(-2, 0), b = parts.select(-2, 1);
+      return std::pair{a.unsqueeze(axis), b.unsqueeze(axis)};
+    };
+    const auto [qa, qb] = halves(in.query, 3);  // [B, H, L, 1, pairs]
+    const auto [ka, kb] = halves(in.key, 2);
+    const at::Tensor a = qa * cosine - qb * sine, b = qb * cosine + qa * sine;
+    return (a * ka + b * kb).sum(-1) * in.scheme.score_scale(width);
+  }};
+}
+
+// The vector of each pair's contextual position, between two rows of the table.
+PairVectors cope(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.cope;
+    const double scale = in.scheme.score_scale(in.query.size(-1));
+    const at::Tensor scores = at::matmul(in.query, in.key.transpose(-2, -1)) * scale;
+    const at::Tensor hidden =
+        causal_mask(in.place.queries, in.place.keys).logical_not().to(scores.device());
+    const at::Tensor gates = at::sigmoid(scores).masked_fill(hidden, 0);
+    const at::Tensor position =
+        gates.flip(-1).cumsum(-1).flip(-1).clamp_max(settings.positions - 1);
+    const at::Tensor low = position.detach().floor(), high = position.detach().ceil();
+    const at::Tensor table = layer_tensor(in, "table");
+    const auto products = [&](const at::Tensor& rows) {
+      const at::Tensor vectors =
+          table.index_select(0, rows.to(at::kLong).flatten()).unflatten(0, rows.sizes());
+      return (in.query.unsqueeze(3) * vectors).sum(-1) * (settings.scaled ? scale : 1);
+    };
+    return scores + products(high) * (position - low) + products(low) * (1 - position + low);
+  }};
+}
+
+}  // namespace
+
+PairVectors pair_vectors(const PlainAttentionInputs& in) {
+  static const std::map<std::string, PairVectors (*)(const Inputs&)> kSchemes{
+      {"shaw", shaw},
+      {"nezha", nezha},
+      {"music_transformer", music_transformer},
+      {"transformer_xl", transformer_xl},
+      {"deberta", deberta},
+      {"rerope", rerope},
+      {"cope", cope}};
+  const auto found = kSchemes.find(in.settings.scheme);
+  return found == kSchemes.end() ? PairVectors{} : found->second(in);
+}
+
+}  // namespace roformer

@@ -1,0 +1,24 @@
+// What a scheme gives to each pair of places, gathered for all pairs: its definition, written
+// independently of the scheme's own file.
+#pragma once
+
+#include <functional>
+
+#include "verify/plain_attention.h"
+
+namespace roformer {
+
+struct PairVectors {
+  at::Tensor for_query;     // [L, L, D] or [H, L, L, D]: query_i . vector_ij is added to the scores
+  at::Tensor for_key;       // the same with key_j
+  at::Tensor for_value;     // [L, L, D]: the probabilities' sums of vector_ij are added
+  at::Tensor query_bias;    // [H, D] added to the query where it meets for_query
+  at::Tensor content_bias;  // [H, D] added to the query where it meets the key
+  // Scores that are no sum of such terms; undefined otherwise.
+  std::function<at::Tensor()> scores;
+};
+
+// Nothing is set for schemes without such terms.
+PairVectors pair_vectors(const PlainAttentionInputs& inputs);
+
+}  // namespace roformer

@@ -1,0 +1,105 @@
+// The efficient form of every scheme against the plain one, which writes every pair out.
+#include "verify/plain_attention.h"
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "attention/attend.h"
+#include "attention/position_session.h"
+#include "attention/schemes.h"
+#include "catch.h"
+
+using namespace roformer;
+
+namespace {
+
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+// Both forms of a scheme: outputs and the gradients of q, k, v and of the scheme's parameters.
+void compare_forms(SmallScheme& small) {
+  constexpr std::int64_t kLength = 9;
+  constexpr std::int64_t kInner = SmallScheme::kHeads * SmallScheme::kHeadWidth;
+  const auto leaf = [] {
+    return at::randn({2, SmallScheme::kHeads, kLength, SmallScheme::kHeadWidth}, at::kDouble)
+        .set_requires_grad(true);
+  };
+  const at::Tensor query = leaf(), key = leaf(), value = leaf();
+  const at::Tensor outer = at::randn(query.sizes(), at::kDouble);
+  const Positions positions = Positions::range(0, kLength);
+  AttentionPlace place{.queries = positions,
+                       .keys = positions,
+                       .layer = 1,
+                       .causal = small.causal,
+                       .training = true,
+                       .type = at::kDouble};
+  place.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
+                       .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
+  std::vector<at::Tensor> leaves{query, key, value};
+  for (const Parameter& parameter : small.parameters.all()) leaves.push_back(parameter.value);
+  const auto gradients = [&](const at::Tensor& output) {
+    for (const at::Tensor& x : leaves) x.mutable_grad() = at::Tensor();
+    (output * outer).sum().backward();
+    std::vector<at::Tensor> result{output.detach()};
+    for (const at::Tensor& x : leaves) {
+      result.push_back(x.grad().defined() ? x.grad().clone() : at::zeros_like(x));
+    }
+    return result;
+  };
+  const auto plain = gradients(plain_attention({.query = query,
+                                                .key = key,
+                                                .value = value,
+                                                .scheme = *small.scheme,
+                                                .settings = small.settings,
+                                                .parameters = small.parameters,
+                                                .place = place}));
+  AttentionPlace masked = place;
+  if (small.causal) masked.mask = causal_mask(positions, positions);
+  const auto efficient = gradients(attend({.query = query,
+                                           .key = key,
+                                           .value = value,
+                                           .scheme = *small.scheme,
+                                           .attention = {},
+                                           .place = masked,
+                                           .bias = small.scheme->bias(masked)})
+                                       .output);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    INFO((i == 0 ? "output" : i < 4 ? "q, k, v" : small.parameters.all()[i - 4].spec.name));
+    CHECK(distance(plain[i], efficient[i]) < 1e-10);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the efficient form of every scheme is the plain one, with gradients") {
+  at::manual_seed(12);
+  for (const std::string& name : position_names()) {
+    for (const bool causal : {false, true}) {
+      SmallScheme small(name, causal);
+      INFO(name << (small.causal ? ", causal" : ""));
+      compare_forms(small);
+    }
+  }
+}
+
+TEST_CASE("the options of deberta give the same in both forms") {
+  at::manual_seed(13);
+  const auto with = [](const std::string& what, const auto& change) {
+    SmallScheme small("deberta", false, at::kDouble, change);
+    INFO(what);
+    compare_forms(small);
+  };
+  with("the layer's own projections",
+       [](PositionSettings& position) { position.deberta.share_projections = true; });
+  with("LayerNorm of the table", [](PositionSettings& position) { position.deberta.norm = true; });
+  with("logarithmic buckets, the released code's index", [](PositionSettings& position) {
+    position.deberta.buckets = 4;
+    position.deberta.max_position = 8;
+    position.deberta.index = DebertaIndex::code;
+    position.deberta.norm = true;
+  });
+  with("content to position alone",
+       [](PositionSettings& position) { position.deberta.position_to_content = false; });
+}
