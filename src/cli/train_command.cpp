@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/load.h"
+#include "tasks/model_source.h"
 #include "tasks/train.h"
 
 namespace roformer {
@@ -43,7 +44,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
 }
 
 void train_command(const TrainOptions& options) {
-  Settings settings = load_settings(options.config, options.overrides);
+  Settings settings = load_settings(options.config, options.overrides, model_source_keys);
   ExistingRun existing = ExistingRun::refuse;
   if (options.overwrite) existing = ExistingRun::overwrite;
   if (options.resume) {

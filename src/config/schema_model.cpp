@@ -45,7 +45,11 @@ std::vector<Key> model_keys() {
                     .range = above(0),
                     .help = "normal cut at two standard deviations (BERT: 0.02)"}),
       ROFORMER_KEY(model.from, {.help = "start from the weights of a run, a checkpoint or a "
-                                        "Hugging Face folder"}),
+                                        "Hugging Face folder; shape, scheme and tokenizer are its "
+                                        "own where nothing else is given"}),
+      ROFORMER_KEY(model.from_weights,
+                   {.help = "false: take only the shape, scheme and tokenizer of model.from and "
+                            "begin with new weights, the floor of a comparison"}),
       ROFORMER_KEY(model.freeze_embeddings, {.help = "do not train the embeddings"}),
       ROFORMER_KEY(model.freeze_layers, {.unit = "layers",
                                          .range = between(0, 1000),

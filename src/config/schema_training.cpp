@@ -54,8 +54,9 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.save_every,
                    {.help = "a checkpoint; 0: at the end only", .may_change = true}),
       ROFORMER_KEY(training.keep_last, {.unit = "checkpoints",
-                                        .range = between(1, 100000),
-                                        .help = "the latest that are kept",
+                                        .range = between(0, 100000),
+                                        .help = "the latest that are kept; 0: not even the last "
+                                                "once the training has ended",
                                         .may_change = true}),
       ROFORMER_KEY(training.keep_best, {.unit = "checkpoints",
                                         .range = between(0, 100000),

@@ -19,6 +19,9 @@ struct GlueTaskFacts {
   std::string folder;               // "SST-2"
   bool pairs = false;               // two sentences an example
   std::vector<std::string> labels;  // by class number; empty: regression (STS-B, 0 to 5)
+  // The figure that ranks checkpoints and stands in tables: of the two that the benchmark averages
+  // for MRPC, QQP and STS-B the one that RoFormer's table has.
+  std::string metric;
   // Names of the files for the benchmark's server; mismatched only for MNLI.
   std::string submission;
   std::string submission_mismatched;
@@ -42,6 +45,7 @@ struct GlueExamples {
   // Rows of QQP's published files that are broken into several lines; left out. In any other task
   // such a row is an error.
   std::int64_t broken_rows = 0;
+  std::uint64_t fingerprint = 0;  // XXH3 of the file
 };
 
 // `directory` is the folder of all tasks or of this one. Throws Error (failure) naming the file,

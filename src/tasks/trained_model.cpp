@@ -9,6 +9,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "tasks/glue_task.h"
 #include "tasks/train.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
@@ -25,25 +26,6 @@ void check_overrides(const std::vector<Override>& overrides) {
     throw_usage("--" + override.key, "cannot be changed for a trained model",
                 "--position..., --attention..., --device, --threads and --training.precision can");
   }
-}
-
-// Another scheme on the same weights keeps the options that both have (the base and layout of a
-// rope model that is tried with rerope): the weights were trained with them.
-std::vector<Override> with_shared_options(const Settings& stored,
-                                          const std::vector<Override>& overrides) {
-  std::string scheme = stored.position.scheme;
-  for (const Override& override : overrides) {
-    if (override.key == "position" || override.key == "position.scheme") scheme = override.text;
-  }
-  std::vector<Override> result;
-  const std::string old_prefix = "position." + stored.position.scheme + ".";
-  for (const Key& key : schema()) {
-    if (scheme == stored.position.scheme || !key.name.starts_with(old_prefix)) continue;
-    const std::string same = "position." + scheme + "." + key.name.substr(old_prefix.size());
-    if (find_key(same) != nullptr) result.push_back({same, key.get(stored)});
-  }
-  result.insert(result.end(), overrides.begin(), overrides.end());
-  return result;
 }
 
 std::string flags_of(const std::vector<Override>& overrides) {
@@ -69,7 +51,35 @@ void load_weights(const std::filesystem::path& file, const std::vector<Override>
   }
 }
 
+OpenedCheckpoint open_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                                 const TrainedModelOptions& options) {
+  check_overrides(options.overrides);
+  OpenedCheckpoint result{.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint)};
+  const Settings stored = read_run_settings(result.checkpoint);
+  result.settings = load_settings(result.checkpoint / "config.yaml",
+                                  with_shared_options(stored, options.overrides));
+  result.tokenizer = load_tokenizer(result.checkpoint);
+  return result;
+}
+
 }  // namespace
+
+std::vector<Override> with_shared_options(const Settings& stored,
+                                          const std::vector<Override>& overrides) {
+  std::string scheme = stored.position.scheme;
+  for (const Override& override : overrides) {
+    if (override.key == "position" || override.key == "position.scheme") scheme = override.text;
+  }
+  std::vector<Override> result;
+  const std::string old_prefix = "position." + stored.position.scheme + ".";
+  for (const Key& key : schema()) {
+    if (scheme == stored.position.scheme || !key.name.starts_with(old_prefix)) continue;
+    const std::string same = "position." + scheme + "." + key.name.substr(old_prefix.size());
+    if (find_key(same) != nullptr) result.push_back({same, key.get(stored)});
+  }
+  result.insert(result.end(), overrides.begin(), overrides.end());
+  return result;
+}
 
 bool may_change_when_trained(const std::string& key) {
   return key.starts_with("position.") || key.starts_with("attention.") ||
@@ -78,25 +88,38 @@ bool may_change_when_trained(const std::string& key) {
 
 TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
-  check_overrides(options.overrides);
-  TrainedModel result;
-  result.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint);
-  const Settings stored = read_run_settings(result.checkpoint);
-  result.settings = load_settings(result.checkpoint / "config.yaml",
-                                  with_shared_options(stored, options.overrides));
+  TrainedModel result{open_checkpoint(run_or_checkpoint, options)};
   const Settings& settings = result.settings;
   if (settings.task != TaskKind::mlm && settings.task != TaskKind::causal_lm) {
     throw_usage(run_or_checkpoint.string(), "is not a language model's run",
                 "a run with task mlm or causal_lm");
   }
   prepare_threads(settings.threads);
-  result.tokenizer = load_tokenizer(result.checkpoint);
   result.model =
       std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
                                       plan_compute(settings.device, settings.training.precision));
   load_weights(result.checkpoint / "model.safetensors", options.overrides,
                result.model->parameters());
   result.model->parameters().apply_constraints();
+  return result;
+}
+
+TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options) {
+  TrainedClassifier result{open_checkpoint(run_or_checkpoint, options)};
+  const Settings& settings = result.settings;
+  if (settings.task != TaskKind::glue) {
+    throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
+                "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
+                    run_or_checkpoint.string());
+  }
+  prepare_threads(settings.threads);
+  result.classifier = std::make_unique<Classifier>(
+      settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
+      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint / "model.safetensors", options.overrides,
+               result.classifier->parameters());
+  result.classifier->parameters().apply_constraints();
   return result;
 }
 

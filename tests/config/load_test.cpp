@@ -50,6 +50,29 @@ TEST_CASE("an option without its scheme is the chosen scheme's, wherever the sch
             "(hint: did you mean base)"));
 }
 
+TEST_CASE("what model.from brings along stands below the file and the flags") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml", "model: {from: runs/x, dropout: 0.3}\n");
+  std::filesystem::path asked;
+  const SourceKeys source = [&](const std::filesystem::path& from) -> std::vector<Override> {
+    asked = from;
+    return {{"model.layers", "7"}, {"model.dropout", "0"}, {"position.scheme", "t5"},
+            {"position.t5.buckets", "64"}};
+  };
+  const Settings settings = load_settings(file, {}, source);
+  CHECK(asked == folder.path / "runs/x");
+  CHECK(settings.model.layers == 7);
+  CHECK(settings.model.dropout == 0.3);
+  CHECK(settings.position.t5.buckets == 64);
+  CHECK(load_settings(file, {{"model.layers", "3"}, {"position", "rope"}}, source).model.layers == 3);
+  CHECK(load_settings(file, {{"model.from", "y"}}, source).model.from == "y");
+  CHECK(asked == "y");
+  CHECK(load_settings(file).model.layers == 4);  // as a run stored it
+  // What contradicts the source is said with its place.
+  CHECK(has(refusal([&] { load_settings(file, {{"model.freeze_layers", "8"}}, source); }),
+            "but the model has 7 layers"));
+}
+
 TEST_CASE("all problems come at once, each with its place, the value, what is allowed and a hint") {
   ConfigFolder folder;
   const auto file = folder.write("bad.yaml",

@@ -1,0 +1,119 @@
+#include "cli/evaluate_classifier.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/progress.h"
+#include "report/table.h"
+#include "study/metric.h"
+#include "tasks/glue_prediction.h"
+
+namespace roformer {
+namespace {
+
+struct EvaluatedSet {
+  std::string name;  // "MRPC", "MNLI (mismatched)"
+  GlueSet set;
+  std::map<std::string, double> figures;
+  std::vector<GluePrediction> predictions;
+  std::vector<GlueMistake> mistakes;
+};
+
+EvaluatedSet evaluate_split(const TrainedClassifier& trained, const Settings& settings,
+                            GlueSplit split, std::int64_t errors) {
+  const GlueTask task = settings.glue.task;
+  EvaluatedSet result{.name = glue_task_facts(task).folder,
+                      .set = load_glue_set(settings, *trained.tokenizer, split)};
+  if (split == GlueSplit::validation_mismatched) result.name += " (mismatched)";
+  const at::Tensor outputs = trained.classifier->predict(result.set.texts);
+  const std::vector<GlueExample>& examples = result.set.source.examples;
+  result.figures = glue_figures_with_warnings(task, outputs, examples);
+  result.predictions = glue_predictions(task, outputs);
+  result.mistakes =
+      glue_mistakes(task, examples, result.predictions, static_cast<std::size_t>(errors));
+  return result;
+}
+
+nlohmann::ordered_json to_json(GlueTask task, const EvaluatedSet& evaluated) {
+  nlohmann::ordered_json mistakes = nlohmann::ordered_json::array();
+  for (const GlueMistake& mistake : evaluated.mistakes) {
+    const GlueExample& example = evaluated.set.source.examples[mistake.example];
+    nlohmann::ordered_json object = {
+        {"index", example.index},
+        {"label", label_text(task, example)},
+        {"predicted", prediction_text(task, evaluated.predictions[mistake.example])},
+        {glue_task_facts(task).is_regression() ? "distance" : "probability", mistake.weight},
+        {"first", example.first}};
+    if (glue_task_facts(task).pairs) object["second"] = example.second;
+    mistakes.push_back(std::move(object));
+  }
+  nlohmann::ordered_json object = {{"set", evaluated.name},
+                                   {"examples", std::ssize(evaluated.set.texts)},
+                                   {"figures", evaluated.figures}};
+  if (!mistakes.empty()) object["errors"] = std::move(mistakes);
+  return object;
+}
+
+Table figures_table(const std::vector<EvaluatedSet>& sets) {
+  std::vector<Column> columns{{.title = "set", .alignment = Column::Alignment::left},
+                              {.title = "examples", .format = {NumberFormat::Style::count, 0}}};
+  for (const auto& [name, value] : sets.front().figures) {
+    if (name != "collapsed") columns.push_back(metric_column(name));
+  }
+  Table table(columns);
+  for (const EvaluatedSet& evaluated : sets) {
+    std::vector<Cell> cells;
+    cells.emplace_back(evaluated.name);
+    cells.emplace_back(static_cast<std::int64_t>(evaluated.set.texts.size()));
+    for (const auto& [name, value] : evaluated.figures) {
+      if (name != "collapsed") cells.emplace_back(value);
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+void print_mistakes(GlueTask task, const EvaluatedSet& evaluated) {
+  const GlueTaskFacts& facts = glue_task_facts(task);
+  if (evaluated.mistakes.empty()) return;
+  fmt::print("\n{}: {}\n", evaluated.name,
+             facts.is_regression() ? "farthest from their score" : "surest mistakes");
+  for (const GlueMistake& mistake : evaluated.mistakes) {
+    const GlueExample& example = evaluated.set.source.examples[mistake.example];
+    const std::string sure =
+        facts.is_regression() ? "" : fmt::format(" ({:.1f} %)", 100 * mistake.weight);
+    fmt::print("  {}{}, is {}: {}\n", prediction_text(task, evaluated.predictions[mistake.example]),
+               sure, label_text(task, example), example.first);
+    if (facts.pairs) fmt::print("      {}\n", example.second);
+  }
+}
+
+}  // namespace
+
+void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvaluation& options) {
+  Settings settings = trained.settings;
+  if (!options.data.empty()) settings.data.directory = options.data;
+  const GlueTask task = settings.glue.task;
+  std::vector<EvaluatedSet> sets;
+  for (const GlueSplit split : validation_splits(task)) {
+    sets.push_back(evaluate_split(trained, settings, split, options.errors));
+  }
+  if (options.json) {
+    nlohmann::ordered_json object = {{"model", trained.checkpoint.string()},
+                                     {"data", settings.data.directory.string()},
+                                     {"evaluations", nlohmann::ordered_json::array()}};
+    for (const EvaluatedSet& evaluated : sets) {
+      object["evaluations"].push_back(to_json(task, evaluated));
+    }
+    std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    return;
+  }
+  fmt::print("{} on {}, position {}\n\n{}", trained.checkpoint.string(),
+             settings.data.directory.string(), settings.position.scheme,
+             to_text(figures_table(sets), {.width = terminal_width()}));
+  for (const EvaluatedSet& evaluated : sets) print_mistakes(task, evaluated);
+}
+
+}  // namespace roformer

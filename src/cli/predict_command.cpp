@@ -1,0 +1,186 @@
+// `roformer predict`: a classifier's labels for new texts, and the files for the GLUE server.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/trained_model_flags.h"
+#include "config/words.h"
+#include "data/zip.h"
+#include "tasks/glue_prediction.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+struct PredictOptions {
+  std::string model;
+  std::string file = "-";
+  std::string checkpoint = "best";
+  std::string format = "auto";
+  std::string glue;
+  std::string output = "glue_submission";
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+constexpr std::size_t kLinesAtATime = 4096;
+
+nlohmann::ordered_json to_json(GlueTask task, const TextLine& line,
+                               const GluePrediction& prediction) {
+  const GlueTaskFacts& facts = glue_task_facts(task);
+  nlohmann::ordered_json object;
+  if (facts.is_regression()) {
+    object["score"] = prediction.score;
+  } else {
+    object["label"] = prediction_text(task, prediction);
+    for (std::size_t i = 0; i < facts.labels.size(); ++i) {
+      object["probabilities"][facts.labels[i]] = prediction.probabilities[i];
+    }
+  }
+  object[facts.pairs ? "sentence1" : "sentence"] = line.first;
+  if (facts.pairs) object["sentence2"] = line.second;
+  return object;
+}
+
+void print_header(GlueTask task) {
+  const GlueTaskFacts& facts = glue_task_facts(task);
+  std::string header = facts.is_regression() ? "score" : "label";
+  for (const std::string& label : facts.labels) header += "\tp(" + label + ")";
+  std::cout << header << (facts.pairs ? "\tsentence1\tsentence2\n" : "\tsentence\n");
+}
+
+void print_row(GlueTask task, const TextLine& line, const GluePrediction& prediction) {
+  std::string row = prediction_text(task, prediction);
+  for (const double probability : prediction.probabilities) {
+    row += fmt::format("\t{:.4f}", probability);
+  }
+  row += "\t" + line.first;
+  if (glue_task_facts(task).pairs) row += "\t" + line.second;
+  std::cout << row << '\n';
+}
+
+void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
+  const GlueTask task = trained.settings.glue.task;
+  std::ifstream file;
+  const bool keyboard = options.file == "-";
+  if (!keyboard) {
+    file.open(options.file);
+    if (!file || fs::is_directory(options.file)) {
+      throw_failure(options.file, "cannot be read", "a file of texts, or - for standard input");
+    }
+  }
+  TextLineOptions lines{.place = keyboard ? "standard input" : options.file,
+                        .pairs = glue_task_facts(task).pairs};
+  if (options.format != "auto") {
+    lines.format = options.format == "tsv" ? TextFormat::tsv : TextFormat::jsonl;
+  }
+  if (!options.json) print_header(task);
+  read_text_lines(
+      keyboard ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
+        const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
+        for (std::size_t i = 0; i < chunk.size(); ++i) {
+          if (options.json) {
+            std::cout << to_json(task, chunk[i], predictions[i])
+                             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                      << '\n';
+          } else {
+            print_row(task, chunk[i], predictions[i]);
+          }
+        }
+        std::cout << std::flush;
+      });
+}
+
+// All of the server's files that lie in the folder, whichever run made them.
+void zip_submission(const fs::path& folder) {
+  std::vector<ZipMember> members;
+  for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
+    const GlueTaskFacts& facts = glue_task_facts(static_cast<GlueTask>(task));
+    for (const std::string& name : {facts.submission, facts.submission_mismatched}) {
+      std::error_code error;
+      if (name.empty() || !fs::exists(folder / name, error)) continue;
+      members.push_back({.name = name, .contents = read_file(folder / name)});
+    }
+  }
+  write_zip(folder / "submission.zip", members);
+  fmt::print("{}: {} files\n", (folder / "submission.zip").string(), members.size());
+}
+
+void write_submission(const PredictOptions& options, const TrainedClassifier& trained) {
+  Settings settings = trained.settings;
+  settings.data.directory = options.glue;
+  const GlueTask task = settings.glue.task;
+  const GlueTaskFacts& facts = glue_task_facts(task);
+  std::vector<std::pair<GlueSplit, std::string>> files = {{GlueSplit::test, facts.submission}};
+  if (!facts.submission_mismatched.empty()) {
+    files.emplace_back(GlueSplit::test_mismatched, facts.submission_mismatched);
+  }
+  std::vector<ZipMember> written;
+  for (const auto& [split, name] : files) {
+    const GlueSet set = load_glue_set(settings, *trained.tokenizer, split);
+    const std::vector<GluePrediction> predictions =
+        glue_predictions(task, trained.classifier->predict(set.texts));
+    written.push_back(
+        {.name = name, .contents = glue_submission(task, set.source.examples, predictions)});
+    fmt::print("{}: {} predictions\n", name, format_count(std::ssize(predictions)));
+  }
+  make_directories(options.output);
+  for (const ZipMember& file : written) {
+    write_file_atomically(fs::path(options.output) / file.name, file.contents);
+  }
+  zip_submission(options.output);
+}
+
+void predict_command(const PredictOptions& options) {
+  if (!options.glue.empty() && options.file != "-") {
+    throw_usage("--glue", "predicts the benchmark's test files, not " + options.file);
+  }
+  const TrainedClassifier trained = open_trained_classifier(
+      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  if (options.glue.empty()) {
+    predict_texts(options, trained);
+  } else {
+    write_submission(options, trained);
+  }
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& program) {
+  auto options = std::make_shared<PredictOptions>();
+  CLI::App* command = add_command(
+      program,
+      {.name = "predict",
+       .summary = "Labels of a fine-tuned classifier for new texts",
+       .details = "roformer predict runs/sst2 reviews.txt\n"
+                  "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
+                  "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
+                  "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
+                  "  server takes them; runs of several tasks may share the folder.\n",
+       .group = kGroupTraining});
+  command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
+  command->add_option("file", options->file, "texts; - or nothing: standard input");
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
+      ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "one JSON object a line");
+  command->add_option("--glue", options->glue, "predict the test set of this GLUE folder");
+  command->add_option("--output", options->output, "folder for the files of --glue")
+      ->capture_default_str();
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { predict_command(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,119 @@
+#include "data/text_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <istream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+class Reader {
+ public:
+  Reader(std::istream& stream, const TextLineOptions& options)
+      : stream_(stream), options_(options) {}
+
+  bool next(TextLine& result) {
+    std::string line;
+    if (!std::getline(stream_, line)) return false;
+    ++number_;
+    if (number_ == 1) {
+      if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+      json_ = options_.format == TextFormat::jsonl ||
+              (options_.format == TextFormat::automatic && line.starts_with('{'));
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    if (number_ == 1 && !json_ && read_header(line)) return next(result);
+    result = json_ ? from_json(line) : from_columns(line);
+    if (is_blank(result.first) || (options_.pairs && is_blank(result.second))) {
+      refuse("an empty text");
+    }
+    return true;
+  }
+
+ private:
+  std::istream& stream_;
+  const TextLineOptions& options_;
+  std::int64_t number_ = 0;
+  bool json_ = false;
+  std::int64_t first_ = 0, second_ = 1;  // columns
+  std::int64_t width_ = 0;               // of a file with a header
+
+  [[noreturn]] void refuse(const std::string& what, const std::string& hint = "") const {
+    throw_failure(fmt::format("{}:{}", options_.place, number_), what, hint);
+  }
+
+  // Takes the places of the columns from a line of their names; false where it is none.
+  bool read_header(const std::string& line) {
+    const std::vector<std::string> cells = split(line);
+    const auto column = [&](const char* name) { return std::ranges::find(cells, name); };
+    const auto first = column(options_.pairs ? "sentence1" : "sentence");
+    const auto second = options_.pairs ? column("sentence2") : first;
+    if (first == cells.end() || second == cells.end()) return false;
+    first_ = first - cells.begin();
+    second_ = second - cells.begin();
+    width_ = std::ssize(cells);
+    return true;
+  }
+
+  static std::vector<std::string> split(const std::string& line) {
+    std::vector<std::string> cells;
+    for (std::size_t begin = 0;;) {
+      const std::size_t end = line.find('\t', begin);
+      cells.push_back(line.substr(begin, end - begin));
+      if (end == std::string::npos) return cells;
+      begin = end + 1;
+    }
+  }
+
+  TextLine from_columns(const std::string& line) const {
+    std::vector<std::string> cells = split(line);
+    const std::int64_t wanted = width_ > 0 ? width_ : options_.pairs ? 2 : 1;
+    if (std::ssize(cells) != wanted) {
+      refuse(fmt::format("has {} columns, wanted {}", cells.size(), wanted),
+             options_.pairs ? "two sentences with a tab between them" : "one sentence a line");
+    }
+    TextLine result{.first = cells[static_cast<std::size_t>(first_)]};
+    if (options_.pairs) result.second = cells[static_cast<std::size_t>(second_)];
+    return result;
+  }
+
+  TextLine from_json(const std::string& line) const {
+    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object()) refuse("is not a JSON object");
+    if (!options_.pairs) return {.first = text_of(object, "sentence")};
+    return {.first = text_of(object, "sentence1"), .second = text_of(object, "sentence2")};
+  }
+
+  std::string text_of(const nlohmann::json& object, const char* name) const {
+    const auto found = object.find(name);
+    if (found == object.end() || !found->is_string()) {
+      refuse(fmt::format("has no text \"{}\"", name));
+    }
+    return found->get<std::string>();
+  }
+};
+
+}  // namespace
+
+void read_text_lines(std::istream& stream, const TextLineOptions& options, std::size_t chunk,
+                     const std::function<void(const std::vector<TextLine>&)>& take) {
+  Reader reader(stream, options);
+  std::vector<TextLine> lines;
+  for (TextLine line; reader.next(line);) {
+    lines.push_back(std::move(line));
+    if (lines.size() < chunk) continue;
+    take(lines);
+    lines.clear();
+  }
+  if (!lines.empty()) take(lines);
+}
+
+}  // namespace roformer

@@ -1,0 +1,59 @@
+#include "data/text_pairs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roformer {
+
+std::pair<std::int64_t, std::int64_t> longest_first(std::int64_t first, std::int64_t second,
+                                                    std::int64_t room) {
+  if (first + second <= room) return {first, second};
+  const bool swapped = first > second;
+  std::int64_t shorter = std::min(first, second);
+  std::int64_t longer = std::max(shorter, room - shorter);
+  if (shorter + longer > room) {
+    shorter = room / 2;
+    longer = shorter + room % 2;
+  }
+  return swapped ? std::pair(longer, shorter) : std::pair(shorter, longer);
+}
+
+EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
+                        const std::optional<std::string_view>& second, std::int64_t length) {
+  const SpecialTokens& special = tokenizer.special();
+  ROFORMER_ASSERT(special.classification >= 0 && special.separator >= 0 && length >= 3);
+  std::vector<TokenId> a = tokenizer.encode(first), b;
+  if (second) b = tokenizer.encode(*second);
+  const auto [room_of_a, room_of_b] =
+      longest_first(std::ssize(a), std::ssize(b), length - (second ? 3 : 2));
+  EncodedText text;
+  text.cut = room_of_a < std::ssize(a) || room_of_b < std::ssize(b);
+  text.ids.reserve(static_cast<std::size_t>(room_of_a + room_of_b + 3));
+  text.ids.push_back(special.classification);
+  text.ids.insert(text.ids.end(), a.begin(), a.begin() + room_of_a);
+  text.ids.push_back(special.separator);
+  text.second = text.length();
+  if (second) {
+    text.ids.insert(text.ids.end(), b.begin(), b.begin() + room_of_b);
+    text.ids.push_back(special.separator);
+  }
+  return text;
+}
+
+void require_sentence_tokens(const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  if (special.classification >= 0 && special.separator >= 0) return;
+  throw_usage("tokenizer", tokenizer.description() + " has no [CLS] or no [SEP]",
+              "sentences are classified from [CLS]; take a vocabulary with both");
+}
+
+void append(const EncodedText& text, TextBatch& batch) {
+  batch.ids.insert(batch.ids.end(), text.ids.begin(), text.ids.end());
+  const auto begin = static_cast<std::int64_t>(batch.types.size());
+  batch.types.resize(batch.ids.size());
+  std::fill(batch.types.begin() + begin + text.second, batch.types.end(), 1);
+  batch.lengths.push_back(text.length());
+}
+
+}  // namespace roformer

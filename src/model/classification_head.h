@@ -1,0 +1,38 @@
+// Heads that say one thing of a whole sequence from its first token's state: BERT's (pooler: dense
+// and tanh; dropout; classifier) and that of Hugging Face's RoFormer (dropout, dense, activation,
+// dropout, output). B sequences, M width, C outputs: one a class, or a single score.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "config/settings.h"
+#include "model/encoder.h"
+#include "tensor/parameters.h"
+
+namespace roformer {
+
+struct ClassificationHeadSettings {
+  ClassifierHead kind = ClassifierHead::bert;
+  std::int64_t outputs = 2;
+  double dropout = 0.1;
+};
+
+class ClassificationHead {
+ public:
+  ClassificationHead(const ClassificationHeadSettings& settings, const Encoder& encoder,
+                     ParameterStore& parameters);
+
+  // states [B, M] of the first tokens, in any floating type; `key` of the dropout, which is only
+  // applied when training. -> [B, C] in the parameters' type.
+  at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key) const;
+
+ private:
+  ClassificationHeadSettings settings_;
+  ActivationKind activation_;
+  at::Tensor dense_, dense_bias_;    // [M, M], [M]
+  at::Tensor output_, output_bias_;  // [C, M], [C]
+};
+
+}  // namespace roformer

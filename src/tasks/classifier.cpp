@@ -1,0 +1,78 @@
+#include "tasks/classifier.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
+
+#include <vector>
+
+#include "base/random.h"
+#include "data/length_buckets.h"
+#include "tasks/model_setup.h"
+
+namespace roformer {
+namespace {
+
+// Of a batch that is only predicted; the numbers do not depend on it.
+constexpr std::int64_t kPredictionTokens = 2048;
+// Keeps the head's dropout apart from the encoder's.
+constexpr std::uint64_t kHeadDropout = 0x68656164;
+
+}  // namespace
+
+Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::int64_t outputs,
+                       const ComputePlan& plan)
+    : plan_(plan),
+      parameters_(settings.seed),
+      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      head_({.kind = settings.glue.head,
+             .outputs = outputs,
+             .dropout = settings.glue.head_dropout},
+            encoder_, parameters_) {
+  freeze_as_asked(settings.model, parameters_);
+  parameters_.flatten(plan.device);
+}
+
+at::Tensor Classifier::forward(const TextBatch& batch, const Mode& mode) const {
+  const TokenLayout layout = TokenLayout::of_lengths(batch.lengths);
+  std::vector<std::int64_t> firsts;
+  std::int64_t begin = 0;
+  for (const std::int64_t length : batch.lengths) {
+    firsts.push_back(begin);
+    begin += length;
+  }
+  const bool typed = encoder_.settings().model.token_types > 1;
+  const at::Tensor states =
+      encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
+                        .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
+                        .layout = layout,
+                        .places = copy_to(firsts, plan_.device),
+                        .training = mode.training,
+                        .dropout_key = mode.dropout_key,
+                        .precision = plan_.precision});
+  return head_.forward(states, mode.training, random_key({mode.dropout_key, kHeadDropout}));
+}
+
+at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {
+  std::vector<std::int32_t> lengths;
+  for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
+  const LengthBuckets buckets(std::move(lengths), {.tokens = kPredictionTokens,
+                                                   .bucket_width = 1,
+                                                   .shuffle = false});
+  const c10::AutoGradMode no_gradient(false);
+  at::Tensor result;
+  for (std::int64_t n = 0; n < buckets.batches_per_epoch(); ++n) {
+    const BucketBatch chosen = buckets[n];
+    TextBatch batch;
+    for (const std::int64_t text : chosen.sequences) {
+      append(texts[static_cast<std::size_t>(text)], batch);
+    }
+    const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
+    if (!result.defined()) {
+      result = at::empty({static_cast<std::int64_t>(texts.size()), outputs.size(1)}, at::kFloat);
+    }
+    result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
+  }
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,44 @@
+// A model that classifies or scores sentences and pairs: encoder, head and parameters, built from
+// settings. Texts lie end to end, without padding. B texts, T tokens, C outputs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+
+#include "config/settings.h"
+#include "data/text_pairs.h"
+#include "model/classification_head.h"
+#include "model/encoder.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+class Classifier {
+ public:
+  // `vocabulary` as for LanguageModel; `outputs`: classes, or 1 for a score.
+  Classifier(const Settings& settings, std::int64_t vocabulary, std::int64_t outputs,
+             const ComputePlan& plan);
+
+  ParameterStore& parameters() { return parameters_; }
+  const ComputePlan& plan() const { return plan_; }
+
+  struct Mode {
+    bool training = false;
+    std::uint64_t dropout_key = 0;
+  };
+  // Logits or scores [B, C] on the device, with a graph.
+  at::Tensor forward(const TextBatch& batch, const Mode& mode) const;
+  // Of all texts in their order, [B, C] float on the CPU, without a graph. Texts of similar length
+  // are computed together.
+  at::Tensor predict(std::span<const EncodedText> texts) const;
+
+ private:
+  ComputePlan plan_;
+  ParameterStore parameters_;
+  Encoder encoder_;
+  ClassificationHead head_;
+};
+
+}  // namespace roformer

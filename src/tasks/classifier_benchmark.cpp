@@ -1,0 +1,107 @@
+#include "tasks/classifier_benchmark.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "base/random.h"
+#include "tasks/glue_task.h"
+#include "tasks/random_training.h"
+#include "training/optimizer.h"
+
+namespace roformer {
+namespace {
+
+// Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
+// both gradients. Behind the last attention and in the head only the first tokens are computed.
+double classifier_gflop(const Settings& settings, const std::vector<std::int64_t>& lengths) {
+  const auto width = static_cast<double>(settings.model.width);
+  const auto inner = static_cast<double>(settings.model.feed_forward);
+  const auto layers = static_cast<double>(settings.model.layers);
+  double tokens = 0, pairs = 0;
+  for (const std::int64_t length : lengths) {
+    tokens += static_cast<double>(length);
+    pairs += static_cast<double>(length * length);
+  }
+  const auto examples = static_cast<double>(lengths.size());
+  const double projections = layers * tokens * 3 * width * width;
+  const double behind = ((layers - 1) * tokens + examples) * (width * width + 2 * width * inner);
+  const double attention = layers * pairs * 2 * width;
+  return 6 * (projections + behind + attention + examples * width * width) * 1e-9;
+}
+
+TextBatch random_texts(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary,
+                       std::uint64_t key) {
+  Random random(key);
+  TextBatch batch;
+  for (const std::int64_t length : lengths) {
+    EncodedText text{.second = length};
+    for (std::int64_t i = 0; i < length; ++i) {
+      text.ids.push_back(
+          static_cast<TokenId>(5 + random.below(static_cast<std::uint64_t>(vocabulary - 5))));
+    }
+    append(text, batch);
+  }
+  return batch;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sst2_lengths(std::int64_t sentences) {
+  constexpr std::array<std::int64_t, 32> kLengths = {3,  4,  4,  5,  5,  5,  6,  6,  6,  7,  7,
+                                                     8,  8,  9,  9,  10, 11, 11, 12, 13, 14, 15,
+                                                     16, 17, 18, 20, 22, 24, 26, 29, 34, 42};
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < sentences; ++i) {
+    lengths.push_back(kLengths[static_cast<std::size_t>(i % std::ssize(kLengths))]);
+  }
+  std::sort(lengths.begin(), lengths.end());
+  return lengths;
+}
+
+StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& plan,
+                                   std::int64_t steps, std::int64_t warmup) {
+  const std::int64_t vocabulary = settings.model.vocabulary;
+  const GlueTask task = settings.glue.task;
+  Classifier model(settings, vocabulary, glue_outputs(task), plan);
+  AdamW optimizer(model.parameters(), {.beta1 = settings.training.beta1,
+                                       .beta2 = settings.training.beta2,
+                                       .epsilon = settings.training.epsilon,
+                                       .weight_decay = settings.training.weight_decay});
+  const std::vector<std::int64_t> lengths = sst2_lengths(settings.training.batch);
+  const std::vector<GlueExample> examples(lengths.size(), GlueExample{.label = 1});
+  std::vector<const GlueExample*> labels;
+  for (const GlueExample& example : examples) labels.push_back(&example);
+  std::vector<StepTime> times;
+  for (std::int64_t i = 0; i < warmup + steps; ++i) {
+    const auto start = BenchmarkClock::now();
+    const auto number = static_cast<std::uint64_t>(i);
+    const TextBatch batch = random_texts(lengths, vocabulary, random_key({settings.seed, number}));
+    const double loading = milliseconds_since(start);
+    model.parameters().apply_constraints();
+    const at::Tensor loss = glue_loss_sum(
+        task, model.forward(batch, {.training = true, .dropout_key = random_key({7, number})}),
+        labels);
+    loss.backward();
+    const OptimizerOutcome outcome =
+        optimizer.step({.learning_rate = settings.training.learning_rate,
+                        .places = static_cast<double>(labels.size()),
+                        .clip = settings.training.clip,
+                        .loss = loss.detach()});
+    wait_for(outcome.gradient_norm);
+    if (i < warmup) continue;
+    times.push_back({.milliseconds = milliseconds_since(start), .loading = loading});
+  }
+  return step_benchmark(
+      std::move(times),
+      {.parameters = model.parameters().count(),
+       .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
+       .examples = std::ssize(lengths),
+       .gflop = classifier_gflop(settings, lengths)},
+      plan);
+}
+
+}  // namespace roformer

@@ -1,0 +1,41 @@
+#include "tasks/model_setup.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace roformer {
+
+EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary) {
+  EncoderSettings result{.model = settings.model,
+                         .attention = settings.attention,
+                         .position = settings.position,
+                         .causal = settings.task == TaskKind::causal_lm,
+                         .training_length = settings.data.length};
+  if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
+  if (result.model.vocabulary < vocabulary) {
+    throw_usage("model.vocabulary",
+                fmt::format("{} is smaller than the tokenizer's {} pieces", result.model.vocabulary,
+                            vocabulary),
+                settings.model.from.empty()
+                    ? "leave it at 0 to take the tokenizer's"
+                    : "leave out tokenizer.file to take the tokenizer of model.from");
+  }
+  return result;
+}
+
+void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
+  parameters.freeze([&](const ParameterSpec& spec) {
+    if (spec.depth == 0) return model.freeze_embeddings;
+    return spec.depth <= model.freeze_layers;
+  });
+}
+
+at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {
+  return at::from_blob(const_cast<std::int64_t*>(values.data()),
+                       {static_cast<std::int64_t>(values.size())}, at::kLong)
+      .to(device, /*non_blocking=*/false, /*copy=*/true);
+}
+
+}  // namespace roformer

@@ -1,0 +1,25 @@
+// What the models of all tasks do alike when they are built from settings.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "config/settings.h"
+#include "model/encoder.h"
+#include "tensor/parameters.h"
+
+namespace roformer {
+
+// `vocabulary`: the tokenizer's size, used where model.vocabulary is 0; a smaller model.vocabulary
+// is refused (usage).
+EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary);
+
+// Takes out of training what model.freeze_embeddings and model.freeze_layers say; before flatten().
+void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);
+
+// A copy of the numbers as a tensor [N] on the device.
+at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device);
+
+}  // namespace roformer
