@@ -3,20 +3,19 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
-#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
+#include "interop/folder_weights.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/hugging_face_tokenizer.h"
 #include "interop/rotary_sinusoids.h"
-#include "tensor/safetensors.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -31,92 +30,6 @@ bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
-
-Safetensors open_weights(const fs::path& folder) {
-  const bool there =
-      is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
-  if (!there) {
-    for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-      if (!is_there(folder / pickle)) continue;
-      throw_failure((folder / pickle).string(),
-                    "is a pickle, which can run any code when it is opened and is not read here",
-                    "convert it where you trust it: python -c \"from transformers import "
-                    "AutoModelForMaskedLM as M; M.from_pretrained('DIR').save_pretrained('NEW')\"");
-    }
-    for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
-      if (!is_there(folder / other)) continue;
-      throw_failure((folder / other).string(), "is not a format that is read here",
-                    "only model.safetensors is: load it with transformers and save it again");
-    }
-  }
-  return Safetensors(folder);
-}
-
-// The tensors of the folder under canonical names, and which of them have been understood.
-class FolderWeights {
- public:
-  FolderWeights(const fs::path& folder, HuggingFaceFamily family)
-      : file_(open_weights(folder)), place_(file_.path().string()) {
-    for (const std::string& name : file_.names()) {
-      const std::string canonical = canonical_name(name, family);
-      if (!names_.try_emplace(canonical, name).second) {
-        throw_failure(place_, fmt::format("holds \"{}\" and \"{}\", which are the same weight",
-                                          names_[canonical], name));
-      }
-    }
-  }
-
-  const std::string& place() const { return place_; }
-  bool contains(const std::string& canonical) const { return names_.contains(canonical); }
-
-  // [shape] float32; a size of -1 may be any. Throws Error for what does not fit or is not finite.
-  at::Tensor take(const std::string& canonical, const std::vector<std::int64_t>& shape) {
-    const auto found = names_.find(canonical);
-    if (found == names_.end()) {
-      throw_failure(place_, fmt::format("has no tensor \"{}\"", canonical),
-                    "the file and config.json must be of one model");
-    }
-    const std::string& name = found->second;
-    const SafetensorsEntry& entry = file_.entry(name);
-    const bool same = std::equal(entry.shape.begin(), entry.shape.end(), shape.begin(), shape.end(),
-                                 [](std::int64_t a, std::int64_t b) { return a == b || b == -1; });
-    if (!same) {
-      throw_failure(place_,
-                    fmt::format("\"{}\" has the shape [{}], config.json makes it [{}]", name,
-                                fmt::join(entry.shape, ", "), fmt::join(shape, ", ")));
-    }
-    const at::Tensor stored = file_.tensor(name);
-    if (!stored.is_floating_point()) {
-      throw_failure(place_, fmt::format("\"{}\" has the type {}, wanted F32, F16, BF16 or F64",
-                                        name, safetensors_name(entry.type)));
-    }
-    at::Tensor value = stored.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
-    const std::int64_t finite = at::isfinite(value).sum().item<std::int64_t>();
-    if (finite != value.numel()) {
-      throw_failure(place_,
-                    fmt::format("{} of the {} values of \"{}\" are NaN or infinite",
-                                value.numel() - finite, value.numel(), name),
-                    "the weights are damaged, or their training had diverged");
-    }
-    used_.insert(canonical);
-    return value;
-  }
-
-  void pass_over(const std::string& canonical) { used_.insert(canonical); }
-  std::vector<std::string> unused() const {
-    std::vector<std::string> names;
-    for (const auto& [canonical, name] : names_) {
-      if (!used_.contains(canonical)) names.push_back(canonical);
-    }
-    return names;
-  }
-
- private:
-  Safetensors file_;
-  std::string place_;
-  std::map<std::string, std::string> names_;  // canonical -> in the file
-  std::set<std::string> used_;
-};
 
 class FolderReader {
  public:
@@ -237,11 +150,11 @@ class FolderReader {
       // What stands inside the encoder takes part in the computation.
       if (name.starts_with("encoder.") || name.starts_with("embeddings")) {
         throw_failure(weights_.place(),
-                      fmt::format("holds \"{}\", which transformers' {} does not have", name,
+                      fmt::format("holds {}, which transformers' {} does not have", printable(name),
                                   family_name(config_.family)),
                       "the model computes something else than config.json says");
       }
-      left.push_back(name);
+      left.push_back(printable(name));
     }
     if (left.empty()) return;
     constexpr std::size_t kShown = 6;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
-#include <limits>
-#include <utility>
 
 #include "base/error.h"
+#include "interop/config_fields.h"
 
 namespace roformer {
 namespace {
@@ -27,78 +25,7 @@ constexpr std::array kActivations = {
     ActivationName{"relu", ActivationKind::relu},
 };
 
-// The fields of a foreign object: each may be absent or null, which means the default, and must
-// otherwise be of its type and within its range.
-class Fields {
- public:
-  Fields(const json& object, const std::string& file) : object_(object), file_(file) {}
-
-  // Null where the field is absent or null.
-  const json* find(const char* name) const {
-    const auto found = object_.find(name);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  std::int64_t count(const char* name, std::int64_t standard, std::int64_t least,
-                     std::int64_t most) const {
-    const json* value = find(name);
-    if (value == nullptr) return standard;
-    const std::string wanted = fmt::format("an integer from {} to {}", least, most);
-    if (!value->is_number_integer()) refuse(name, wanted);
-    if (value->is_number_unsigned() &&
-        value->get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-      refuse(name, wanted);
-    }
-    const auto number = value->get<std::int64_t>();
-    if (number < least || number > most) refuse(name, wanted);
-    return number;
-  }
-
-  // From `least` (left out where `open`) to below or at one.
-  double share(const char* name, double standard, bool open_below, bool open_above) const {
-    const json* value = find(name);
-    if (value == nullptr) return standard;
-    const std::string wanted = fmt::format("a number {} 0 and {} 1", open_below ? "above" : "from",
-                                           open_above ? "below" : "up to");
-    if (!value->is_number()) refuse(name, wanted);
-    const double number = value->get<double>();
-    const bool low = open_below ? number > 0 : number >= 0;
-    const bool high = open_above ? number < 1 : number <= 1;
-    if (!low || !high) refuse(name, wanted);
-    return number;
-  }
-
-  bool flag(const char* name, bool standard) const {
-    const json* value = find(name);
-    if (value == nullptr) return standard;
-    if (!value->is_boolean()) refuse(name, "true or false");
-    return value->get<bool>();
-  }
-
-  std::string text(const char* name, const std::string& standard) const {
-    const json* value = find(name);
-    if (value == nullptr) return standard;
-    if (!value->is_string()) refuse(name, "a text");
-    return value->get<std::string>();
-  }
-
-  [[noreturn]] void refuse(const char* name, const std::string& wanted) const {
-    throw_failure(file_, fmt::format("\"{}\" is {}, wanted {}", name, shortened(name), wanted));
-  }
-
- private:
-  const json& object_;
-  const std::string& file_;
-
-  std::string shortened(const char* name) const {
-    constexpr std::size_t kLongest = 60;
-    std::string text = object_.at(name).dump(-1, ' ', true, json::error_handler_t::replace);
-    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-    return text;
-  }
-};
-
-HuggingFaceFamily parse_family(const Fields& fields, const std::string& file) {
+HuggingFaceFamily parse_family(const ConfigFields& fields, const std::string& file) {
   const std::string type = fields.text("model_type", "");
   if (type == "bert") return HuggingFaceFamily::bert;
   if (type == "roformer") return HuggingFaceFamily::roformer;
@@ -108,7 +35,7 @@ HuggingFaceFamily parse_family(const Fields& fields, const std::string& file) {
   fields.refuse("model_type", "bert or roformer, the architectures that this program shares");
 }
 
-ActivationKind parse_activation(const Fields& fields) {
+ActivationKind parse_activation(const ConfigFields& fields) {
   const std::string name = fields.text("hidden_act", "gelu");
   std::string known;
   for (const ActivationName& activation : kActivations) {
@@ -119,7 +46,7 @@ ActivationKind parse_activation(const Fields& fields) {
 }
 
 // What changes the computation and has no counterpart here.
-void refuse_foreign(const Fields& fields) {
+void refuse_foreign(const ConfigFields& fields) {
   if (fields.flag("is_decoder", false) || fields.flag("add_cross_attention", false)) {
     fields.refuse(fields.flag("is_decoder", false) ? "is_decoder" : "add_cross_attention",
                   "false: only encoders can be read");
@@ -129,7 +56,7 @@ void refuse_foreign(const Fields& fields) {
   }
 }
 
-std::vector<std::string> parse_architectures(const Fields& fields) {
+std::vector<std::string> parse_architectures(const ConfigFields& fields) {
   std::vector<std::string> names;
   const json* list = fields.find("architectures");
   if (list == nullptr) return names;
@@ -141,7 +68,7 @@ std::vector<std::string> parse_architectures(const Fields& fields) {
   return names;
 }
 
-std::vector<std::string> parse_labels(const Fields& fields) {
+std::vector<std::string> parse_labels(const ConfigFields& fields) {
   constexpr std::size_t kMostLabels = 100'000;
   std::vector<std::string> labels;
   const json* map = fields.find("id2label");
@@ -156,7 +83,7 @@ std::vector<std::string> parse_labels(const Fields& fields) {
   return labels;
 }
 
-ModelSettings parse_model(const Fields& fields, HuggingFaceFamily family) {
+ModelSettings parse_model(const ConfigFields& fields, HuggingFaceFamily family) {
   const bool roformer = family == HuggingFaceFamily::roformer;
   ModelSettings model{
       .layers = fields.count("num_hidden_layers", 12, 1, 1000),
@@ -167,9 +94,9 @@ ModelSettings parse_model(const Fields& fields, HuggingFaceFamily family) {
       .token_types = fields.count("type_vocab_size", 2, 1, 64),
       .norm = NormPlacement::post,
       .activation = parse_activation(fields),
-      .norm_epsilon = fields.share("layer_norm_eps", 1e-12, true, false),
-      .dropout = fields.share("hidden_dropout_prob", 0.1, false, true),
-      .initialization = fields.share("initializer_range", 0.02, true, false)};
+      .norm_epsilon = fields.small_number("layer_norm_eps", 1e-12),
+      .dropout = fields.probability("hidden_dropout_prob", 0.1),
+      .initialization = fields.small_number("initializer_range", 0.02)};
   if (model.width % model.heads != 0) {
     fields.refuse("num_attention_heads",
                   fmt::format("a divisor of \"hidden_size\", {}", model.width));
@@ -184,7 +111,7 @@ ModelSettings parse_model(const Fields& fields, HuggingFaceFamily family) {
   return model;
 }
 
-PositionSettings parse_position(const Fields& fields, HuggingFaceFamily family,
+PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily family,
                                 std::int64_t places) {
   PositionSettings position;
   if (family == HuggingFaceFamily::bert) {
@@ -203,7 +130,7 @@ PositionSettings parse_position(const Fields& fields, HuggingFaceFamily family,
 HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::string& file) {
   const json document = json::parse(text.begin(), text.end(), nullptr, false);
   if (!document.is_object()) throw_failure(file, "is not a JSON object");
-  const Fields fields(document, file);
+  const ConfigFields fields(document, file);
   HuggingFaceConfig config{.family = parse_family(fields, file)};
   refuse_foreign(fields);
   const bool roformer = config.family == HuggingFaceFamily::roformer;
@@ -211,13 +138,13 @@ HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::st
       fields.count("max_position_embeddings", roformer ? 1536 : 512, 1, 1 << 20);
   Settings& settings = config.settings;
   settings.model = parse_model(fields, config.family);
-  settings.attention.dropout = fields.share("attention_probs_dropout_prob", 0.1, false, true);
+  settings.attention.dropout = fields.probability("attention_probs_dropout_prob", 0.1);
   settings.position = parse_position(fields, config.family, places);
   settings.data.length = places;
   settings.glue.head = roformer ? ClassifierHead::roformer : ClassifierHead::bert;
   settings.glue.head_dropout =
       roformer ? settings.model.dropout
-               : fields.share("classifier_dropout", settings.model.dropout, false, true);
+               : fields.probability("classifier_dropout", settings.model.dropout);
   config.architectures = parse_architectures(fields);
   config.labels = parse_labels(fields);
   config.task = fields.text("finetuning_task", "");
@@ -271,51 +198,6 @@ nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
     document["problem_type"] = config.classes == 1 ? "regression" : "single_label_classification";
   }
   return document;
-}
-
-HuggingFaceFamily family_of(const Settings& settings) {
-  const PositionSettings& position = settings.position;
-  const ModelSettings& model = settings.model;
-  std::vector<std::string> problems;
-  const auto expect = [&](bool holds, std::string problem) {
-    if (!holds) problems.push_back(std::move(problem));
-  };
-  const bool bert = position.scheme == "learned", roformer = position.scheme == "rope";
-  expect(bert || roformer, fmt::format("positions are learned in BERT and rope in RoFormer, not {}",
-                                       position.scheme));
-  expect(!bert || !position.learned.hierarchical, "BERT's table of positions is not hierarchical");
-  expect(!bert || model.embedding_width == 0 || model.embedding_width == model.width,
-         "BERT has no projection behind its embedding (model.embedding_width)");
-  if (roformer) {
-    const PositionSettings::Rope& rope = position.rope;
-    expect(rope.layout == RotaryLayout::interleaved,
-           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
-    expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
-    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
-    expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
-    expect(rope.scaling == RopeScaling::none,
-           "RoFormer has no frequency scaling (position.rope.scaling none)");
-  }
-  expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
-  expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
-  expect(model.embedding_scale == EmbeddingScale::none,
-         "neither scales its embedding (model.embedding_scale none)");
-  expect(settings.attention.kernel == AttentionKernel::softmax,
-         "both have softmax attention (attention.kernel softmax)");
-  expect(settings.attention.log_n == LogNScaling::none,
-         "neither scales scores with the length (attention.log_n none)");
-  expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
-  if (settings.task == TaskKind::glue && (bert || roformer)) {
-    const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
-    expect(settings.glue.head == theirs,
-           bert ? "BERT's classification head is glue.head bert"
-                : "RoFormer's classification head is glue.head roformer");
-  }
-  if (!problems.empty()) {
-    throw_usage("export", "transformers' BERT and RoFormer cannot express this model: " +
-                              fmt::format("{}", fmt::join(problems, "; ")));
-  }
-  return bert ? HuggingFaceFamily::bert : HuggingFaceFamily::roformer;
 }
 
 std::string_view family_name(HuggingFaceFamily family) {

@@ -43,10 +43,6 @@ struct ExportedConfig {
 };
 nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config);
 
-// The family that can hold a model of these settings. Throws Error (usage) that says in words
-// everything that neither transformers' BERT nor its RoFormer can express.
-HuggingFaceFamily family_of(const Settings& settings);
-
 std::string_view family_name(HuggingFaceFamily family);  // "BERT"
 
 }  // namespace roformer

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "interop/expressible.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/hugging_face_tokenizer.h"

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -18,10 +17,6 @@ namespace roformer {
 // program reads.
 std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const std::filesystem::path& folder,
                                                        std::vector<std::string>& notes);
-
-// The vocab.txt that the WordPiece of a tokenizer.json comes to. Throws Error (failure, place
-// `file`) for another kind of tokenizer and for ids that are not 0, 1, 2, ...
-std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file);
 
 // `longest`: tokens that the model has places for.
 void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,

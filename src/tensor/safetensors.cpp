@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "tensor/safetensors_index.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -106,20 +106,10 @@ void Safetensors::add_file(const fs::path& path) {
 }
 
 void Safetensors::add_index(const fs::path& path) {
-  const nlohmann::json index = nlohmann::json::parse(read_file(path), nullptr, false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    throw_failure(path.string(), "is not an index of safetensors files: no weight_map");
-  }
-  std::map<std::string, std::string> files;  // of each tensor
+  const std::map<std::string, std::string> files =
+      parse_safetensors_index(read_file(path), path.string());
   std::set<std::string> shards;
-  for (const auto& [name, shard] : index["weight_map"].items()) {
-    // A shard lies beside its index; a path would let a foreign index read anything.
-    if (!shard.is_string() || shard.get<std::string>().empty() ||
-        fs::path(shard.get<std::string>()).filename() != shard.get<std::string>()) {
-      throw_failure(path.string(), "names a shard for \"" + name + "\" that is not a file name");
-    }
-    shards.insert(files[name] = shard.get<std::string>());
-  }
+  for (const auto& [name, shard] : files) shards.insert(shard);
   for (const std::string& shard : shards) add_file(path.parent_path() / shard);
   for (const auto& [name, shard] : files) {
     if (!contains(name)) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 namespace roformer {
 namespace {
@@ -36,16 +37,6 @@ constexpr TypeRow kTypes[] = {
 const TypeRow& row_of(SafetensorsType type) {
   return *std::find_if(std::begin(kTypes), std::end(kTypes),
                        [&](const TypeRow& row) { return row.type == type; });
-}
-
-// Text of a foreign file inside a message: short, and without control characters.
-std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
-  std::string result = "\"";
-  for (const char c : text.substr(0, kLongest)) {
-    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return result + (text.size() > kLongest ? "...\"" : "\"");
 }
 
 class HeaderParser {

@@ -1,0 +1,58 @@
+#include "interop/expressible.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace roformer {
+
+HuggingFaceFamily family_of(const Settings& settings) {
+  const PositionSettings& position = settings.position;
+  const ModelSettings& model = settings.model;
+  std::vector<std::string> problems;
+  const auto expect = [&](bool holds, std::string problem) {
+    if (!holds) problems.push_back(std::move(problem));
+  };
+  const bool bert = position.scheme == "learned", roformer = position.scheme == "rope";
+  expect(bert || roformer, fmt::format("positions are learned in BERT and rope in RoFormer, not {}",
+                                       position.scheme));
+  expect(!bert || !position.learned.hierarchical, "BERT's table of positions is not hierarchical");
+  expect(!bert || model.embedding_width == 0 || model.embedding_width == model.width,
+         "BERT has no projection behind its embedding (model.embedding_width)");
+  if (roformer) {
+    const PositionSettings::Rope& rope = position.rope;
+    expect(rope.layout == RotaryLayout::interleaved,
+           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
+    expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
+    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
+    expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
+    expect(rope.scaling == RopeScaling::none,
+           "RoFormer has no frequency scaling (position.rope.scaling none)");
+  }
+  expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
+  expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
+  expect(model.embedding_scale == EmbeddingScale::none,
+         "neither scales its embedding (model.embedding_scale none)");
+  expect(settings.attention.kernel == AttentionKernel::softmax,
+         "both have softmax attention (attention.kernel softmax)");
+  expect(settings.attention.log_n == LogNScaling::none,
+         "neither scales scores with the length (attention.log_n none)");
+  expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
+  if (settings.task == TaskKind::glue && (bert || roformer)) {
+    const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
+    expect(settings.glue.head == theirs,
+           bert ? "BERT's classification head is glue.head bert"
+                : "RoFormer's classification head is glue.head roformer");
+  }
+  if (!problems.empty()) {
+    throw_usage("export", "transformers' BERT and RoFormer cannot express this model: " +
+                              fmt::format("{}", fmt::join(problems, "; ")));
+  }
+  return bert ? HuggingFaceFamily::bert : HuggingFaceFamily::roformer;
+}
+
+}  // namespace roformer

@@ -1,0 +1,39 @@
+// The tensors of a Hugging Face folder under their canonical names (hugging_face_names.h), and
+// which of them have been understood.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "interop/hugging_face_config.h"
+#include "tensor/safetensors.h"
+
+namespace roformer {
+
+class FolderWeights {
+ public:
+  // Throws Error (failure) where there is no safetensors file, with the way out for a pickle.
+  FolderWeights(const std::filesystem::path& folder, HuggingFaceFamily family);
+
+  const std::string& place() const { return place_; }  // the file, for messages
+  bool contains(const std::string& canonical) const { return names_.contains(canonical); }
+  // [shape] float32; a size of -1 may be any. Throws Error (failure) for a tensor that is not
+  // there, of another shape, not of a floating type, or not finite.
+  at::Tensor take(const std::string& canonical, const std::vector<std::int64_t>& shape);
+  // Canonical names of what was not taken, sorted.
+  std::vector<std::string> unused() const;
+
+ private:
+  Safetensors file_;
+  std::string place_;
+  std::map<std::string, std::string> names_;  // canonical -> in the file
+  std::set<std::string> used_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,89 @@
+// The readers of foreign bytes that are fuzzed, each as one function over one input. Whatever the
+// input is, a reader returns or throws Error; what it returns is then held against what it promises
+// (ROFORMER_ASSERT).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "interop/hugging_face_config.h"
+#include "interop/tokenizer_json.h"
+#include "tensor/safetensors_header.h"
+#include "tensor/safetensors_index.h"
+
+namespace roformer::fuzz {
+
+inline const std::string kFile = "input";
+
+// Tensors lie end to end and inside the input, and a header that was read can be written and read.
+inline void read_header(std::string_view input) {
+  const SafetensorsHeader header =
+      parse_safetensors_header(std::as_bytes(std::span(input.data(), input.size())), kFile);
+  std::size_t covered = 0;
+  for (const SafetensorsEntry& entry : header.entries) {
+    ROFORMER_ASSERT(entry.begin == covered && entry.end >= entry.begin);
+    std::size_t bytes = safetensors_bytes(entry.type);
+    for (const std::int64_t size : entry.shape) bytes *= static_cast<std::size_t>(size);
+    ROFORMER_ASSERT(entry.end - entry.begin == bytes);
+    covered = entry.end;
+  }
+  ROFORMER_ASSERT(header.data_offset + covered == input.size());
+  std::string again = format_safetensors_header(header);
+  again.append(covered, '\0');
+  const SafetensorsHeader second =
+      parse_safetensors_header(std::as_bytes(std::span(again.data(), again.size())), kFile);
+  ROFORMER_ASSERT(second.metadata == header.metadata &&
+                  second.entries.size() == header.entries.size());
+}
+
+// No shard lies outside the folder.
+inline void read_index(std::string_view input) {
+  for (const auto& [name, shard] : parse_safetensors_index(input, kFile)) {
+    ROFORMER_ASSERT(!shard.empty() &&
+                    shard.find_first_of(std::string_view("/\0", 2)) == std::string::npos &&
+                    shard != "..");
+  }
+}
+
+// A model can be built from the numbers.
+inline void read_config(std::string_view input) {
+  const HuggingFaceConfig config = parse_hugging_face_config(input, kFile);
+  const ModelSettings& model = config.settings.model;
+  ROFORMER_ASSERT(model.layers > 0 && model.heads > 0 && model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.vocabulary > 0 && model.feed_forward > 0 && model.embedding_width >= 0);
+  ROFORMER_ASSERT(model.norm_epsilon > 0 && model.dropout >= 0 && model.dropout < 1);
+  ROFORMER_ASSERT(config.settings.data.length > 0);
+}
+
+// A piece a line.
+inline void read_tokenizer(std::string_view input) {
+  const std::string lines = vocabulary_of_tokenizer_json(input, kFile);
+  ROFORMER_ASSERT(lines.empty() || lines.ends_with('\n'));
+}
+
+struct Reader {
+  const char* name;
+  void (*read)(std::string_view input);
+};
+inline constexpr Reader kReaders[] = {{"header", read_header},
+                                      {"index", read_index},
+                                      {"config", read_config},
+                                      {"tokenizer", read_tokenizer}};
+
+// True when the input was read, false when it was refused.
+inline bool accepts(const Reader& reader, std::string_view input) {
+  try {
+    reader.read(input);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace roformer::fuzz

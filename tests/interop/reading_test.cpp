@@ -1,0 +1,228 @@
+// What is read beside the weights (shape, tokenizer, notes), and what is refused, with its words.
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "interop/fixtures.h"
+#include "interop/hugging_face_config.h"
+#include "interop/tokenizer_json.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+namespace {
+
+// A copy of a fixture to be spoiled.
+struct Copy {
+  TemporaryFolder folder;
+
+  explicit Copy(const std::string& name) {
+    fs::copy(model_folder(name), folder.path, fs::copy_options::recursive);
+  }
+  fs::path operator/(const std::string& file) const { return folder.path / file; }
+  void write(const std::string& file, const std::string& text) const {
+    std::ofstream(folder.path / file) << text;
+  }
+  void set(const std::string& key, const nlohmann::json& value) const {
+    nlohmann::json config = nlohmann::json::parse(read_file(folder.path / "config.json"));
+    config[key] = value;
+    write("config.json", config.dump());
+  }
+  // Rewrites model.safetensors.
+  void change(const std::function<void(std::map<std::string, at::Tensor>&)>& edit) const {
+    std::map<std::string, at::Tensor> tensors;
+    {
+      const Safetensors file(folder.path);
+      for (const std::string& name : file.names()) tensors[name] = file.tensor(name).clone();
+    }
+    edit(tensors);
+    std::vector<NamedTensor> list;
+    for (const auto& [name, value] : tensors) list.push_back({.name = name, .value = value});
+    write_safetensors(folder.path / "model.safetensors", list);
+  }
+  PretrainedModel read() const { return read_hugging_face_folder(folder.path); }
+};
+
+std::string notes_of(const PretrainedModel& model) {
+  std::string text;
+  for (const std::string& note : model.notes) text += note + "\n";
+  return text;
+}
+
+void check_config_refused(const std::string& key, const nlohmann::json& value,
+                          const std::string& words) {
+  CAPTURE(key, value.dump());
+  const Copy copy("roformer");
+  copy.set(key, value);
+  CHECK_THROWS_WITH(copy.read(), Contains(words));
+}
+
+}  // namespace
+
+TEST_CASE("config.json becomes settings") {
+  CHECK(is_hugging_face_folder(model_folder("bert")));
+  CHECK(!is_hugging_face_folder(model_folder(".")));
+  const PretrainedModel roformer = read_hugging_face_folder(model_folder("roformer"));
+  const Settings& settings = roformer.settings;
+  CHECK(settings.model.layers == 2);
+  CHECK(settings.model.width == 16);
+  CHECK(settings.model.embedding_width == 12);
+  CHECK(settings.model.vocabulary == 40);
+  CHECK(settings.model.token_types == 2);
+  CHECK(settings.model.norm == NormPlacement::post);
+  CHECK(settings.attention.dropout == 0.1);
+  CHECK(settings.position.scheme == "rope");
+  CHECK(settings.position.rope.layout == RotaryLayout::interleaved);
+  CHECK(settings.position.rope.value);
+  CHECK(settings.data.length == 16);
+  const PretrainedModel bert = read_hugging_face_folder(model_folder("bert_classification"));
+  CHECK(bert.settings.position.scheme == "learned");
+  CHECK(bert.settings.position.learned.length == 16);
+  CHECK(bert.settings.model.activation == ActivationKind::gelu_tanh);
+  CHECK(bert.settings.model.embedding_width == 0);
+  CHECK(bert.labels == std::vector<std::string>{"no", "yes", "unknown"});
+}
+
+TEST_CASE("the tokenizer is cased as the folder says") {
+  CHECK(read_hugging_face_folder(model_folder("bert")).tokenizer->description() ==
+        "wordpiece uncased");
+  const auto cased = read_hugging_face_folder(model_folder("bert_float16_first_names"));
+  CHECK(cased.tokenizer->description() == "wordpiece cased");
+  CHECK(cased.tokenizer->encode("The Buttons") == std::vector<TokenId>{5, 7, 9});
+  // From tokenizer.json alone, whose normalizer does not lower.
+  const auto json = read_hugging_face_folder(model_folder("bert_encoder"));
+  CHECK(json.tokenizer->description() == "wordpiece cased");
+  CHECK(json.tokenizer->piece(7) == "button");
+  SECTION("or as its vocabulary looks") {
+    for (const auto& [name, kind] : {std::pair{"bert", "wordpiece uncased"},
+                                     {"bert_float16_first_names", "wordpiece cased"}}) {
+      const Copy copy(name);
+      fs::remove(copy / "tokenizer_config.json");
+      const PretrainedModel model = copy.read();
+      CHECK(model.tokenizer->description() == kind);
+      CHECK_THAT(notes_of(model), Contains("from the capitals of vocab.txt"));
+    }
+  }
+}
+
+TEST_CASE("what is no part of the model is named") {
+  const PretrainedModel model = read_hugging_face_folder(model_folder("bert_float16_first_names"));
+  CHECK_THAT(notes_of(model), Contains("\"cls.seq_relationship.bias\""));
+  CHECK_THAT(notes_of(model), !Contains("position_ids"));
+  CHECK(model.tensors.contains("pooler.weight"));
+  const Copy copy("bert");
+  copy.set("architectures", {"BertForTokenClassification"});
+  copy.change([](auto& tensors) {
+    tensors["classifier.weight"] = at::ones({5, 16});
+    tensors["classifier.bias"] = at::ones({5});
+  });
+  CHECK(copy.read().classes() == 0);  // another head of the same name
+  CHECK_THAT(notes_of(copy.read()), Contains("\"classifier.weight\""));
+}
+
+TEST_CASE("a config.json of something else is refused") {
+  check_config_refused("model_type", "deberta-v2", "is \"deberta-v2\", wanted bert or roformer");
+  check_config_refused("num_attention_heads", nullptr, "is left at its default, wanted a divisor");
+  check_config_refused("model_type", 3, "\"model_type\" is 3, wanted a text");
+  check_config_refused("is_decoder", true, "only encoders");
+  check_config_refused("position_embedding_type", "relative_key", "wanted absolute");
+  check_config_refused("hidden_act", "silu", "wanted one of gelu");
+  check_config_refused("num_hidden_layers", 0, "wanted an integer from 1 to 1000");
+  check_config_refused("num_hidden_layers", 18446744073709551615ULL, "wanted an integer");
+  check_config_refused("num_hidden_layers", 2.5, "wanted an integer");
+  check_config_refused("num_attention_heads", 3, "a divisor of \"hidden_size\", 16");
+  check_config_refused("num_attention_heads", 16, "an even number of features");
+  check_config_refused("layer_norm_eps", 0, "wanted a number above 0");
+  check_config_refused("hidden_dropout_prob", 1.0, "from 0 to below 1");
+  check_config_refused("id2label", {{"1", "a"}}, "names the classes");
+  const Copy copy("bert");
+  copy.write("config.json", "{\"hidden_size\": 16}");
+  CHECK_THROWS_WITH(copy.read(), Contains("has no \"model_type\""));
+  CHECK(!is_hugging_face_folder(copy.folder.path));
+  copy.write("config.json", "[");
+  CHECK_THROWS_WITH(copy.read(), Contains("is not a JSON object"));
+  fs::remove(copy / "config.json");
+  CHECK_THROWS_WITH(copy.read(), Contains("is no Hugging Face folder"));
+  CHECK_THROWS_WITH(read_hugging_face_folder(copy / "nowhere"),
+                    Contains("there is no such folder"));
+}
+
+TEST_CASE("weights that do not fit are refused") {
+  const Copy copy("roformer");
+  const auto refused = [&](const std::function<void(std::map<std::string, at::Tensor>&)>& edit,
+                           const std::string& words) {
+    const Copy spoiled("roformer");
+    spoiled.change(edit);
+    CHECK_THROWS_WITH(spoiled.read(), Contains(words));
+  };
+  const std::string query = "roformer.encoder.layer.1.attention.self.query.weight";
+  refused([&](auto& t) { t.erase(query); }, "has no tensor \"encoder.layer.1");
+  refused(
+      [&](auto& t) {
+        t[query] = at::ones({16, 15});
+      },
+      "\"" + query + "\" has the shape [16, 15], config.json makes it [16, 16]");
+  refused(
+      [&](auto& t) {
+        t[query] = at::ones({16, 16}, at::kLong);
+      },
+      "has the type I64, wanted F32");
+  refused([&](auto& t) { t[query][2][3] = std::numeric_limits<float>::quiet_NaN(); },
+          "1 of the 256 values of \"" + query + "\" are NaN or infinite");
+  refused(
+      [&](auto& t) {
+        t["roformer.encoder.layer.0.attention.self.distance_embedding.weight"] = at::ones({31, 8});
+      },
+      "which transformers' RoFormer does not have");
+  refused([&](auto& t) { t["encoder.layer.1.attention.self.query.weight"] = t[query]; },
+          "which are the same weight");
+  refused(
+      [&](auto& t) {
+        t["cls.predictions.decoder.weight"] = at::ones({40, 12});
+      },
+      "always shares the table of tokens");
+  refused(
+      [&](auto& t) {
+        t["roformer.encoder.embed_positions.weight"] = at::ones({16, 8});
+      },
+      "are not RoFormer's sines and cosines");
+  copy.set("vocab_size", 41);
+  CHECK_THROWS_WITH(copy.read(), Contains("config.json makes it [41, 12]"));
+}
+
+TEST_CASE("files that cannot be weights are refused") {
+  const Copy copy("bert");
+  fs::resize_file(copy / "model.safetensors", 20'000);
+  CHECK_THROWS_WITH(copy.read(), Contains("is not a whole safetensors file"));
+  fs::remove(copy / "model.safetensors");
+  CHECK_THROWS_WITH(copy.read(), Contains("holds neither model.safetensors nor"));
+  copy.write("pytorch_model.bin", "PK");
+  CHECK_THROWS_WITH(copy.read(), Contains("is a pickle") && Contains("save_pretrained"));
+  const Copy shards("roformer_bfloat16_sharded");
+  fs::remove(shards / "model-00002-of-00002.safetensors");
+  CHECK_THROWS_WITH(shards.read(), Contains("model-00002-of-00002.safetensors"));
+}
+
+TEST_CASE("a vocabulary that does not fit the weights is refused") {
+  const Copy copy("bert");
+  std::ofstream(copy / "vocab.txt", std::ios::app) << "more\n";
+  CHECK_THROWS_WITH(copy.read(), Contains("has 41 pieces, the weights have rows for 40"));
+  copy.write("vocab.txt", "[UNK]\nthe\n");
+  CHECK_THAT(notes_of(copy.read()), Contains("the weights have 40 rows, the vocabulary 2 pieces"));
+  copy.write("vocab.txt", "the\n");
+  CHECK_THROWS_WITH(copy.read(), Contains("is not a WordPiece vocabulary"));
+  fs::remove(copy / "vocab.txt");
+  CHECK_THROWS_WITH(copy.read(), Contains("has no tokenizer"));
+  copy.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {}}})");
+  CHECK_THROWS_WITH(copy.read(), Contains("is not a WordPiece tokenizer"));
+  for (const char* vocabulary : {R"({"a": 0, "b": 2})", R"({"a": 0, "b": 0})", R"({"a": -1})"}) {
+    const std::string text =
+        R"({"model": {"type": "WordPiece", "vocab": )" + std::string(vocabulary) + "}}";
+    CHECK_THROWS_WITH(vocabulary_of_tokenizer_json(text, "x"), Contains("otherwise than 0, 1, 2"));
+  }
+}
