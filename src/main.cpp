@@ -16,8 +16,11 @@ int main(int argc, char** argv) {
                            "print version and commit");
   add_train_command(program);
   add_evaluate_command(program);
+  add_predict_command(program);
   add_fill_mask_command(program);
   add_generate_command(program);
+  add_import_command(program);
+  add_export_command(program);
   add_bench_command(program);
   add_study_command(program);
   add_positions_command(program);
