@@ -7,13 +7,17 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "cli/bench_positions.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/load.h"
 #include "tasks/benchmark.h"
+#include "tasks/classifier_benchmark.h"
 
 namespace roformer {
 namespace {
+
+constexpr std::int64_t kWarmup = 3;  // steps
 
 struct BenchOptions {
   std::string config;
@@ -28,9 +32,11 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"precision", plan.precision == Precision::bf16 ? "bf16" : "fp32"},
           {"parameters", result.parameters},
           {"tokens", result.tokens},
+          {"examples", result.examples},
           {"step_ms", result.step_milliseconds},
           {"best_ms", result.best_milliseconds},
           {"tokens_per_s", result.tokens_per_second},
+          {"examples_per_s", result.examples_per_second},
           {"gflop", result.gflop},
           {"gflops_per_s", result.gflops_per_second},
           {"ceiling_gflops_per_s", result.ceiling_gflops_per_second},
@@ -39,7 +45,10 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"max_rss_mib", result.peak_memory_mib}};
 }
 
-void bench_steps(const BenchOptions& options) {
+using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, std::int64_t steps,
+                                    std::int64_t warmup);
+
+void bench_steps(const BenchOptions& options, Benchmark benchmark) {
   const Settings settings = load_settings(options.config, options.overrides);
   if (settings.model.vocabulary == 0) {
     throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
@@ -47,7 +56,7 @@ void bench_steps(const BenchOptions& options) {
   }
   prepare_threads(settings.threads);
   const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
-  const StepBenchmark result = benchmark_language_model(settings, plan, options.steps);
+  const StepBenchmark result = benchmark(settings, plan, options.steps, kWarmup);
   if (options.json) {
     std::cout << to_json(settings, plan, result).dump() << '\n';
     return;
@@ -57,8 +66,9 @@ void bench_steps(const BenchOptions& options) {
              plan.precision == Precision::bf16 ? "bf16" : "fp32");
   fmt::print("step       {:.1f} ms (best {:.1f})\n", result.step_milliseconds,
              result.best_milliseconds);
-  fmt::print("speed      {} tokens/s\n",
-             format_count(static_cast<std::int64_t>(result.tokens_per_second)));
+  fmt::print("speed      {} tokens/s, {:.1f} sequences/s\n",
+             format_count(static_cast<std::int64_t>(result.tokens_per_second)),
+             result.examples_per_second);
   fmt::print(
       "arithmetic {:.1f} GFLOP a step in matrix products, {:.0f} GFLOP/s: {:.0f} % of the "
       "machine's {:.0f}\n",
@@ -68,6 +78,20 @@ void bench_steps(const BenchOptions& options) {
   fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
 }
 
+void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = add_command(bench, text);
+  command->add_option("--config", options->config, "configuration file, for its sizes")->required();
+  command
+      ->add_option("--steps", options->steps,
+                   fmt::format("steps measured, after {} that are not", kWarmup))
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "one JSON object");
+  accept_settings(*command, options->overrides);
+  command->callback([options, benchmark] { bench_steps(*options, benchmark); });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& program) {
@@ -75,17 +99,15 @@ void add_bench_command(CLI::App& program) {
       program,
       {.name = "bench", .summary = "Measure the speed of this machine", .group = kGroupInspect});
   command->require_subcommand(1);
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* mlm = add_command(*command, {.name = "mlm",
-                                         .summary = "training steps of a language model on random "
-                                                    "tokens (mlm or causal_lm, as the file says)"});
-  mlm->add_option("--config", options->config, "configuration file, for its sizes")->required();
-  mlm->add_option("--steps", options->steps, "steps measured, after 3 that are not")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  mlm->add_flag("--json", options->json, "one JSON object");
-  accept_settings(*mlm, options->overrides);
-  mlm->callback([options] { bench_steps(*options); });
+  add_steps(*command, {.name = "mlm",
+                       .summary = "training steps of a language model on random tokens (mlm or "
+                                  "causal_lm, as the file says)"},
+            benchmark_language_model);
+  add_steps(*command, {.name = "glue",
+                       .summary = "fine-tuning steps of a classifier on random tokens in sentences "
+                                  "as long as SST-2's"},
+            benchmark_classifier);
+  add_bench_positions(*command);
 }
 
 }  // namespace roformer

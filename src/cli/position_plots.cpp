@@ -36,6 +36,20 @@ struct ScaledRope {
   std::vector<double> frequencies;
 };
 
+// True where all values lie on one side of zero, clear of it: colours around zero would hide how
+// they differ.
+bool keeps_off_zero(const std::vector<std::vector<double>>& rows) {
+  double least = INFINITY, greatest = -INFINITY;
+  for (const std::vector<double>& row : rows) {
+    for (const double value : row) {
+      if (std::isnan(value)) continue;
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
+    }
+  }
+  return least > 0 || greatest < 0;
+}
+
 class Plots {
  public:
   explicit Plots(const PositionPlotInputs& in)
@@ -58,9 +72,7 @@ class Plots {
                     .markers = LineChart::Markers::never};
     LineChart wavelengths{
         .title = "Wavelength of each pair",
-        .subtitle =
-            "above the training length a pair never completes a turn in training; llama3 "
-            "keeps short waves, stretches long ones and blends between",
+        .subtitle = "A pair whose wave is longer than the training never completes a turn in it",
         .x = {.title = "pair"},
         .y = {.title = "wavelength", .unit = "tokens", .scale = Axis::Scale::logarithmic},
         .markers = LineChart::Markers::never};
@@ -91,11 +103,12 @@ class Plots {
     };
     const PositionSettings::Rope& rope = in_.settings.position.rope;
     const auto trained = static_cast<double>(original_length());
-    horizontal(trained, "training length");
-    horizontal(trained / rope.high_frequency_factor, "llama3: kept below");
-    if (rope.low_frequency_factor != 1) {
-      horizontal(trained / rope.low_frequency_factor, "llama3: stretched above");
-    }
+    // llama3 keeps the waves below its lower line, stretches those above the upper one and blends
+    // between them.
+    const bool apart = rope.low_frequency_factor != 1;
+    horizontal(trained, apart ? "training length" : "training length, llama3's upper edge");
+    horizontal(trained / rope.high_frequency_factor, "llama3's lower edge");
+    if (apart) horizontal(trained / rope.low_frequency_factor, "llama3's upper edge");
     cosine.references.push_back({.value = trained, .label = "training length"});
     add(decay);
     add(wavelengths);
@@ -134,6 +147,7 @@ class Plots {
             map.values.back()[static_cast<std::size_t>(j)] = std::nan("");
           }
         }
+        if (keeps_off_zero(map.values)) map.colours = HeatMap::Colours::sequential;
         for (std::size_t i = 0; i < map.values.size(); ++i) {
           for (std::size_t j = 0; j < map.values[i].size(); ++j) {
             csv_ += fmt::format("bias {},head {} query {},{},{}\n", name, h + 1, i, j,

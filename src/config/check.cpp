@@ -96,8 +96,18 @@ class Checker {
                           masking.random),
               "the rest of the chosen tokens stays as it is");
     }
+    if (s_.task == TaskKind::glue && s_.data.length < 3) {
+      problem({"data.length", "task"},
+              fmt::format("got {}, but [CLS] and two [SEP] take 3 places", s_.data.length));
+    }
     const std::int64_t longest = maximal_length(s_.position);
-    if (longest > 0 && s_.data.length > longest) {
+    if (longest > 0 && s_.data.length > longest && s_.position.scheme == "xpos") {
+      problem({"position.xpos.scale_base", "data.length", "position.xpos.gamma", "position.scheme"},
+              fmt::format("the factors of scale_base {} leave float's range from {} tokens on, and "
+                          "data.length is {}",
+                          s_.position.xpos.scale_base, longest, s_.data.length),
+              "position.xpos.scale_base: 512");
+    } else if (longest > 0 && s_.data.length > longest) {
       problem({"data.length", "position.scheme", "position.learned.length",
                "position.music_transformer.length", "position.tupe.length",
                "position.learned.hierarchical"},
@@ -151,6 +161,13 @@ class Checker {
               fmt::format("linear attention ({}) has no scores that {} could change", kernel,
                           facts.name),
               "rope, sinusoidal, learned and none work with it");
+    }
+    if (facts.name == "rope" && s_.position.rope.value) {
+      problem({"position.rope.value", "attention.kernel", "position.scheme"},
+              fmt::format("linear attention ({}) sums the values before any query meets them and "
+                          "does not turn them",
+                          kernel),
+              "position.rope.value: false");
     }
     if (attention.dropout > 0) {
       problem({"attention.dropout", "attention.kernel"},

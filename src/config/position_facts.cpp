@@ -1,6 +1,8 @@
 #include "config/position_facts.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace roformer {
 namespace {
@@ -160,6 +162,13 @@ std::int64_t maximal_length(const PositionSettings& position) {
   }
   if (position.scheme == "music_transformer") return position.music_transformer.length;
   if (position.scheme == "tupe") return position.tupe.length;
+  if (position.scheme == "xpos") {
+    // The first pair's factor is ((1 + gamma) / gamma)^(place / scale_base) in k, its inverse in q.
+    constexpr double kLargestExponent = 80;  // float ends at e^88.7; the rest is for q and k
+    const PositionSettings::Xpos& xpos = position.xpos;
+    const double exponent = std::log((1 + xpos.gamma) / xpos.gamma) / xpos.scale_base;
+    return std::max<std::int64_t>(1, std::llround(std::min(1e9, kLargestExponent / exponent)));
+  }
   return 0;
 }
 

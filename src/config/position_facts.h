@@ -34,7 +34,8 @@ std::span<const PositionFacts> position_facts();
 const PositionFacts* find_position_facts(std::string_view name);
 std::vector<std::string> position_names();
 
-// The number of positions that the chosen scheme has a table for; 0: no limit.
+// The number of positions that the chosen scheme has: the rows of its table, or what its factors
+// leave within float's range (xpos); 0: no limit.
 std::int64_t maximal_length(const PositionSettings& position);
 
 }  // namespace roformer

@@ -150,7 +150,8 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
                            .causal = settings_.causal,
                            .training = in.training,
                            .type = stored,
-                           .device = tokens_.device()});
+                           .device = tokens_.device(),
+                           .feature_key = in.feature_key});
   const auto dropout_at = [&](std::int64_t layer, std::uint64_t site, double probability) {
     return DropoutSpec{
         .probability = in.training ? probability : 0,

@@ -1,19 +1,10 @@
 #include "tasks/language_model.h"
 
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/nonzero.h>
-#include <fmt/format.h>
-
-#include "base/error.h"
+#include "attention/linear_attention.h"
+#include "tasks/model_setup.h"
 
 namespace roformer {
 namespace {
-
-at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {
-  return at::from_blob(const_cast<std::int64_t*>(values.data()),
-                       {static_cast<std::int64_t>(values.size())}, at::kLong)
-      .to(device, /*non_blocking=*/false, /*copy=*/true);
-}
 
 LanguageBatch tokens_to_device(const TokenBatch& batch, at::Device device) {
   LanguageBatch result{.ids = copy_to(batch.ids, device)};
@@ -22,22 +13,6 @@ LanguageBatch tokens_to_device(const TokenBatch& batch, at::Device device) {
     lengths.push_back(batch.sequence_starts[i] - batch.sequence_starts[i - 1]);
   }
   result.layout = TokenLayout::of_lengths(lengths);
-  return result;
-}
-
-EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary) {
-  EncoderSettings result{.model = settings.model,
-                         .attention = settings.attention,
-                         .position = settings.position,
-                         .causal = settings.task == TaskKind::causal_lm,
-                         .training_length = settings.data.length};
-  if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
-  if (result.model.vocabulary < vocabulary) {
-    throw_usage("model.vocabulary",
-                fmt::format("{} is smaller than the tokenizer's {} pieces", result.model.vocabulary,
-                            vocabulary),
-                "leave it at 0 to take the tokenizer's");
-  }
   return result;
 }
 
@@ -69,22 +44,21 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
       parameters_(settings.seed),
       encoder_(encoder_settings(settings, vocabulary), parameters_),
       head_(encoder_, parameters_) {
-  parameters_.freeze([&](const ParameterSpec& spec) {
-    if (spec.depth == 0) return settings.model.freeze_embeddings;
-    return spec.depth <= settings.model.freeze_layers;
-  });
+  freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
 }
 
-CrossEntropy LanguageModel::loss(const LanguageBatch& batch, bool training,
-                                 std::uint64_t dropout_key,
+CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& mode,
                                  const std::optional<Positions>& positions) const {
+  const std::uint64_t features =
+      mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
                                               .places = batch.places,
-                                              .training = training,
-                                              .dropout_key = dropout_key,
+                                              .training = mode.training,
+                                              .dropout_key = mode.key,
+                                              .feature_key = features,
                                               .precision = plan_.precision});
   return head_.loss(states, batch.labels);
 }

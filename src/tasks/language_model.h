@@ -9,6 +9,7 @@
 #include "model/encoder.h"
 #include "model/language_head.h"
 #include "tensor/device.h"
+#include "training/task.h"
 
 namespace roformer {
 
@@ -35,7 +36,7 @@ class LanguageModel {
   const ComputePlan& plan() const { return plan_; }
 
   // Cross entropy at the batch's places.
-  CrossEntropy loss(const LanguageBatch& batch, bool training, std::uint64_t dropout_key,
+  CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt) const;
   // [P, V]
   at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& places,

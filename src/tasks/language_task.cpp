@@ -66,7 +66,7 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     const LanguageBatch batch = to_device(source, model.plan().device);
     result.tokens += source.tokens();
     if (batch.labels.numel() == 0) continue;
-    const CrossEntropy loss = model.loss(batch, /*training=*/false, 0, arrangement.positions);
+    const CrossEntropy loss = model.loss(batch, {.training = false}, arrangement.positions);
     const double* const losses = loss.losses.template const_data_ptr<double>();
     const at::Tensor places = batch.places.defined() ? batch.places.cpu() : at::Tensor();
     for (std::int64_t i = 0; i < batch.labels.numel(); ++i) {
@@ -130,7 +130,7 @@ class LanguageTask : public TrainingTask {
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
     return model_
-        .loss(static_cast<const LanguageTrainingBatch&>(batch).batch, mode.training, mode.key)
+        .loss(static_cast<const LanguageTrainingBatch&>(batch).batch, mode)
         .loss_sum;
   }
 

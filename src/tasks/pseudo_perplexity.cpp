@@ -72,7 +72,7 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
         const LanguageBatch batch = to_device(
             masked_in_turn(sequence, part, tokenizer.special().mask), model.plan().device);
         const CrossEntropy loss =
-            model.loss(batch, /*training=*/false, 0, Positions::range(options.shift, length));
+            model.loss(batch, {.training = false}, Positions::range(options.shift, length));
         const double* const losses = loss.losses.const_data_ptr<double>();
         for (std::size_t i = 0; i < part.size(); ++i) sum += losses[i];
         result.tokens += static_cast<std::int64_t>(part.size());

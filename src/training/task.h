@@ -26,6 +26,7 @@ struct TrainingBatch {
 struct ForwardMode {
   bool training = false;
   std::uint64_t key = 0;  // of (seed, step, micro-batch)
+  std::int64_t step = 0;  // for what stays the same over several steps
 };
 
 // A validation: named figures, and the one by which checkpoints are ranked.

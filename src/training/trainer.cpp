@@ -106,6 +106,10 @@ class Trainer {
     log_.clear();
     const TrainingSummary summary = summarize(*reason);
     write_file_atomically(run_.summary(), to_json(summary).dump(2) + "\n");
+    if (*reason != StopReason::signal && settings_.keep_last == 0) {
+      prune_checkpoints(run_.checkpoints(),
+                        {.last = 0, .best = settings_.keep_best, .ended = true});
+    }
     return summary;
   }
 
@@ -220,7 +224,8 @@ class Trainer {
     at::Tensor loss_sum;
     for (std::size_t micro = 0; micro < batches.size(); ++micro) {
       const std::uint64_t key = random_key({state_.seed, static_cast<std::uint64_t>(step), micro});
-      const at::Tensor loss = task_.loss_sum(*batches[micro], {.training = true, .key = key});
+      const at::Tensor loss =
+          task_.loss_sum(*batches[micro], {.training = true, .key = key, .step = step});
       loss.backward();
       loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
       batches[micro].reset();

@@ -38,7 +38,23 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
 }
 
+TEST_CASE("the factors of xpos must stay within float's range") {
+  const auto with = [](const char* scale_base, const char* length) {
+    return message({{"task", "causal_lm"},
+                    {"position", "xpos"},
+                    {"position.scale_base", scale_base},
+                    {"data.length", length}});
+  };
+  CHECK(with("512", "2048") == "no error");
+  CHECK(with("1", "63") == "no error");
+  CHECK(with("1", "512") ==
+        "--position.xpos.scale_base: the factors of scale_base 1 leave float's range from 64 "
+        "tokens on, and data.length is 512 (hint: position.xpos.scale_base: 512)");
+}
+
 TEST_CASE("a scheme is asked only for what it can do") {
+  CHECK(has(message({{"attention.kernel", "elu"}, {"position.rope.value", "true"}}),
+            "does not turn them"));
   CHECK(message({{"position", "xpos"}}) ==
         "--position: xpos looks only to the left and cannot serve the task mlm, whose encoder "
         "looks to both sides (hint: it works with task: causal_lm)");

@@ -1,0 +1,258 @@
+#include "cli/bench_positions.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/machine.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/suggest.h"
+#include "report/table.h"
+#include "tasks/position_benchmark.h"
+
+namespace roformer {
+namespace {
+
+struct BenchPositionsOptions {
+  std::string config;
+  std::vector<std::string> schemes;
+  std::vector<std::int64_t> lengths{512};
+  std::int64_t sequences = 0;
+  std::int64_t repeats = 5;
+  std::int64_t shared_layers = 1;
+  bool layer_only = false;
+  bool reference = false;
+  bool json = false, csv = false, markdown = false;
+  std::vector<Override> overrides;
+};
+
+constexpr std::int64_t kTokens = 4096;  // of a pass, where the number of sequences is not given
+constexpr double kMebibyte = 1 << 20;
+
+// Base size in two layers, with a small vocabulary: a step in which attention is seen.
+const std::vector<Override> kSizes{{"model.width", "768"},
+                                   {"model.heads", "12"},
+                                   {"model.feed_forward", "3072"},
+                                   {"model.layers", "2"},
+                                   {"model.vocabulary", "4000"}};
+
+Settings settings_of(const BenchPositionsOptions& options) {
+  if (!options.config.empty()) return load_settings(options.config, options.overrides);
+  std::vector<Override> overrides = kSizes;
+  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
+  return default_settings(overrides);
+}
+
+void check_names(const std::vector<std::string>& schemes) {
+  for (const std::string& name : schemes) {
+    if (find_position_facts(name) != nullptr) continue;
+    const std::string near = suggestion(name, position_names());
+    throw_usage("--position", "no scheme is called " + name,
+                near.empty() ? "see roformer positions list" : near);
+  }
+}
+
+Cell figure(double value, double unit = 1) {
+  if (value < 0) return std::monostate{};
+  return value / unit;
+}
+
+const PositionCost& baseline(const std::vector<PositionCost>& costs, const PositionCost& cost) {
+  return *std::find_if(costs.begin(), costs.end(), [&](const PositionCost& other) {
+    return other.scheme == "none" && other.causal == cost.causal && other.length == cost.length;
+  });
+}
+
+Table cost_table(const BenchPositionsOptions& options, const std::vector<PositionCost>& costs,
+                 bool causal_model) {
+  using Style = NumberFormat::Style;
+  const NumberFormat time{.style = Style::fixed, .digits = 1}, share{Style::fixed, 2},
+      whole{Style::count, 0};
+  std::vector<Column> columns{{.title = "length", .format = whole},
+                              {.title = "position", .alignment = Column::Alignment::left}};
+  const auto timed = [&](const std::string& title, const std::string& key) {
+    columns.push_back({.title = title, .key = key + "_ms", .unit = "ms", .format = time});
+    columns.push_back({.title = "x none", .key = key + "_share", .format = share});
+  };
+  timed("forward", "forward");
+  timed("+ backward", "training");
+  columns.push_back({.title = "memory", .key = "memory_mib", .unit = "MiB", .format = whole});
+  if (!options.layer_only) timed("model step", "step");
+  if (options.reference) {
+    columns.push_back(
+        {.title = "plain: forward", .key = "plain_forward_ms", .unit = "ms", .format = time});
+    columns.push_back(
+        {.title = "+ backward", .key = "plain_training_ms", .unit = "ms", .format = time});
+    columns.push_back(
+        {.title = "memory", .key = "plain_memory_mib", .unit = "MiB", .format = whole});
+  }
+  Table table(std::move(columns));
+  for (const PositionCost& cost : costs) {
+    const PositionCost& none = baseline(costs, cost);
+    std::vector<Cell> row{cost.length,
+                          cost.scheme + (cost.causal && !causal_model ? " (causal)" : "")};
+    const auto add_timed = [&](double value, double base) {
+      row.push_back(figure(value));
+      row.push_back(base > 0 ? figure(value, base) : Cell(std::monostate{}));
+    };
+    add_timed(cost.forward, none.forward);
+    add_timed(cost.training, none.training);
+    row.push_back(figure(cost.memory, kMebibyte));
+    if (!options.layer_only) add_timed(cost.step, none.step);
+    if (options.reference) {
+      row.push_back(figure(cost.plain_forward));
+      row.push_back(figure(cost.plain_training));
+      row.push_back(figure(cost.plain_memory, kMebibyte));
+    }
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Settings& settings,
+                                  const ComputePlan& plan) {
+  std::vector<PositionCost> costs;
+  for (const std::int64_t length : options.lengths) {
+    // Half of the free memory: the rest is the other schemes' and the page cache's.
+    const double memory = static_cast<double>(inspect_machine(".").memory_free) / 2;
+    const PositionBenchmarkOptions benchmark{
+        .schemes = options.schemes.empty() ? position_names() : options.schemes,
+        .length = length,
+        .sequences =
+            options.sequences > 0 ? options.sequences : std::max<std::int64_t>(1, kTokens / length),
+        .repeats = options.repeats,
+        .layers = options.shared_layers,
+        .model = !options.layer_only,
+        .plain = options.reference,
+        .memory = memory};
+    std::optional<ProgressBar> bar;
+    const auto progress = [&](std::int64_t done, std::int64_t of) {
+      if (!bar) {
+        bar.emplace(fmt::format("{} tokens", length), static_cast<std::uint64_t>(of), "passes");
+      }
+      bar->advance_to(static_cast<std::uint64_t>(done));
+      if (done == of) bar->finish(static_cast<std::uint64_t>(of));
+    };
+    for (PositionCost& cost : benchmark_positions(settings, plan, benchmark, progress)) {
+      costs.push_back(std::move(cost));
+    }
+  }
+  return costs;
+}
+
+void print_remarks(const std::vector<PositionCost>& costs) {
+  for (const PositionCost& cost : costs) {
+    if (cost.remark.empty()) continue;
+    std::cout << fmt::format("{} at {}: {}\n", cost.scheme, cost.length, cost.remark);
+  }
+}
+
+void bench_positions(const BenchPositionsOptions& options) {
+  if (options.json + options.csv + options.markdown > 1) {
+    throw_usage("--json, --csv, --markdown", "are forms of one table", "one of them");
+  }
+  check_names(options.schemes);
+  const Settings settings = settings_of(options);
+  if (settings.model.vocabulary == 0) {
+    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
+                "add --model.vocabulary 4000");
+  }
+  prepare_threads(settings.threads);
+  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const std::vector<PositionCost> costs = measure(options, settings, plan);
+  const Table table = cost_table(options, costs, settings.task == TaskKind::causal_lm);
+  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
+  if (options.json) {
+    nlohmann::ordered_json remarks = nlohmann::ordered_json::object();
+    for (const PositionCost& cost : costs) {
+      if (!cost.remark.empty()) {
+        remarks[fmt::format("{} at {}", cost.scheme, cost.length)] = cost.remark;
+      }
+    }
+    const nlohmann::ordered_json document{{"device", device},
+                                          {"threads", at::get_num_threads()},
+                                          {"precision", precision},
+                                          {"heads", settings.model.heads},
+                                          {"width", settings.model.width},
+                                          {"layers", settings.model.layers},
+                                          {"repeats", options.repeats},
+                                          {"version", kVersion},
+                                          {"commit", kCommit},
+                                          {"rows", to_json(table)},
+                                          {"remarks", remarks}};
+    std::cout << document.dump(2) << '\n';
+  } else if (options.csv) {
+    std::cout << to_csv(table);
+  } else if (options.markdown) {
+    std::cout << to_markdown(table);
+    print_remarks(costs);
+  } else {
+    fmt::print(
+        "an attention layer ({} heads, width {}) and a step of {} layers, {}, {} threads, {}\n\n",
+        settings.model.heads, settings.model.width, settings.model.layers, device,
+        at::get_num_threads(), precision);
+    std::cout << to_text(table, {.width = terminal_width()});
+    print_remarks(costs);
+  }
+}
+
+}  // namespace
+
+void add_bench_positions(CLI::App& bench) {
+  auto options = std::make_shared<BenchPositionsOptions>();
+  CLI::App* command = add_command(
+      bench,
+      {.name = "positions",
+       .summary = "what each positional scheme costs: time and memory beside `none`",
+       .details =
+           "Medians over rounds in which every scheme has its turn, after one that does not "
+           "count.\n"
+           "forward, backward: an attention layer with its projections. step: of a model, with "
+           "the\n"
+           "optimiser. memory: the most that the layer's tensors took at once in forward and\n"
+           "backward beyond what was there before, as LibTorch's allocators count (buffers that\n"
+           "matrix libraries make for themselves are not seen). Schemes that look only to the "
+           "left\n"
+           "run causally and are compared with a causal `none`. Tables get a row for each place.\n"
+           "Without other sizes: 12 heads, width 768, 2 layers, 4096 tokens a pass.\n"});
+  command->add_option("--position", options->schemes, "schemes, with commas; none: all")
+      ->delimiter(',');
+  command->add_option("--lengths", options->lengths, "tokens of a sequence (default 512)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 20));
+  command
+      ->add_option("--batch", options->sequences,
+                   "sequences of a pass; default: 4096 tokens, 8 sequences of 512")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--repeats", options->repeats, "rounds that count")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--shared-layers", options->shared_layers,
+                   "attention layers of one pass, which share what a scheme makes once a model "
+                   "(the bias of t5 and tupe); times are of one")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--layer-only", options->layer_only, "no steps of a model");
+  command->add_flag("--reference", options->reference,
+                    "beside it the plain form: every pair of places written out, vectors of "
+                    "distances as [L, L, D]; left out where half of the free memory is too little");
+  command->add_flag("--json", options->json, "one JSON object");
+  command->add_flag("--csv", options->csv, "the table as CSV");
+  command->add_flag("--markdown", options->markdown, "the table as Markdown");
+  command->add_option("--config", options->config, "configuration file, for its sizes");
+  accept_settings(*command, options->overrides);
+  command->callback([options] { bench_positions(*options); });
+}
+
+}  // namespace roformer
