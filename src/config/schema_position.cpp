@@ -51,6 +51,11 @@ std::vector<Key> absolute_keys() {
                     .help = "factor of the table where it is added to the "
                             "embedding (1 in the paper)"}),
       ROFORMER_KEY(position.learned.length, table_length()),
+      ROFORMER_KEY(position.learned.initialization,
+                   {.unit = "standard deviation",
+                    .range = above(0),
+                    .help = "of the table's first values, normal cut at two standard deviations "
+                            "(BERT: 0.02); with scaled embeddings, of their size"}),
       ROFORMER_KEY(position.learned.hierarchical,
                    {.help = "a table of N rows serves N*N positions (bert4keras, "
                             "kexue.fm/archives/7947)"}),

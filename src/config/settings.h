@@ -112,6 +112,7 @@ struct PositionSettings {
   } sinusoidal;
   struct Learned {
     std::int64_t length = 512;
+    double initialization = 0.02;
     bool hierarchical = false;
     double hierarchical_alpha = 0.4;
   } learned;

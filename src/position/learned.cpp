@@ -16,7 +16,7 @@ class Learned : public PositionScheme {
   explicit Learned(const SchemeInputs& in) : settings_(in.settings.learned) {
     table_ = in.parameters.add({.name = "position.table",
                                 .shape = {settings_.length, in.shape.width},
-                                .initial = truncated_normal(0.02)});
+                                .initial = truncated_normal(settings_.initialization)});
   }
 
   at::Tensor embedding(const Positions& positions) const override {

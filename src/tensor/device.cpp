@@ -60,11 +60,12 @@ ComputePlan plan_compute(DeviceKind device, Precision precision) {
   } else if (on_gpu) {
     plan.precision = Precision::bf16;
     plan.reason = "a GPU multiplies bf16 matrices much faster";
-  } else if (bf16_support().amx) {
+  } else if (const Bf16Support support = bf16_support(); support.amx || support.avx512_bf16) {
     plan.precision = Precision::bf16;
-    plan.reason = "this processor has AMX tiles for bf16";
+    plan.reason = support.amx ? "this processor has AMX tiles for bf16"
+                              : "this processor multiplies bf16 in hardware (avx512_bf16)";
   } else {
-    plan.reason = "this processor has no AMX: bf16 would be slower than fp32";
+    plan.reason = "this processor has neither avx512_bf16 nor AMX: bf16 would be slower than fp32";
   }
   return plan;
 }
