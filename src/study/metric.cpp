@@ -25,6 +25,31 @@ const std::vector<Column>& known_metrics() {
        .unit = "%",
        .format = {Style::percent, 1},
        .best = Best::highest},
+      // Of different tasks, so that none of a column is the best.
+      {.title = "score", .key = "score", .unit = "x100", .format = {Style::percent, 1}},
+      {.title = "collapsed runs", .key = "collapsed", .format = {Style::count, 0}},
+      {.title = "train", .key = "training_examples", .format = {Style::count, 0}},
+      {.title = "dev", .key = "validation_examples", .format = {Style::count, 0}},
+      {.title = "F1",
+       .key = "f1",
+       .unit = "%",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
+      {.title = "Matthews",
+       .key = "matthews",
+       .unit = "x100",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
+      {.title = "Pearson",
+       .key = "pearson",
+       .unit = "x100",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
+      {.title = "Spearman",
+       .key = "spearman",
+       .unit = "x100",
+       .format = {Style::percent, 1},
+       .best = Best::highest},
       {.title = "perplexity",
        .key = "perplexity",
        .format = {Style::fixed, 2},
@@ -53,6 +78,13 @@ const std::vector<Column>& known_metrics() {
 }  // namespace
 
 Column metric_column(const std::string& name) {
+  constexpr std::string_view kMedian = "_median";
+  if (name.ends_with(kMedian)) {
+    Column column = metric_column(name.substr(0, name.size() - kMedian.size()));
+    column.title = "median";
+    column.key = name;
+    return column;
+  }
   for (const Column& metric : known_metrics()) {
     if (metric.key == name) return metric;
   }
@@ -68,9 +100,10 @@ std::vector<std::string> standard_metrics(TaskKind task) {
     case TaskKind::causal_lm:
       return {"perplexity", "bits_per_character", "loss_at_25",
               "loss_at_50", "loss_at_75",         "tokens_per_second"};
-    default:
-      return {"accuracy", "minutes"};
+    case TaskKind::glue:
+      return {"score_median", "collapsed", "training_examples", "validation_examples", "minutes"};
   }
+  return {};
 }
 
 }  // namespace roformer

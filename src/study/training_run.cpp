@@ -68,6 +68,20 @@ void add_validations(const TrainingSummary& summary, TaskKind task, RunResult& r
   }
 }
 
+// The task's own metric under one name, and the sizes of its sets.
+void add_glue_figures(const TrainingSummary& summary, RunResult& result) {
+  for (const ValidationRecord& record : summary.validations) {
+    result.figures["score"] = record.ranked();
+    result.curves["score"].push_back(
+        {.x = static_cast<double>(record.step), .y = record.ranked()});
+  }
+  for (const char* size : {"training_examples", "validation_examples"}) {
+    const nlohmann::json::json_pointer place(std::string("/data/") + size);
+    if (!result.record.is_object() || !result.record.contains(place)) continue;
+    if (result.record[place].is_number()) result.figures[size] = result.record[place];
+  }
+}
+
 }  // namespace
 
 fs::path run_folder(const StudyRun& run) {
@@ -135,6 +149,7 @@ RunResult training_result(const StudyRun& run) {
                     {"minutes", summary->consumed.minutes},
                     {"tokens_per_second", summary->tokens_per_second}};
   add_validations(*summary, run.settings.task, result);
+  if (run.settings.task == TaskKind::glue) add_glue_figures(*summary, result);
   return result;
 }
 

@@ -32,7 +32,8 @@ TrainingRunStatus training_status(const StudyRun& run);
 // The last line of its metrics.
 JobProgress training_progress(const StudyRun& run);
 
-// Figures: parameters, steps, tokens, minutes, tokens_per_second; of every figure of a validation
+// Of a GLUE task also `score`, its own metric of the last validation, and training_examples and
+// validation_examples. Figures: parameters, steps, tokens, minutes, tokens_per_second; of every figure of a validation
 // the last one ("validation_loss", "masked_accuracy" in mlm, the others by their own name), and
 // loss_at_25, loss_at_50, loss_at_75: the validation loss when that share of the steps was done.
 // Curves: the figures of the validations over the steps. Unfinished runs have no figures.

@@ -68,6 +68,10 @@ OpenedTask open_glue_task(const Settings& settings, const ComputePlan& plan, Mod
   if (stored) {
     opened.tokenizer = load_tokenizer(*stored);
   } else if (given || source == nullptr) {
+    if (!given) {
+      throw_usage("tokenizer.file", "is not given, and there is no model.from to take one from",
+                  "--model.from RUN, or --tokenizer.file vocab.txt for a new model");
+    }
     opened.tokenizer = open_tokenizer(settings.tokenizer);
   } else {
     opened.tokenizer = std::move(source->tokenizer);

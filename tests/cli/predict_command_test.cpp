@@ -1,0 +1,163 @@
+// predict and evaluate for a fine-tuned classifier as a user meets them.
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "catch.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "tasks/tiny_glue.h"
+
+using namespace roformer;
+
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string output;
+  std::string errors;
+};
+
+Outcome run(std::vector<std::string> words, const std::string& input = "") {
+  CLI::App app{"A test", "roformer"};
+  add_evaluate_command(app);
+  add_predict_command(app);
+  words.insert(words.begin(), "roformer");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  std::istringstream lines(input);
+  std::ostringstream output, errors;
+  std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
+  std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
+  std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
+  const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
+  std::cin.rdbuf(keyboard);
+  std::cout.rdbuf(terminal);
+  std::cerr.rdbuf(terminal_errors);
+  std::cin.clear();
+  return {code, output.str(), errors.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string member_names(const std::filesystem::path& zip) {
+  archive* const reader = archive_read_new();
+  archive_read_support_format_zip(reader);
+  REQUIRE(archive_read_open_filename(reader, zip.c_str(), 4096) == ARCHIVE_OK);
+  std::string names;
+  for (archive_entry* entry = nullptr; archive_read_next_header(reader, &entry) == ARCHIVE_OK;) {
+    names += std::string(archive_entry_pathname(entry)) + " ";
+  }
+  archive_read_free(reader);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a classifier of single sentences predicts files, lines and the benchmark's test set") {
+  const TinyGlue tiny("sst2");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string folder = tiny.run().string();
+
+  SECTION("lines of standard input") {
+    const Outcome outcome = run({"predict", folder}, "the cat is red .\nthe owl is gold .\n");
+    REQUIRE(outcome.code == 0);
+    const auto lines = lines_of(outcome.output);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] == "label\tp(0)\tp(1)\tsentence");
+    CHECK(lines[1].starts_with("1\t0.0"));
+    CHECK(lines[2].starts_with("0\t0.9"));
+    CHECK(lines[2].ends_with("\tthe owl is gold ."));
+  }
+  SECTION("a file with a header, as JSON lines") {
+    const std::string file = (tiny.data() / "SST-2/dev.tsv").string();
+    const Outcome outcome = run({"predict", folder, file, "--json"});
+    REQUIRE(outcome.code == 0);
+    const auto lines = lines_of(outcome.output);
+    REQUIRE(lines.size() == 16);
+    const auto first = nlohmann::json::parse(lines[0]);
+    CHECK(first["label"] == "1");
+    CHECK(first["probabilities"]["1"].get<double>() > 0.9);
+    CHECK(first["probabilities"]["0"].get<double>() + first["probabilities"]["1"].get<double>() ==
+          Approx(1));
+  }
+  SECTION("the files for the server") {
+    const auto output = tiny.folder.path / "submission";
+    const Outcome outcome =
+        run({"predict", folder, "--glue", tiny.data().string(), "--output", output.string()});
+    REQUIRE(outcome.code == 0);
+    const auto lines = lines_of(read_file(output / "SST-2.tsv"));
+    REQUIRE(lines.size() == 17);
+    CHECK(lines[0] == "index\tprediction");
+    CHECK(lines[1] == "0\t1");
+    CHECK(lines[4] == "3\t0");
+    CHECK(member_names(output / "submission.zip") == "SST-2.tsv ");
+  }
+  SECTION("the same metrics again, and the surest mistakes") {
+    std::ofstream(tiny.data() / "SST-2/dev.tsv") << "sentence\tlabel\nthe cat is red .\t1\n"
+                                                    "the owl is gold .\t1\nthe fox is pink .\t0\n";
+    const Outcome outcome = run({"evaluate", folder, "--errors", "5"});
+    REQUIRE(outcome.code == 0);
+    CHECK(has(outcome.output, "66.7"));
+    CHECK(has(outcome.output, "surest mistakes"));
+    CHECK(has(outcome.output, "is 1: the owl is gold ."));
+    CHECK(!has(outcome.output, "the fox"));
+    const auto json = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
+    CHECK(json["evaluations"][0]["figures"]["accuracy"].get<double>() == Approx(2.0 / 3));
+  }
+  SECTION("mistakes of the user are one line") {
+    CHECK(has(run({"predict", folder, "/nowhere.tsv"}).errors, "/nowhere.tsv"));
+    CHECK(has(run({"predict", folder}, "a\tb\n").errors, "standard input:1: has 2 columns"));
+    CHECK(has(run({"predict", folder}, "a\n\n").errors, "standard input:2: an empty text"));
+    CHECK(run({"predict", folder, "x.tsv", "--glue", "y"}).code == 2);
+    CHECK(has(run({"evaluate", folder, "--length", "64"}).errors, "classifier"));
+    CHECK(run({"predict", folder, "--glue", "/nowhere"}).code == 1);
+  }
+}
+
+TEST_CASE("pairs, scores and MNLI's two sets") {
+  SECTION("scores are clamped for the server") {
+    const TinyGlue tiny("stsb");
+    train_run(tiny.settings, ExistingRun::refuse);
+    const auto output = tiny.folder.path / "submission";
+    REQUIRE(run({"predict", tiny.run().string(), "--glue", tiny.data().string(), "--output",
+                 output.string()})
+                .code == 0);
+    const auto lines = lines_of(read_file(output / "STS-B.tsv"));
+    REQUIRE(lines.size() == 17);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const double score = std::stod(lines[i].substr(lines[i].find('\t')));
+      CHECK((score >= 0 && score <= 5));
+    }
+    const Outcome outcome = run({"predict", tiny.run().string()}, "the cat\ta cat\n");
+    CHECK(lines_of(outcome.output)[0] == "score\tsentence1\tsentence2");
+    CHECK(run({"evaluate", tiny.run().string(), "--errors", "1"}).code == 0);
+  }
+  SECTION("matched and mismatched, by the labels' names") {
+    const TinyGlue tiny("mnli", {{"training.steps", "1"}});
+    train_run(tiny.settings, ExistingRun::refuse);
+    const auto output = tiny.folder.path / "submission";
+    REQUIRE(run({"predict", tiny.run().string(), "--glue", tiny.data().string(), "--output",
+                 output.string()})
+                .code == 0);
+    CHECK(member_names(output / "submission.zip") == "MNLI-m.tsv MNLI-mm.tsv ");
+    CHECK((has(read_file(output / "MNLI-mm.tsv"), "\tneutral\n") ||
+           has(read_file(output / "MNLI-mm.tsv"), "\tentailment\n") ||
+           has(read_file(output / "MNLI-mm.tsv"), "\tcontradiction\n")));
+    CHECK(has(run({"evaluate", tiny.run().string()}).output, "MNLI (mismatched)"));
+  }
+}
