@@ -1,5 +1,6 @@
 // `roformer evaluate`: the loss of a trained language model on prepared text, at any length, with
-// options that leave its weights as they are, and in other arrangements of the text.
+// options that leave its weights as they are, and in other arrangements of the text; the metrics of
+// a classifier.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -14,9 +15,12 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/evaluation_report.h"
+#include "cli/evaluate_classifier.h"
+#include "tasks/evaluation_report.h"
 #include "cli/trained_model_flags.h"
 #include "report/html.h"
+#include "tasks/train.h"
+#include "training/checkpoint.h"
 
 namespace roformer {
 namespace {
@@ -31,7 +35,9 @@ struct EvaluateOptions {
   bool pseudo_perplexity = false;
   std::int64_t sequences = 16;
   bool by_position = false;
+  std::int64_t errors = 0;
   std::string chart;
+  std::string output;
   bool json = false;
   std::vector<Override> overrides;
 };
@@ -152,12 +158,44 @@ void print_text(const EvaluationReport& report) {
   }
 }
 
+bool is_classifier(const EvaluateOptions& options) {
+  const auto checkpoint = find_checkpoint(options.model, options.checkpoint);
+  return read_run_settings(checkpoint).task == TaskKind::glue;
+}
+
+// What is measured of a language model has no meaning for a classifier, and the reverse.
+void refuse_foreign_flags(const EvaluateOptions& options, bool classifier) {
+  const bool language = !options.lengths.empty() || options.tokens > 0 ||
+                        options.arrangement != ArrangementSettings{} ||
+                        options.pseudo_perplexity || options.by_position || !options.chart.empty() ||
+                        !options.output.empty();
+  if (classifier && language) {
+    throw_usage(options.model, "is a classifier's run",
+                "it takes --data, --errors, --json and --checkpoint");
+  }
+  if (!classifier && options.errors > 0) {
+    throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
+  }
+}
+
 void evaluate_command(const EvaluateOptions& options) {
   check_chart(options.chart);
+  const bool classifier = is_classifier(options);
+  refuse_foreign_flags(options, classifier);
+  if (classifier) {
+    const TrainedClassifier trained = open_trained_classifier(
+        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    evaluate_classifier(trained,
+                        {.data = options.data, .errors = options.errors, .json = options.json});
+    return;
+  }
   const TrainedModel trained = open_trained_model(
       options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
   const EvaluationReport report = evaluate_model(options, trained);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
+  if (!options.output.empty()) {
+    write_file_atomically(options.output, to_json(report, /*by_position=*/true).dump() + "\n");
+  }
   if (options.json) {
     std::cout << to_json(report, options.by_position).dump(2) << '\n';
   } else if (options.by_position) {
@@ -173,13 +211,13 @@ void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command =
       add_command(program, {.name = "evaluate",
-                            .summary = "Loss, accuracy and perplexity of a trained language model",
+                            .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
                             .details = "RUN means its best checkpoint.\n",
                             .group = kGroupTraining});
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
-  command->add_option("--data", options->data, "another prepared set (same tokenizer)");
+  command->add_option("--data", options->data, "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained");
   command
@@ -200,6 +238,11 @@ void add_evaluate_command(CLI::App& program) {
   command->add_flag("--by-position", options->by_position, "the loss at each place, as CSV");
   command->add_option("--chart", options->chart,
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
+  command->add_option("--errors", options->errors,
+                      "of a classifier: show the N mistakes that it is surest of")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--output", options->output,
+                      "write the figures as JSON, with the loss at each place, into this file");
   command->add_flag("--json", options->json, "one JSON object");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { evaluate_command(*options); });

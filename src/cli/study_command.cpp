@@ -10,7 +10,11 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/study_settings.h"
+#include "study/chosen_rows.h"
+#include "study/length_report.h"
+#include "study/spread_table.h"
 #include "study/study.h"
+#include "tasks/model_source.h"
 
 namespace roformer {
 namespace {
@@ -37,16 +41,29 @@ void print_table(const Table& table, const std::string& format) {
   }
 }
 
+std::string variant_names(const StudyEvaluations& evaluations) {
+  std::string text;
+  for (const StudyVariant& variant : evaluations.variants) {
+    text += (text.empty() ? " and with " : ", ") + variant.name;
+  }
+  return text;
+}
+
 void study_command(const StudyCommandOptions& options) {
-  const StudySettings study = load_study(options.file, options.overrides);
+  const StudySettings study = load_study(options.file, options.overrides, model_source_keys);
   if (options.dry_run) {
     print_table(study_plan(study), options.format);
+    const StudyEvaluations& evaluations = study.evaluations;
+    if (options.format == "text" && !evaluations.lengths.empty()) {
+      std::cout << fmt::format("\nthen evaluated in rows of {} tokens, as trained{}\n",
+                               fmt::join(evaluations.lengths, ", "), variant_names(evaluations));
+    }
     return;
   }
   const StudyOutcome outcome = run_study(
       study, {.overwrite = options.overwrite,
               .parallel = options.jobs,
-              .order = options.file_order ? RowOrder::file : RowOrder::metric,
+              .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
               .origin = {.command = command_line(), .version = kVersion, .commit = kCommit}});
   if (outcome.signal != 0) {
     std::cerr << study_folder(study).string()
@@ -54,18 +71,39 @@ void study_command(const StudyCommandOptions& options) {
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
   const bool text = options.format == "text";
-  print_table(study_table(study, outcome.rows, text ? StateColumn::brief : StateColumn::full),
+  const std::vector<StudyRow> chosen = chosen_rows(study, outcome.rows);
+  if (!study.spread.empty() && options.format != "csv") {  // one table a CSV; spread.csv has it
+    print_table(spread_table(study, chosen), options.format);
+    std::cout << '\n';
+  }
+  print_table(study_table(study, chosen, text ? StateColumn::brief : StateColumn::full),
               options.format);
+  if (!study.note.empty() && options.format != "csv") std::cout << '\n' << study.note << '\n';
   const Table missing = missing_table(outcome.rows);
   if (text && !missing.rows().empty()) {
     std::cout << '\n';
     print_table(missing, options.format);
   }
+  if (!outcome.lengths.empty()) {
+    std::cout << '\n';
+    print_table(length_table(outcome.lengths, study.runs.front().settings.data.length),
+                options.format);
+    const Table without = missing_lengths(outcome.lengths);
+    if (!without.rows().empty()) {
+      std::cout << '\n';
+      print_table(without, options.format);
+    }
+  }
   std::cerr << "report: " << outcome.report.string() << '\n';
+  if (outcome.failed_evaluations > 0) {
+    throw_failure((study_folder(study) / "evaluations").string(),
+                  fmt::format("{} evaluations failed", outcome.failed_evaluations),
+                  "their output is there; the same command tries them again");
+  }
   if (outcome.failed > 0) {
     throw_failure(study_folder(study).string(),
                   fmt::format("{} of {} runs failed", outcome.failed, study.runs.size()),
-                  "their output is in " + (study_folder(study) / "logs").string() +
+                  "their output is in " + (study.runs.front().settings.runs / "logs").string() +
                       "; the same command tries them again");
   }
 }

@@ -51,12 +51,21 @@ class SectionReader {
 
   void study(const Section& section) {
     if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
-    static const std::vector<std::string> kKeys{"name", "metric", "columns", "paper"};
+    static const std::vector<std::string> kKeys{"name",   "metric", "columns", "paper",
+                                                "choose", "spread", "note", "trainings"};
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       if (entry.key == "name") {
         text(entry, "study.name", study_.name);
       } else if (entry.key == "metric") {
         text(entry, "study.metric", study_.metric);
+      } else if (entry.key == "trainings") {
+        text(entry, "study.trainings", study_.trainings);
+      } else if (entry.key == "choose") {
+        text(entry, "study.choose", study_.choose);
+      } else if (entry.key == "spread") {
+        text(entry, "study.spread", study_.spread);
+      } else if (entry.key == "note") {
+        text(entry, "study.note", study_.note);
       } else if (entry.key == "columns") {
         columns(section, entry);
       } else if (entry.key == "paper") {
@@ -165,7 +174,7 @@ class SectionReader {
   PaperValue paper_value(const Section& section, const YAML::Node& node) {
     PaperValue result;
     std::string value;
-    static const std::vector<std::string> kKeys{"row", "metric", "value", "source"};
+    static const std::vector<std::string> kKeys{"row", "metric", "value", "source", "model"};
     for (const YamlEntry& field : entries_of(section.file, node, problems_)) {
       if (field.key == "row") {
         text(field, "study.paper.row", result.row);
@@ -175,6 +184,8 @@ class SectionReader {
         text(field, "study.paper.value", value);
       } else if (field.key == "source") {
         text(field, "study.paper.source", result.source);
+      } else if (field.key == "model") {
+        text(field, "study.paper.model", result.model);
       } else {
         add(field.place, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
       }
@@ -205,6 +216,11 @@ class SectionReader {
     return axis;
   }
 };
+
+std::string folder_name(const std::string& path) {
+  const std::filesystem::path folder = (std::filesystem::path(path) / "").lexically_normal();
+  return folder.parent_path().filename().string();
+}
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
@@ -243,6 +259,31 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
   return common;
 }
 
+// Folders are known by their own names where those differ: runs/a and runs/b are a and b.
+void shorten_paths(std::vector<Axis>& axes) {
+  for (Axis& axis : axes) {
+    const Key* const key = find_key(axis.key);
+    if (key == nullptr || key->type != KeyType::path) continue;
+    std::set<std::string> names;
+    for (const AxisValue& value : axis.values) names.insert(folder_name(value.label));
+    if (names.size() < axis.values.size() || names.contains("")) continue;
+    for (AxisValue& value : axis.values) value.label = folder_name(value.label);
+  }
+}
+
+// An axis that study.choose or study.spread names must be there.
+void require_axis(const std::string& key, const std::string& value, const std::vector<Axis>& axes,
+                  const std::string& file, Problems& problems) {
+  const bool there = value.empty() || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+                       return axis.key == value;
+                     });
+  if (there) return;
+  problems.add({.place = file,
+                .key = key,
+                .message = "\"" + value + "\" is not varied in this study",
+                .hint = "a key of the matrix, or --" + value + " A,B"});
+}
+
 // The values that stand twice in an axis: two runs of one name.
 void refuse_repeats(const std::vector<Axis>& axes, Problems& problems) {
   for (const Axis& axis : axes) {
@@ -258,7 +299,8 @@ void refuse_repeats(const std::vector<Axis>& axes, Problems& problems) {
 }
 
 StudyRun make_run(const std::vector<Axis>& axes, std::size_t index,
-                  const std::vector<Assignment>& base, Problems& problems) {
+                  const std::vector<Assignment>& base, const SourceKeys& source_keys,
+                  Problems& problems) {
   StudyRun run;
   std::vector<const AxisValue*> chosen(axes.size());
   for (std::size_t place = axes.size(); place-- > 0;) {
@@ -274,6 +316,7 @@ StudyRun make_run(const std::vector<Axis>& axes, std::size_t index,
                        chosen[place]->assignments.end());
   }
   if (run.name.empty()) run.name = "run";
+  add_source_keys(assignments, source_keys);
   Problems own;  // a combination is checked even when another one has shown a problem
   run.settings = resolve(assignments, own, run.refusals);
   problems.add_all(own);
@@ -296,7 +339,7 @@ bool is_study(const std::filesystem::path& file) {
 }
 
 StudySettings load_study(const std::filesystem::path& file,
-                         const std::vector<Override>& overrides) {
+                         const std::vector<Override>& overrides, const SourceKeys& source_keys) {
   Problems problems;
   StudySettings study;
   study.name = file.stem().string();
@@ -310,6 +353,9 @@ StudySettings load_study(const std::filesystem::path& file,
   if (const Section* found = section("study")) reader.study(*found);
   if (const Section* found = section("matrix")) reader.matrix(*found, axes);
   if (const Section* found = section("variants")) reader.variants(*found, axes);
+  if (const Section* found = section("evaluate")) {
+    study.evaluations = read_study_evaluations(*found, problems);
+  }
 
   std::vector<Override> settings_flags;
   for (const Override& flag : overrides) {
@@ -322,7 +368,10 @@ StudySettings load_study(const std::filesystem::path& file,
   for (Assignment& flag : apply_flags(settings_flags, axes)) {
     yaml.assignments.push_back(std::move(flag));
   }
+  shorten_paths(axes);
   refuse_repeats(axes, problems);
+  require_axis("study.choose", study.choose, axes, file.string(), problems);
+  require_axis("study.spread", study.spread, axes, file.string(), problems);
   std::size_t count = 1;
   for (const Axis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
   if (count > kMostRuns) {
@@ -333,14 +382,15 @@ StudySettings load_study(const std::filesystem::path& file,
   }
   if (count <= kMostRuns) {
     for (std::size_t index = 0; index < count; ++index) {
-      study.runs.push_back(make_run(axes, index, yaml.assignments, problems));
+      study.runs.push_back(make_run(axes, index, yaml.assignments, source_keys, problems));
     }
   }
   report_refusals(study.runs, problems);
   problems.throw_if_any();
+  study.folder = study.runs.front().settings.runs / study.name;
   for (StudyRun& run : study.runs) {
     run.settings.run = run.name;
-    run.settings.runs /= study.name;
+    run.settings.runs /= study.trainings.empty() ? study.name : study.trainings;
   }
   for (const Axis& axis : axes) {
     study.axes.push_back({.key = axis.key, .values = {}});

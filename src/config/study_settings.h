@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/load.h"
 #include "config/problems.h"
 #include "config/settings.h"
+#include "config/study_evaluations.h"
 
 namespace roformer {
 
@@ -30,6 +32,7 @@ struct PaperValue {
   std::string metric;  // e.g. "validation_loss"
   double value = 0;
   std::string source;  // e.g. "RoFormer, table 2"
+  std::string model;   // whose it is, where a table has several: a row of study.spread
 };
 
 // One key and the values that it takes; "variant" for the axis of `variants:`.
@@ -50,6 +53,16 @@ struct StudySettings {
   std::string metric = "validation_loss";
   std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
   std::vector<PaperValue> paper;
+  // An axis of which every row shows only the value with the best mean of the metric over the
+  // seeds, as learning rates are chosen on a validation set; empty: none.
+  std::string choose;
+  // An axis whose values become the columns of a table of their own, with `paper` as further rows.
+  std::string spread;
+  std::string note;  // below the tables
+  // Another study whose trainings are taken, and done there where they are missing; empty: its own.
+  std::string trainings;
+  StudyEvaluations evaluations;  // of what was trained
+  std::filesystem::path folder;  // runs/STUDY, for reports and evaluations
   std::vector<StudyAxis> axes;
   std::vector<StudyRun> runs;  // every combination, the last axis running fastest
 };
@@ -63,6 +76,7 @@ bool is_study(const std::filesystem::path& file);
 // load_settings. A combination that contradicts itself is a run with refusals, and a problem only
 // where no combination is good.
 StudySettings load_study(const std::filesystem::path& file,
-                         const std::vector<Override>& overrides = {});
+                         const std::vector<Override>& overrides = {},
+                         const SourceKeys& source_keys = {});
 
 }  // namespace roformer

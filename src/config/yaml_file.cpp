@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-const std::set<std::string> kStudySections{"study", "matrix", "variants"};
+const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate"};
 
 // The sections that the schema knows: "model", "data", "data.masking", "position.rope", ...
 bool is_section(const std::string& name) {
@@ -37,7 +37,8 @@ const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
     made.insert(made.end(), {"extends", "model", "data", "data.masking", "tokenizer", "glue",
-                             "attention", "training", "study", "matrix", "variants"});
+                             "attention", "training", "study", "matrix", "variants",
+                             "evaluate"});
     return made;
   }();
   return names;

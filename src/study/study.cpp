@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -84,7 +85,7 @@ std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
 }  // namespace
 
 fs::path study_folder(const StudySettings& study) {
-  return study.runs.front().settings.runs;
+  return study.folder;
 }
 
 Table study_plan(const StudySettings& study) {
@@ -101,9 +102,13 @@ Table study_plan(const StudySettings& study) {
 
 StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) {
   const fs::path folder = study_folder(study);
-  make_directories(folder / "configs");
-  make_directories(folder / "logs");
+  const fs::path trainings = study.runs.front().settings.runs;
+  make_directories(folder);
+  make_directories(trainings / "configs");
+  make_directories(trainings / "logs");
   const DirectoryLock lock(folder);
+  std::optional<DirectoryLock> trainings_lock;
+  if (trainings != folder) trainings_lock.emplace(trainings);
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);
   std::vector<Job> jobs;
@@ -136,7 +141,14 @@ StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) 
     ++outcome.failed;
   }
   outcome.rows = study_rows(study, results, options.order);
-  outcome.report = write_study_report(folder, study, outcome.rows, options.origin);
+  if (!study.evaluations.lengths.empty()) {
+    LengthOutcome lengths = evaluate_lengths(
+        study, outcome.rows, {.program = options.program, .parallel = options.parallel});
+    if (lengths.signal != 0) return {.rows = {}, .report = {}, .signal = lengths.signal};
+    outcome.lengths = std::move(lengths.rows);
+    outcome.failed_evaluations = lengths.failed;
+  }
+  outcome.report = write_study_report(folder, study, outcome.rows, options.origin, outcome.lengths);
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 // A study from its file to its report: runs what is not done yet, each run as a child process of
 // this program in runs/STUDY/RUN, and puts the results into one table. A run that fails or cannot
-// be run is a row that says so.
+// be run is a row that says so. Where the study has an `evaluate:` section, what was trained is
+// then evaluated at its lengths.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "config/study_settings.h"
 #include "report/table.h"
+#include "study/length_evaluations.h"
 #include "study/study_report.h"
 
 namespace roformer {
@@ -17,7 +19,7 @@ namespace roformer {
 struct StudyOptions {
   bool overwrite = false;     // replace runs that were made with other settings
   std::int64_t parallel = 1;  // runs at a time
-  RowOrder order = RowOrder::metric;
+  StudyOrder order = StudyOrder::metric;
   StudyOrigin origin;
   // Started as `PROGRAM train CONFIG [--resume|--overwrite]`. This very program by default, even
   // when its file has been replaced meanwhile.
@@ -26,9 +28,11 @@ struct StudyOptions {
 
 struct StudyOutcome {
   std::vector<StudyRow> rows;
-  std::filesystem::path report;  // runs/STUDY/report.html
-  std::size_t failed = 0;        // runs
-  int signal = 0;                // that stopped it; then there is no report
+  std::filesystem::path report;    // runs/STUDY/report.html
+  std::size_t failed = 0;          // runs
+  std::vector<LengthRow> lengths;  // of studies that evaluate
+  std::size_t failed_evaluations = 0;
+  int signal = 0;  // that stopped it; then there is no report
 };
 
 // runs/STUDY.

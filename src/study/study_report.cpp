@@ -10,8 +10,11 @@
 #include "config/dump.h"
 #include "metrics/statistics.h"
 #include "report/html.h"
+#include "study/chosen_rows.h"
+#include "study/length_report.h"
 #include "study/metric.h"
 #include "study/provenance.h"
+#include "study/spread_table.h"
 
 namespace roformer {
 namespace {
@@ -56,7 +59,8 @@ void add_curves(HtmlReport& report, const StudySettings& study, const std::vecto
     Series series = row_series(row, study.metric);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
-  if (chart.series.empty()) return;
+  constexpr std::size_t kMost = 24;  // more cannot be told apart
+  if (chart.series.empty() || chart.series.size() > kMost) return;
   chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
                                      "to either side; same held-out text and masks for all"
                                    : "Same held-out text and masks for all";
@@ -115,7 +119,7 @@ void add_key_figures(HtmlReport& report, const StudySettings& study,
     const bool lowest = metric.best == Column::Best::lowest;
     if (!best || (lowest ? value(row) < value(*best) : value(row) > value(*best))) best = &row;
   }
-  if (best != nullptr) {
+  if (best != nullptr && metric.best != Column::Best::none) {
     figures.push_back({.value = best->title(),
                        .name = "best " + metric.title,
                        .remark = format_number(mean(best->figures(study.metric)), metric.format)});
@@ -144,9 +148,15 @@ std::string paper_sources(const StudySettings& study) {
 }
 
 std::string table_caption(const StudySettings& study) {
+  const bool glue = study.runs.front().settings.task == TaskKind::glue;
   std::string text =
-      "The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
-      "nearest validation before.";
+      glue ? "The score is the task's own metric at the end of the training; a collapsed run "
+             "gives every example of the validation set the same label."
+           : "The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
+             "nearest validation before.";
+  if (!study.choose.empty()) {
+    text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
+  }
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == "seed" && axis.values.size() > 1) {
       text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
@@ -155,6 +165,20 @@ std::string table_caption(const StudySettings& study) {
   const std::string sources = paper_sources(study);
   if (!sources.empty()) text += " The paper's values: " + sources + ".";
   return text;
+}
+
+void add_lengths(HtmlReport& report, const StudySettings& study,
+                 const std::vector<LengthRow>& lengths) {
+  if (lengths.empty()) return;
+  const std::int64_t training_length = study.runs.front().settings.data.length;
+  report.section("At other lengths");
+  report.table(length_table(lengths, training_length),
+               fmt::format("Loss in nats of the same held-out text in rows of each length; trained "
+                           "at {}. The best of each column is bold.",
+                           training_length));
+  const Table missing = missing_lengths(lengths);
+  if (!missing.rows().empty()) report.table(missing);
+  for (const LineChart& chart : length_charts(lengths, training_length)) report.chart(chart);
 }
 
 const StudyRun* first_good(const StudySettings& study) {
@@ -167,20 +191,28 @@ const StudyRun* first_good(const StudySettings& study) {
 }  // namespace
 
 std::string study_html(const StudySettings& study, const std::vector<StudyRow>& rows,
-                       const StudyOrigin& origin) {
+                       const StudyOrigin& origin, const std::vector<LengthRow>& lengths) {
   std::string axes;
   for (const StudyAxis& axis : study.axes) axes += (axes.empty() ? "" : " × ") + axis.key;
   HtmlReport report({.title = study.name,
                      .subtitle = fmt::format("A study of {} runs: {}", study.runs.size(), axes),
                      .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,
                                            origin.commit)});
+  const std::vector<StudyRow> chosen = chosen_rows(study, rows);
   add_key_figures(report, study, rows);
-  add_curves(report, study, rows);
+  add_curves(report, study, chosen);
   report.section("Results");
-  report.table(study_table(study, rows, StateColumn::brief), table_caption(study));
+  if (!study.spread.empty()) report.table(spread_table(study, chosen));
+  report.table(study_table(study, chosen, StateColumn::brief), table_caption(study));
+  if (!study.note.empty()) report.paragraph(study.note);
   const Table missing = missing_table(rows);
   if (!missing.rows().empty()) report.table(missing);
-  add_bars(report, study, rows);
+  add_bars(report, study, chosen);
+  if (!study.choose.empty()) {
+    report.section("Every value of " + study.choose);
+    report.table(study_table(study, rows, StateColumn::brief));
+  }
+  add_lengths(report, study, lengths);
   report.section("How it was made");
   report.paragraph(fmt::format("Again: `{}`", origin.command));
   report.table(provenance_table(rows));
@@ -216,7 +248,8 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
   const nlohmann::ordered_json document = {
       {"format", "roformer study"}, {"version", 1},
       {"study", study.name},        {"metric", study.metric},
-      {"command", origin.command},  {"rows", to_json(study_table(study, rows, StateColumn::full))},
+      {"command", origin.command},
+      {"rows", to_json(study_table(study, chosen_rows(study, rows), StateColumn::full))},
       {"runs", std::move(runs)}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -224,13 +257,30 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study,
                                          const std::vector<StudyRow>& rows,
-                                         const StudyOrigin& origin) {
-  const Table table = study_table(study, rows, StateColumn::full);
+                                         const StudyOrigin& origin,
+                                         const std::vector<LengthRow>& lengths) {
   make_directories(folder);
-  write_file_atomically(folder / "table.md", to_markdown(table));
+  const std::vector<StudyRow> chosen = chosen_rows(study, rows);
+  const Table table = study_table(study, chosen, StateColumn::full);
+  std::string markdown = to_markdown(table);
+  if (!study.spread.empty()) {
+    markdown = to_markdown(spread_table(study, chosen)) + "\n" + markdown;
+    write_file_atomically(folder / "spread.csv", to_csv(spread_table(study, chosen)));
+  }
+  if (!study.note.empty()) markdown += "\n" + study.note + "\n";
+  write_file_atomically(folder / "table.md", markdown);
   write_file_atomically(folder / "table.csv", to_csv(table));
   write_file_atomically(folder / "table.json", study_json(study, rows, origin));
-  write_file_atomically(folder / "report.html", study_html(study, rows, origin));
+  write_file_atomically(folder / "report.html", study_html(study, rows, origin, lengths));
+  if (!lengths.empty()) {
+    const Table at_lengths = length_table(lengths, study.runs.front().settings.data.length);
+    const Table missing = missing_lengths(lengths);
+    write_file_atomically(folder / "lengths.csv", to_csv(at_lengths));
+    write_file_atomically(folder / "lengths.json", to_json(at_lengths).dump(2) + "\n");
+    write_file_atomically(folder / "lengths.md",
+                          to_markdown(at_lengths) +
+                              (missing.rows().empty() ? "" : "\n" + to_markdown(missing)));
+  }
   return folder / "report.html";
 }
 

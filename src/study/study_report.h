@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/study_settings.h"
+#include "study/length_evaluations.h"
 #include "study/study_table.h"
 
 namespace roformer {
@@ -19,16 +20,18 @@ struct StudyOrigin {
 
 // The whole page.
 std::string study_html(const StudySettings& study, const std::vector<StudyRow>& rows,
-                       const StudyOrigin& origin);
+                       const StudyOrigin& origin, const std::vector<LengthRow>& lengths = {});
 
 // The table's rows and, run by run, every figure and curve with the run's record.
 std::string study_json(const StudySettings& study, const std::vector<StudyRow>& rows,
                        const StudyOrigin& origin);
 
-// Writes report.html and table.{md,csv,json} into the folder; returns the path of the report.
+// Writes report.html and table.{md,csv,json} into the folder, and lengths.{md,csv,json} where there
+// are evaluations at several lengths; returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study,
                                          const std::vector<StudyRow>& rows,
-                                         const StudyOrigin& origin);
+                                         const StudyOrigin& origin,
+                                         const std::vector<LengthRow>& lengths = {});
 
 }  // namespace roformer

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "metrics/statistics.h"
+#include "study/axis_title.h"
 #include "study/metric.h"
 
 namespace roformer {
@@ -15,6 +17,7 @@ namespace {
 using State = RunResult::State;
 
 constexpr const char* kSeed = "seed";
+constexpr std::string_view kMedian = "_median";
 
 // The runs of each row, the rows in the order in which their first run comes.
 std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunResult>& results) {
@@ -41,20 +44,10 @@ double rank(const StudyRow& row, const Column& metric) {
   return metric.best == Column::Best::lowest ? value : -value;
 }
 
-// Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
-Cell figure_cell(const StudyRow& row, const Column& metric) {
-  const std::vector<double> values = row.figures(metric.key);
-  if (values.empty()) return std::monostate();
-  const MeanAndDeviation cell{.mean = mean(values),
-                              .deviation = sample_standard_deviation(values),
-                              .count = static_cast<std::int64_t>(values.size())};
-  const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
-  if (constant || row.runs.size() == 1) return cell.mean;
-  return cell;
-}
-
+// A spread table has the paper's values as rows.
 bool has_paper_value(const StudySettings& study, const std::string& metric) {
-  return std::any_of(study.paper.begin(), study.paper.end(),
+  return study.spread.empty() &&
+         std::any_of(study.paper.begin(), study.paper.end(),
                      [&](const PaperValue& value) { return value.metric == metric; });
 }
 
@@ -93,6 +86,36 @@ Column axis_column(const StudyAxis& axis) {
 }
 
 }  // namespace
+
+// Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
+Cell figure_cell(const StudyRow& row, const Column& metric) {
+  if (metric.key.ends_with(kMedian)) {
+    const std::vector<double> of =
+        row.figures(metric.key.substr(0, metric.key.size() - kMedian.size()));
+    return of.empty() ? Cell() : Cell(median(of));
+  }
+  const std::vector<double> values = row.figures(metric.key);
+  if (values.empty()) return std::monostate();
+  if (metric.key == "collapsed") {
+    return static_cast<std::int64_t>(std::count(values.begin(), values.end(), 1.0));
+  }
+  const MeanAndDeviation cell{.mean = mean(values),
+                              .deviation = sample_standard_deviation(values),
+                              .count = static_cast<std::int64_t>(values.size())};
+  const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
+  if (constant || row.runs.size() == 1) return cell.mean;
+  return cell;
+}
+
+std::size_t label_place(const StudySettings& study, const std::string& axis) {
+  std::size_t place = 0;
+  for (const StudyAxis& other : study.axes) {
+    if (other.key == axis) return place;
+    place += other.key != kSeed;
+  }
+  ROFORMER_ASSERT(!"an axis of the study");
+  return 0;
+}
 
 std::string StudyRow::title() const {
   std::string text;
@@ -143,10 +166,10 @@ std::string StudyRow::reasons() const {
 }
 
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
-                                 RowOrder order) {
+                                 StudyOrder order) {
   std::vector<StudyRow> rows = grouped(study, results);
-  if (order == RowOrder::metric) {
-    const Column metric = metric_column(study.metric);
+  const Column metric = metric_column(study.metric);
+  if (order == StudyOrder::metric && metric.best != Column::Best::none) {
     std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
       return rank(a, metric) < rank(b, metric);
     });
@@ -179,7 +202,11 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   }
   Table table(columns);
   for (const StudyRow& row : rows) {
-    std::vector<Cell> cells(row.labels.begin(), row.labels.end());
+    std::vector<Cell> cells;
+    for (const StudyAxis& axis : study.axes) {
+      if (axis.key == kSeed) continue;
+      cells.emplace_back(axis_value_title(axis.key, row.labels[label_place(study, axis.key)]));
+    }
     if (untitled) cells.emplace_back(row.title());
     for (const Column& metric : metrics) {
       cells.push_back(figure_cell(row, metric));

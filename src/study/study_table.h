@@ -11,7 +11,7 @@
 
 namespace roformer {
 
-enum class RowOrder {
+enum class StudyOrder {
   metric,  // the best by the study's metric first, rows without it last
   file,    // as the study's file has them
 };
@@ -32,9 +32,16 @@ struct StudyRow {
   std::string reasons() const;
 };
 
+// Where in the labels of a row the value of an axis stands; the axis is there and is not the seed.
+std::size_t label_place(const StudySettings& study, const std::string& axis);
+
+// A metric of a row's finished runs: mean and deviation; "NAME_median" is the median of NAME, and
+// "collapsed" counts runs.
+Cell figure_cell(const StudyRow& row, const Column& metric);
+
 // `results` are in the order of study.runs.
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
-                                 RowOrder order = RowOrder::metric);
+                                 StudyOrder order = StudyOrder::metric);
 
 enum class StateColumn {
   brief,  // the state, for tables that missing_table() stands below

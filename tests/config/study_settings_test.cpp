@@ -131,3 +131,42 @@ TEST_CASE("a matrix that nobody can run is refused") {
       folder.write("s.yaml", "matrix: {seed: [" + list + "], threads: [" + list + "]}\n");
   CHECK(has(refusal([&] { load_study(file); }), "more than 10000 combinations"));
 }
+
+TEST_CASE("what a study evaluates is read and checked with the rest") {
+  ConfigFolder folder;
+  const auto good = folder.write("s.yaml",
+                                 "matrix: {position: [rope, none]}\n"
+                                 "study: {trainings: other}\n"
+                                 "evaluate:\n"
+                                 "  lengths: [128, 256]\n"
+                                 "  variants:\n"
+                                 "    - {name: ntk, scheme: rope, position.rope.scaling: ntk,\n"
+                                 "       stretch: position.rope.factor}\n");
+  const StudySettings study = load_study(good);
+  CHECK(study.evaluations.lengths == std::vector<std::int64_t>{128, 256});
+  REQUIRE(study.evaluations.variants.size() == 1);
+  CHECK(study.evaluations.variants[0].scheme == "rope");
+  CHECK(study.evaluations.variants[0].stretch == "position.rope.factor");
+  CHECK(study.evaluations.variants[0].overrides[0].text == "ntk");
+  CHECK(study.folder.filename() == "s");
+  CHECK(study.runs[0].settings.runs.filename() == "other");
+
+  const auto bad = folder.write("s.yaml",
+                                "evaluate:\n"                           // 1
+                                "  length: [128]\n"                     // 2
+                                "  lengths: [128, x, 1]\n"              // 3
+                                "  variants:\n"                         // 4
+                                "    - {name: a, model.layers: 3}\n"    // 5
+                                "    - {name: a, scheme: rop}\n"        // 6
+                                "    - {position.scaling: linear}\n");  // 7
+  const std::string message = folder.local(refusal([&] { load_study(bad); }));
+  CHECK(message ==
+        "s.yaml:2: evaluate.length: unknown key (hint: did you mean lengths)\n"
+        "s.yaml:3: evaluate.lengths: got \"x\", wanted an integer from 2 to 1048576\n"
+        "s.yaml:3: evaluate.lengths: got \"1\", wanted an integer from 2 to 1048576\n"
+        "s.yaml:5: model.layers: belongs to the training and cannot be changed for a trained model "
+        "(hint: position.* and attention.* can)\n"
+        "s.yaml:6: evaluate.variants.scheme: no scheme is called rop (hint: did you mean rope)\n"
+        "s.yaml:6: evaluate.variants: \"a\" is there twice\n"
+        "s.yaml:7: evaluate.variants: a variant without a name");
+}

@@ -62,7 +62,7 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   const Table missing = missing_table(rows);
   REQUIRE(missing.rows().size() == 1);
   CHECK(missing.text(0, 0) == "none");
-  CHECK(study_rows(study, results, RowOrder::file)[0].title() == "none");
+  CHECK(study_rows(study, results, StudyOrder::file)[0].title() == "none");
 
   const StudyOrigin origin{.command = "roformer study <tiny>", .version = "1", .commit = "abc"};
   const std::string page = study_html(study, rows, origin);

@@ -111,7 +111,7 @@ TEST_CASE("several runs at a time come to the same") {
   const FakeStudy fake("rope, sinusoidal, learned, none");
   StudyOptions options = fake.options();
   options.parallel = 3;
-  options.order = RowOrder::file;
+  options.order = StudyOrder::file;
   const StudyOutcome outcome = run_study(fake.load(), options);
   REQUIRE(outcome.rows.size() == 4);
   CHECK(outcome.rows[1].title() == "sinusoidal");

@@ -1,4 +1,4 @@
-#include "cli/evaluation_report.h"
+#include "tasks/evaluation_report.h"
 
 #include <fmt/format.h>
 
@@ -151,6 +151,27 @@ LineChart loss_by_length(const EvaluationReport& report) {
   return chart;
 }
 
+Series losses_over_places(const LanguageEvaluation& figures, std::string name) {
+  Series line{.name = std::move(name)};
+  const auto length = static_cast<std::int64_t>(figures.losses_by_position.size());
+  const std::int64_t bins = std::min(kBins, length);
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
+    const std::int64_t begin = bin * length / bins, end = (bin + 1) * length / bins;
+    double sum = 0;
+    std::int64_t count = 0;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const std::int64_t places = figures.places_by_position[i];
+      if (places == 0) continue;
+      sum += figures.losses_by_position[i] * static_cast<double>(places);
+      count += places;
+    }
+    line.x.push_back(static_cast<double>(begin + end - 1) / 2);
+    line.y.push_back(count > 0 ? sum / static_cast<double>(count)
+                               : std::numeric_limits<double>::quiet_NaN());  // a gap
+  }
+  return line;
+}
+
 LineChart loss_by_position(const EvaluationReport& report) {
   LineChart chart{.title = "Loss at each place of the text",
                   .subtitle = fmt::format("{}, {}", report.position, report.model),
@@ -159,25 +180,24 @@ LineChart loss_by_position(const EvaluationReport& report) {
                   .references = {{.value = static_cast<double>(report.training_length),
                                   .label = "trained length"}}};
   for (const EvaluatedLength& entry : report.lengths) {
-    Series line{.name = fmt::format("{} tokens, {}", entry.length, describe(entry.arrangement))};
-    const std::int64_t bins = std::min(kBins, entry.length);
-    for (std::int64_t bin = 0; bin < bins; ++bin) {
-      const std::int64_t begin = bin * entry.length / bins, end = (bin + 1) * entry.length / bins;
-      double sum = 0;
-      std::int64_t count = 0;
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        const std::int64_t places = entry.figures.places_by_position[i];
-        if (places == 0) continue;
-        sum += entry.figures.losses_by_position[i] * static_cast<double>(places);
-        count += places;
-      }
-      line.x.push_back(static_cast<double>(begin + end - 1) / 2);
-      line.y.push_back(count > 0 ? sum / static_cast<double>(count)
-                                 : std::numeric_limits<double>::quiet_NaN());  // a gap
-    }
-    chart.series.push_back(std::move(line));
+    chart.series.push_back(losses_over_places(
+        entry.figures, fmt::format("{} tokens, {}", entry.length, describe(entry.arrangement))));
   }
   return chart;
+}
+
+LanguageEvaluation evaluation_of(const nlohmann::json& report) {
+  const nlohmann::json& entry = report.at("evaluations").at(0);
+  LanguageEvaluation result{.loss = entry.at("loss").get<double>(),
+                            .accuracy = entry.at("accuracy").get<double>(),
+                            .places = entry.at("places").get<std::int64_t>(),
+                            .tokens = entry.at("tokens").get<std::int64_t>()};
+  for (const nlohmann::json& loss : entry.at("losses_by_position")) {
+    result.losses_by_position.push_back(
+        loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::quiet_NaN());
+  }
+  result.places_by_position = entry.at("places_by_position").get<std::vector<std::int64_t>>();
+  return result;
 }
 
 }  // namespace roformer

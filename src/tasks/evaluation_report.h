@@ -47,8 +47,13 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
 // length, arrangement, place, losses, mean loss: one line for each place that has a loss.
 std::string losses_to_csv(const EvaluationReport& report);
 
+// The first evaluation of what to_json wrote with the loss at each place; throws nlohmann's
+// exception for anything else.
+LanguageEvaluation evaluation_of(const nlohmann::json& report);
+
 LineChart loss_by_length(const EvaluationReport& report);
 // Means over neighbouring places, so that masked models' few losses make a line.
+Series losses_over_places(const LanguageEvaluation& figures, std::string name);
 LineChart loss_by_position(const EvaluationReport& report);
 
 }  // namespace roformer

@@ -1,0 +1,143 @@
+#include "config/study_evaluations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/position_facts.h"
+#include "config/suggest.h"
+#include "config/value.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kLongest = 1 << 20;  // tokens
+
+class EvaluationReader {
+ public:
+  EvaluationReader(const YamlFile::Section& section, Problems& problems)
+      : section_(section), problems_(problems) {}
+
+  StudyEvaluations read() {
+    StudyEvaluations result;
+    if (!section_.node.IsMap()) {
+      add(place_of(section_.file, section_.node), "evaluate", "wanted `lengths:` and `variants:`");
+      return result;
+    }
+    for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
+      if (entry.key == "lengths") {
+        lengths(entry, result.lengths);
+      } else if (entry.key == "variants") {
+        variants(entry, result.variants);
+      } else {
+        add(entry.place, "evaluate." + entry.key, "unknown key",
+            suggestion(entry.key, {"lengths", "variants"}));
+      }
+    }
+    if (result.lengths.empty() && problems_.empty()) {
+      add(place_of(section_.file, section_.node), "evaluate.lengths", "not given",
+          "lengths: [128, 256]");
+    }
+    return result;
+  }
+
+ private:
+  const YamlFile::Section& section_;
+  Problems& problems_;
+
+  void add(std::string place, std::string key, std::string message, std::string hint = "") {
+    problems_.add({.place = std::move(place),
+                   .key = std::move(key),
+                   .message = std::move(message),
+                   .hint = std::move(hint)});
+  }
+
+  void lengths(const YamlEntry& entry, std::vector<std::int64_t>& result) {
+    if (!entry.value.IsSequence()) {
+      add(entry.place, "evaluate.lengths",
+          "got " + describe(entry.value) + ", wanted a list of lengths");
+      return;
+    }
+    for (const YAML::Node& node : entry.value) {
+      try {
+        const std::string text = node.IsScalar() ? node.Scalar() : "";
+        const std::int64_t length = parse_integer(text, between(2, kLongest));
+        if (std::find(result.begin(), result.end(), length) == result.end()) {
+          result.push_back(length);
+        }
+      } catch (const InvalidValue& invalid) {
+        add(place_of(section_.file, node), "evaluate.lengths",
+            "got " + describe(node) + ", wanted " + invalid.what());
+      }
+    }
+  }
+
+  void variants(const YamlEntry& entry, std::vector<StudyVariant>& result) {
+    if (!entry.value.IsSequence()) {
+      add(entry.place, "evaluate.variants",
+          "got " + describe(entry.value) + ", wanted a list of named sets of keys");
+      return;
+    }
+    for (const YAML::Node& node : entry.value) {
+      if (!node.IsMap()) {
+        add(place_of(section_.file, node), "evaluate.variants", "wanted `name:` and keys");
+        continue;
+      }
+      StudyVariant variant = read_variant(node);
+      const bool twice = std::any_of(result.begin(), result.end(), [&](const StudyVariant& other) {
+        return other.name == variant.name;
+      });
+      if (variant.name.empty() || twice) {
+        add(place_of(section_.file, node), "evaluate.variants",
+            twice ? "\"" + variant.name + "\" is there twice" : "a variant without a name");
+      } else {
+        result.push_back(std::move(variant));
+      }
+    }
+  }
+
+  StudyVariant read_variant(const YAML::Node& node) {
+    StudyVariant variant;
+    for (const YamlEntry& field : entries_of(section_.file, node, problems_)) {
+      const std::string key = "evaluate.variants." + field.key;
+      if (!field.value.IsScalar()) {
+        add(field.place, key, "got " + describe(field.value) + ", wanted a single value");
+        continue;
+      }
+      const std::string text = field.value.Scalar();
+      if (field.key == "name") {
+        variant.name = text;
+      } else if (field.key == "scheme") {
+        variant.scheme = text;
+        if (find_position_facts(text) == nullptr) {
+          add(field.place, key, "no scheme is called " + text, suggestion(text, position_names()));
+        }
+      } else if (field.key == "stretch") {
+        variant.stretch = text;
+        check_key(field.place, text);
+      } else {
+        variant.overrides.push_back({.key = field.key, .text = text});
+        check_key(field.place, field.key);
+      }
+    }
+    return variant;
+  }
+
+  void check_key(const std::string& place, const std::string& key) {
+    if (!is_assignable(key)) {
+      add(place, key, "unknown key", suggestion(key, assignable_keys()));
+    } else if (key != "position" && !key.starts_with("position.") &&
+               !key.starts_with("attention.")) {
+      add(place, key, "belongs to the training and cannot be changed for a trained model",
+          "position.* and attention.* can");
+    }
+  }
+};
+
+}  // namespace
+
+StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems) {
+  return EvaluationReader(section, problems).read();
+}
+
+}  // namespace roformer

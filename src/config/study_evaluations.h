@@ -1,0 +1,36 @@
+// The `evaluate:` section of a study: every trained model is evaluated at several lengths, as it is
+// and with options that leave its weights as they are.
+//
+//   evaluate:
+//     lengths: [128, 256, 512]
+//     variants:
+//       - {name: window, attention.window: 128}
+//       - {name: linear, scheme: rope, position.rope.scaling: linear,
+//          stretch: position.rope.factor}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/assignment.h"
+#include "config/problems.h"
+#include "config/yaml_file.h"
+
+namespace roformer {
+
+struct StudyVariant {
+  std::string name;
+  std::string scheme;               // only models trained with this one; empty: all
+  std::vector<Override> overrides;  // keys of position.* and attention.*
+  std::string stretch;              // a key that gets length over training length, at least 1
+};
+
+struct StudyEvaluations {
+  std::vector<std::int64_t> lengths;  // empty: nothing is evaluated
+  std::vector<StudyVariant> variants;
+};
+
+StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems);
+
+}  // namespace roformer

@@ -1,0 +1,47 @@
+// The evaluations of a study: every trained model at several lengths, as it is and with options
+// that leave its weights as they are, each a child process `roformer evaluate` whose figures stay
+// in runs/STUDY/evaluations. One that was done for the same checkpoint is not done again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/study_settings.h"
+#include "study/study_table.h"
+#include "tasks/language_task.h"
+
+namespace roformer {
+
+// A model at a length: the figures of its runs (seeds), or why there are none.
+struct LengthCell {
+  std::int64_t length = 0;
+  std::vector<LanguageEvaluation> runs;
+  std::string reason;
+};
+
+struct LengthRow {
+  std::string title;    // "rope", "rope, yarn"
+  std::string scheme;   // it was trained with
+  std::string variant;  // "" as trained
+  std::vector<LengthCell> cells;
+};
+
+struct LengthOptions {
+  std::string program;
+  std::int64_t parallel = 1;
+};
+
+struct LengthOutcome {
+  std::vector<LengthRow> rows;  // as trained, then variant by variant
+  std::size_t failed = 0;       // evaluations
+  int signal = 0;               // that stopped them; then there are no rows
+};
+
+// What is refused (a table without so many places, options that contradict each other) is known
+// before anything runs and is a cell with the reason.
+LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
+                               const LengthOptions& options);
+
+}  // namespace roformer

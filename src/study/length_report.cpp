@@ -1,0 +1,146 @@
+#include "study/length_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "metrics/statistics.h"
+#include "tasks/evaluation_report.h"
+
+namespace roformer {
+namespace {
+
+std::vector<double> losses(const LengthCell& cell) {
+  std::vector<double> result;
+  for (const LanguageEvaluation& run : cell.runs) result.push_back(run.loss);
+  return result;
+}
+
+Cell loss_cell(const LengthCell& cell) {
+  const std::vector<double> values = losses(cell);
+  if (values.empty()) return std::monostate{};
+  if (values.size() == 1) return values.front();
+  return MeanAndDeviation{.mean = mean(values),
+                          .deviation = sample_standard_deviation(values),
+                          .count = static_cast<std::int64_t>(values.size())};
+}
+
+Series loss_over_lengths(const LengthRow& row) {
+  Series line{.name = row.title};
+  for (const LengthCell& cell : row.cells) {
+    if (cell.runs.empty()) continue;
+    line.x.push_back(static_cast<double>(cell.length));
+    line.y.push_back(mean(losses(cell)));
+  }
+  return line;
+}
+
+// Of the first run at the longest length that has figures.
+Series loss_over_places(const LengthRow& row) {
+  const LengthCell* longest = nullptr;
+  for (const LengthCell& cell : row.cells) {
+    if (cell.runs.empty()) continue;
+    if (longest == nullptr || cell.length > longest->length) longest = &cell;
+  }
+  if (longest == nullptr) return {};
+  return losses_over_places(longest->runs.front(), row.title);
+}
+
+void add_lines(LineChart& chart, const std::vector<LengthRow>& rows,
+               const std::function<bool(const LengthRow&)>& shown,
+               const std::function<Series(const LengthRow&)>& line_of) {
+  for (const LengthRow& row : rows) {
+    if (!shown(row)) continue;
+    Series line = line_of(row);
+    if (!line.x.empty()) chart.series.push_back(std::move(line));
+  }
+}
+
+}  // namespace
+
+Table length_table(const std::vector<LengthRow>& rows, std::int64_t training_length) {
+  std::vector<Column> columns{{.title = "model", .alignment = Column::Alignment::left}};
+  for (const LengthCell& cell : rows.front().cells) {
+    const double share = static_cast<double>(cell.length) / static_cast<double>(training_length);
+    columns.push_back({.title = fmt::format("{} ({:.2g}x)", cell.length, share),
+                       .key = fmt::format("loss_{}", cell.length),
+                       .format = {.style = NumberFormat::Style::fixed, .digits = 3},
+                       .best = Column::Best::lowest});
+  }
+  Table table(std::move(columns));
+  for (const LengthRow& row : rows) {
+    std::vector<Cell> cells{row.title};
+    for (const LengthCell& cell : row.cells) cells.push_back(loss_cell(cell));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+Table missing_lengths(const std::vector<LengthRow>& rows) {
+  Table table({{.title = "without loss", .alignment = Column::Alignment::left},
+               {.title = "lengths", .alignment = Column::Alignment::left},
+               {.title = "why", .alignment = Column::Alignment::left}});
+  for (const LengthRow& row : rows) {
+    std::vector<std::pair<std::string, std::string>> reasons;  // reason, lengths
+    for (const LengthCell& cell : row.cells) {
+      if (cell.reason.empty()) continue;
+      auto same = std::find_if(reasons.begin(), reasons.end(),
+                               [&](const auto& other) { return other.first == cell.reason; });
+      if (same == reasons.end()) same = reasons.insert(reasons.end(), {cell.reason, ""});
+      same->second += (same->second.empty() ? "" : ", ") + std::to_string(cell.length);
+      if (std::all_of(row.cells.begin(), row.cells.end(),
+                      [&](const LengthCell& other) { return other.reason == cell.reason; })) {
+        same->second = "all";
+      }
+    }
+    for (const auto& [reason, lengths] : reasons) table.add_row({row.title, lengths, reason});
+  }
+  return table;
+}
+
+std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
+                                     std::int64_t training_length) {
+  std::vector<LineChart> charts;
+  const auto add = [&](const std::string& whose,
+                       const std::function<bool(const LengthRow&)>& shown) {
+    const ReferenceLine trained{.value = static_cast<double>(training_length),
+                                .label = "trained length"};
+    LineChart by_length{
+        .title = "Loss against length: " + whose,
+        .subtitle = "Same held-out text for all",
+        .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
+        .y = {.title = "loss", .unit = "nats"},
+        .references = {trained}};
+    for (const LengthCell& cell : rows.front().cells) {
+      // Labels of lengths that are near each other would lie on each other.
+      const auto length = static_cast<double>(cell.length);
+      const std::vector<double>& ticks = by_length.x.ticks;
+      if (ticks.empty() || length >= 1.3 * ticks.back()) by_length.x.ticks.push_back(length);
+    }
+    add_lines(by_length, rows, shown, loss_over_lengths);
+    LineChart by_place{.title = "Loss at each place of the longest text: " + whose,
+                       .subtitle = "Means over neighbouring places",
+                       .x = {.title = "place"},
+                       .y = {.title = "loss", .unit = "nats"},
+                       .references = {trained},
+                       .markers = LineChart::Markers::never};
+    add_lines(by_place, rows, shown, loss_over_places);
+    if (by_length.series.empty()) return;
+    charts.push_back(std::move(by_length));
+    charts.push_back(std::move(by_place));
+  };
+  add("as trained", [](const LengthRow& row) { return row.variant.empty(); });
+  std::vector<std::string> varied;
+  for (const LengthRow& row : rows) {
+    const bool known = std::find(varied.begin(), varied.end(), row.scheme) != varied.end();
+    if (!row.variant.empty() && !known) varied.push_back(row.scheme);
+  }
+  for (const std::string& scheme : varied) {
+    add(scheme + " with options of inference",
+        [&](const LengthRow& row) { return row.scheme == scheme; });
+  }
+  return charts;
+}
+
+}  // namespace roformer

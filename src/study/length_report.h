@@ -1,0 +1,24 @@
+// The evaluations of a study at several lengths as a table, and as charts of the loss against the
+// length and against the place.
+#pragma once
+
+#include <vector>
+
+#include "report/chart.h"
+#include "report/table.h"
+#include "study/length_evaluations.h"
+
+namespace roformer {
+
+// A row a model or variant, a column a length; lengths stand with their share of the training's.
+Table length_table(const std::vector<LengthRow>& rows, std::int64_t training_length);
+
+// What has no figure and why; no rows where all have.
+Table missing_lengths(const std::vector<LengthRow>& rows);
+
+// Loss against length: the models as trained; then, for each scheme with variants, these beside it.
+// Loss at each place of the longest text that they were evaluated at, in the same groups.
+std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
+                                     std::int64_t training_length);
+
+}  // namespace roformer

@@ -1,0 +1,115 @@
+// Evaluations at several lengths, with a program that only pretends to train and to evaluate.
+#include "study/length_evaluations.h"
+
+#include <sstream>
+
+#include "catch.h"
+#include "fake_program.h"
+#include "study/length_report.h"
+
+using namespace roformer;
+
+namespace {
+
+// What `roformer evaluate` leaves; its loss is the length and a half.
+constexpr const char* kFakeEvaluate = R"script(
+if [ "$1" = evaluate ]; then
+  run=$2; length=$4; all="$*"
+  echo "$all" | sed 's/ --output.*//; s/.*--length/--length/' >> "$run/evaluations"
+  while [ "$1" != --output ]; do shift; done
+  printf '{"evaluations":[{"loss":%s.5,"accuracy":0.5,"places":2,"tokens":9,' "$length" > "$2"
+  printf '"losses_by_position":[null,1,2],"places_by_position":[0,1,1]}]}' >> "$2"
+  exit 0
+fi
+case $2 in *.yaml)
+  run=$(dirname "$(dirname "$2")")/$(basename "$2" .yaml)
+  mkdir -p "$run/checkpoints/step-00000100"
+  cp "$2" "$run/checkpoints/step-00000100/config.yaml"
+  echo "{}" > "$run/checkpoints/step-00000100/state.json" ;;
+esac
+)script";
+
+struct EvaluatedStudy : FakeStudy {
+  explicit EvaluatedStudy(const std::string& positions, const std::string& evaluate)
+      : FakeStudy(positions) {
+    write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") + evaluate);
+    const std::string train = kFakeTrain, shell = "#!/bin/sh\n";
+    write_file_atomically(path / "train", shell + kFakeEvaluate + train.substr(shell.size()));
+    std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
+  }
+  std::vector<std::string> evaluations(const std::string& run) const {
+    std::vector<std::string> lines;
+    std::istringstream text(read_file(runs() / run / "evaluations"));
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  }
+};
+
+constexpr const char* kPlan =
+    "position: {learned: {length: 200}}\n"
+    "evaluate:\n"
+    "  lengths: [128, 256]\n"
+    "  variants:\n"
+    "    - {name: linear, scheme: rope, position.rope.scaling: linear, stretch: "
+    "position.rope.factor}\n"
+    "    - {name: window, attention.window: 64}\n";
+
+}  // namespace
+
+TEST_CASE("what was trained is evaluated at every length, once, and with its variants") {
+  const EvaluatedStudy fake("rope, none", kPlan);
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed_evaluations == 0);
+  std::vector<std::string> titles;
+  for (const LengthRow& row : outcome.lengths) titles.push_back(row.title);
+  CHECK(titles ==
+        std::vector<std::string>{"rope", "none", "rope, linear", "rope, window", "none, window"});
+  CHECK(outcome.lengths[0].cells[1].runs.at(0).loss == 256.5);
+  const std::vector<std::string> wanted{
+      "--length 128",
+      "--length 256",
+      "--length 128 --position.rope.scaling linear --position.rope.factor 1",
+      "--length 256 --position.rope.scaling linear --position.rope.factor 2",
+      "--length 128 --attention.window 64",
+      "--length 256 --attention.window 64"};
+  CHECK(fake.evaluations("rope") == wanted);
+  CHECK(std::filesystem::exists(fake.runs() / "lengths.md"));
+  // The charts: models as trained by length and by place, rope with its variants, none with its.
+  CHECK(length_charts(outcome.lengths, 128).size() == 6);
+
+  run_study(fake.load(), fake.options());
+  CHECK(fake.evaluations("rope") == wanted);
+}
+
+TEST_CASE("what cannot be evaluated is a cell with its reason") {
+  const EvaluatedStudy fake("learned, t5, cope", kPlan);
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const Table missing = missing_lengths(outcome.lengths);
+  std::string text = to_csv(missing);
+  CHECK(text.find("learned,256,256 tokens do not fit the 200 places that learned has") !=
+        std::string::npos);
+  CHECK(text.find("cope,all,") != std::string::npos);  // an encoder, and cope looks to the left
+  CHECK(text.find("t5,all,") != std::string::npos);    // its training fails
+  CHECK(length_table(outcome.lengths, 128).text(0, 2) == "–");
+  // A training that works and an evaluation that does not.
+  const EvaluatedStudy other("none", "evaluate: {lengths: [128]}\n");
+  write_file_atomically(other.path / "train",
+                        std::string("#!/bin/sh\n[ \"$1\" = evaluate ] && { echo no; exit 1; }\n") +
+                            kFakeEvaluate + std::string(kFakeTrain).substr(10));
+  std::filesystem::permissions(other.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome failed = run_study(other.load(), other.options());
+  CHECK(failed.failed_evaluations == 1);
+  CHECK(failed.lengths[0].cells[0].reason == "failed: exit code 1: no");
+}
+
+TEST_CASE("a study may take the trainings of another") {
+  const EvaluatedStudy fake("rope", kPlan);
+  run_study(fake.load(), fake.options());
+  write_file_atomically(fake.path / "more.yaml",
+                        "extends: tiny.yaml\nstudy: {trainings: tiny}\n"
+                        "evaluate: {lengths: [512]}\n");
+  const StudyOutcome outcome = run_study(load_study(fake.path / "more.yaml"), fake.options());
+  CHECK(fake.starts("rope").size() == 1);
+  CHECK(outcome.lengths.at(0).cells.at(0).runs.at(0).loss == 512.5);
+  CHECK(outcome.report == fake.path / "runs" / "more" / "report.html");
+}
