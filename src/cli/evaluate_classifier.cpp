@@ -78,15 +78,16 @@ Table figures_table(const std::vector<EvaluatedSet>& sets) {
 void print_mistakes(GlueTask task, const EvaluatedSet& evaluated) {
   const GlueTaskFacts& facts = glue_task_facts(task);
   if (evaluated.mistakes.empty()) return;
-  fmt::print("\n{}: {}\n", evaluated.name,
-             facts.is_regression() ? "farthest from their score" : "surest mistakes");
+  std::cout << fmt::format("\n{}: {}\n", evaluated.name,
+                           facts.is_regression() ? "farthest from their score" : "surest mistakes");
   for (const GlueMistake& mistake : evaluated.mistakes) {
     const GlueExample& example = evaluated.set.source.examples[mistake.example];
     const std::string sure =
         facts.is_regression() ? "" : fmt::format(" ({:.1f} %)", 100 * mistake.weight);
-    fmt::print("  {}{}, is {}: {}\n", prediction_text(task, evaluated.predictions[mistake.example]),
-               sure, label_text(task, example), example.first);
-    if (facts.pairs) fmt::print("      {}\n", example.second);
+    std::cout << fmt::format("  {}{}, is {}: {}\n",
+                             prediction_text(task, evaluated.predictions[mistake.example]), sure,
+                             label_text(task, example), example.first);
+    if (facts.pairs) std::cout << fmt::format("      {}\n", example.second);
   }
 }
 
@@ -110,9 +111,9 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
     std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return;
   }
-  fmt::print("{} on {}, position {}\n\n{}", trained.checkpoint.string(),
-             settings.data.directory.string(), settings.position.scheme,
-             to_text(figures_table(sets), {.width = terminal_width()}));
+  std::cout << fmt::format("{} on {}, position {}\n\n{}", trained.checkpoint.string(),
+                           settings.data.directory.string(), settings.position.scheme,
+                           to_text(figures_table(sets), {.width = terminal_width()}));
   for (const EvaluatedSet& evaluated : sets) print_mistakes(task, evaluated);
 }
 

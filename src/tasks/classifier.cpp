@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "attention/linear_attention.h"
 #include "base/random.h"
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
@@ -32,7 +33,7 @@ Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::i
   parameters_.flatten(plan.device);
 }
 
-at::Tensor Classifier::forward(const TextBatch& batch, const Mode& mode) const {
+at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) const {
   const TokenLayout layout = TokenLayout::of_lengths(batch.lengths);
   std::vector<std::int64_t> firsts;
   std::int64_t begin = 0;
@@ -40,6 +41,8 @@ at::Tensor Classifier::forward(const TextBatch& batch, const Mode& mode) const {
     firsts.push_back(begin);
     begin += length;
   }
+  const std::uint64_t features =
+      mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
   const bool typed = encoder_.settings().model.token_types > 1;
   const at::Tensor states =
       encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
@@ -47,9 +50,10 @@ at::Tensor Classifier::forward(const TextBatch& batch, const Mode& mode) const {
                         .layout = layout,
                         .places = copy_to(firsts, plan_.device),
                         .training = mode.training,
-                        .dropout_key = mode.dropout_key,
+                        .dropout_key = mode.key,
+                        .feature_key = features,
                         .precision = plan_.precision});
-  return head_.forward(states, mode.training, random_key({mode.dropout_key, kHeadDropout}));
+  return head_.forward(states, mode.training, random_key({mode.key, kHeadDropout}));
 }
 
 at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {

@@ -12,6 +12,7 @@
 #include "model/classification_head.h"
 #include "model/encoder.h"
 #include "tensor/device.h"
+#include "training/task.h"
 
 namespace roformer {
 
@@ -24,12 +25,8 @@ class Classifier {
   ParameterStore& parameters() { return parameters_; }
   const ComputePlan& plan() const { return plan_; }
 
-  struct Mode {
-    bool training = false;
-    std::uint64_t dropout_key = 0;
-  };
   // Logits or scores [B, C] on the device, with a graph.
-  at::Tensor forward(const TextBatch& batch, const Mode& mode) const;
+  at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
   // Of all texts in their order, [B, C] float on the CPU, without a graph. Texts of similar length
   // are computed together.
   at::Tensor predict(std::span<const EncodedText> texts) const;

@@ -83,7 +83,7 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
     const double loading = milliseconds_since(start);
     model.parameters().apply_constraints();
     const at::Tensor loss = glue_loss_sum(
-        task, model.forward(batch, {.training = true, .dropout_key = random_key({7, number})}),
+        task, model.forward(batch, {.training = true, .key = random_key({7, number}), .step = i}),
         labels);
     loss.backward();
     const OptimizerOutcome outcome =

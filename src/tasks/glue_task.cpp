@@ -171,9 +171,8 @@ double GlueTraining::tokens_per_batch() const {
 
 at::Tensor GlueTraining::loss_sum(const TrainingBatch& batch, const ForwardMode& mode) {
   const auto& source = static_cast<const GlueBatch&>(batch);
-  const at::Tensor outputs = parts_->classifier.forward(
-      source.texts, {.training = mode.training, .dropout_key = mode.key});
-  return glue_loss_sum(parts_->settings.glue.task, outputs, source.examples);
+  return glue_loss_sum(parts_->settings.glue.task, parts_->classifier.forward(source.texts, mode),
+                       source.examples);
 }
 
 ValidationResult GlueTraining::validate() {
