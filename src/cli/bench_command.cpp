@@ -99,13 +99,15 @@ void add_bench_command(CLI::App& program) {
       program,
       {.name = "bench", .summary = "Measure the speed of this machine", .group = kGroupInspect});
   command->require_subcommand(1);
-  add_steps(*command, {.name = "mlm",
-                       .summary = "training steps of a language model on random tokens (mlm or "
-                                  "causal_lm, as the file says)"},
+  add_steps(*command,
+            {.name = "mlm",
+             .summary = "training steps of a language model on random tokens (mlm or "
+                        "causal_lm, as the file says)"},
             benchmark_language_model);
-  add_steps(*command, {.name = "glue",
-                       .summary = "fine-tuning steps of a classifier on random tokens in sentences "
-                                  "as long as SST-2's"},
+  add_steps(*command,
+            {.name = "glue",
+             .summary = "fine-tuning steps of a classifier on random tokens in sentences "
+                        "as long as SST-2's"},
             benchmark_classifier);
   add_bench_positions(*command);
 }

@@ -16,9 +16,9 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
-#include "tasks/evaluation_report.h"
 #include "cli/trained_model_flags.h"
 #include "report/html.h"
+#include "tasks/evaluation_report.h"
 #include "tasks/train.h"
 #include "training/checkpoint.h"
 
@@ -166,9 +166,8 @@ bool is_classifier(const EvaluateOptions& options) {
 // What is measured of a language model has no meaning for a classifier, and the reverse.
 void refuse_foreign_flags(const EvaluateOptions& options, bool classifier) {
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
-                        options.arrangement != ArrangementSettings{} ||
-                        options.pseudo_perplexity || options.by_position || !options.chart.empty() ||
-                        !options.output.empty();
+                        options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
+                        options.by_position || !options.chart.empty() || !options.output.empty();
   if (classifier && language) {
     throw_usage(options.model, "is a classifier's run",
                 "it takes --data, --errors, --json and --checkpoint");
@@ -209,15 +208,16 @@ void evaluate_command(const EvaluateOptions& options) {
 
 void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<EvaluateOptions>();
-  CLI::App* command =
-      add_command(program, {.name = "evaluate",
-                            .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
-                            .details = "RUN means its best checkpoint.\n",
-                            .group = kGroupTraining});
+  CLI::App* command = add_command(
+      program, {.name = "evaluate",
+                .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
+                .details = "RUN means its best checkpoint.\n",
+                .group = kGroupTraining});
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
-  command->add_option("--data", options->data, "another prepared set (same tokenizer), or GLUE folder");
+  command->add_option("--data", options->data,
+                      "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained");
   command
@@ -238,8 +238,9 @@ void add_evaluate_command(CLI::App& program) {
   command->add_flag("--by-position", options->by_position, "the loss at each place, as CSV");
   command->add_option("--chart", options->chart,
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
-  command->add_option("--errors", options->errors,
-                      "of a classifier: show the N mistakes that it is surest of")
+  command
+      ->add_option("--errors", options->errors,
+                   "of a classifier: show the N mistakes that it is surest of")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--output", options->output,
                       "write the figures as JSON, with the loss at each place, into this file");

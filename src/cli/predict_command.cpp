@@ -162,11 +162,12 @@ void add_predict_command(CLI::App& program) {
       program,
       {.name = "predict",
        .summary = "Labels of a fine-tuned classifier for new texts",
-       .details = "roformer predict runs/sst2 reviews.txt\n"
-                  "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
-                  "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
-                  "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
-                  "  server takes them; runs of several tasks may share the folder.\n",
+       .details =
+           "roformer predict runs/sst2 reviews.txt\n"
+           "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
+           "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
+           "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
+           "  server takes them; runs of several tasks may share the folder.\n",
        .group = kGroupTraining});
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("file", options->file, "texts; - or nothing: standard input");

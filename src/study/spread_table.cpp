@@ -51,8 +51,8 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
   };
   std::vector<Line> lines;
   for (const StudyRow& row : rows) {
-    const auto column = static_cast<std::size_t>(
-        column_of(row.labels[label_place(study, study.spread)]));
+    const auto column =
+        static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
     line_of(title_of(study, row), axis->values.size(), lines).cells[column] =
         figure_cell(row, metric);
   }

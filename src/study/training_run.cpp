@@ -72,8 +72,7 @@ void add_validations(const TrainingSummary& summary, TaskKind task, RunResult& r
 void add_glue_figures(const TrainingSummary& summary, RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
     result.figures["score"] = record.ranked();
-    result.curves["score"].push_back(
-        {.x = static_cast<double>(record.step), .y = record.ranked()});
+    result.curves["score"].push_back({.x = static_cast<double>(record.step), .y = record.ranked()});
   }
   for (const char* size : {"training_examples", "validation_examples"}) {
     const nlohmann::json::json_pointer place(std::string("/data/") + size);

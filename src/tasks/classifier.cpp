@@ -25,9 +25,7 @@ Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::i
     : plan_(plan),
       parameters_(settings.seed),
       encoder_(encoder_settings(settings, vocabulary), parameters_),
-      head_({.kind = settings.glue.head,
-             .outputs = outputs,
-             .dropout = settings.glue.head_dropout},
+      head_({.kind = settings.glue.head, .outputs = outputs, .dropout = settings.glue.head_dropout},
             encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
@@ -59,9 +57,8 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
 at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {
   std::vector<std::int32_t> lengths;
   for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
-  const LengthBuckets buckets(std::move(lengths), {.tokens = kPredictionTokens,
-                                                   .bucket_width = 1,
-                                                   .shuffle = false});
+  const LengthBuckets buckets(std::move(lengths),
+                              {.tokens = kPredictionTokens, .bucket_width = 1, .shuffle = false});
   const c10::AutoGradMode no_gradient(false);
   at::Tensor result;
   for (std::int64_t n = 0; n < buckets.batches_per_epoch(); ++n) {

@@ -95,13 +95,12 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
     if (i < warmup) continue;
     times.push_back({.milliseconds = milliseconds_since(start), .loading = loading});
   }
-  return step_benchmark(
-      std::move(times),
-      {.parameters = model.parameters().count(),
-       .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
-       .examples = std::ssize(lengths),
-       .gflop = classifier_gflop(settings, lengths)},
-      plan);
+  return step_benchmark(std::move(times),
+                        {.parameters = model.parameters().count(),
+                         .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
+                         .examples = std::ssize(lengths),
+                         .gflop = classifier_gflop(settings, lengths)},
+                        plan);
 }
 
 }  // namespace roformer

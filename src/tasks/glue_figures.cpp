@@ -73,8 +73,8 @@ GlueFigures glue_figures(GlueTask task, const at::Tensor& outputs,
   return figures.take();
 }
 
-std::map<std::string, double> glue_figures_with_warnings(
-    GlueTask task, const at::Tensor& outputs, const std::vector<GlueExample>& examples) {
+std::map<std::string, double> glue_figures_with_warnings(GlueTask task, const at::Tensor& outputs,
+                                                         const std::vector<GlueExample>& examples) {
   GlueFigures figures = glue_figures(task, outputs, examples);
   for (const std::string& name : figures.undefined) {
     log::warn("{} of {} is not defined for these predictions and counts as 0.0", name,
@@ -100,8 +100,8 @@ at::Tensor glue_loss_sum(GlueTask task, const at::Tensor& outputs,
   if (glue_task_facts(task).is_regression()) {
     std::vector<double> targets;
     for (const GlueExample* example : examples) targets.push_back(example->score);
-    return at::mse_loss(outputs.select(1, 0), at::tensor(targets, at::kDouble).to(outputs.options()),
-                        at::Reduction::Sum);
+    return at::mse_loss(outputs.select(1, 0),
+                        at::tensor(targets, at::kDouble).to(outputs.options()), at::Reduction::Sum);
   }
   std::vector<std::int64_t> labels;
   for (const GlueExample* example : examples) labels.push_back(example->label);

@@ -14,8 +14,8 @@
 namespace roformer {
 
 struct GlueFigures {
-  // loss; accuracy of classification; f1 (MRPC, QQP), matthews (CoLA); pearson and spearman (STS-B).
-  // collapsed: 1 where every prediction is the same class or score, else 0.
+  // loss; accuracy of classification; f1 (MRPC, QQP), matthews (CoLA); pearson and spearman
+  // (STS-B). collapsed: 1 where every prediction is the same class or score, else 0.
   std::map<std::string, double> values;
   // Metrics that are not defined for these predictions, and count as 0.
   std::vector<std::string> undefined;

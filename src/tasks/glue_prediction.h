@@ -37,8 +37,8 @@ struct GlueMistake {
   std::size_t example = 0;  // in the set
   double weight = 0;        // probability of the wrong label, or the distance of the score
 };
-// The examples whose label is not the predicted one, the most confident first; of a regression those
-// farthest from their score. At most `count`.
+// The examples whose label is not the predicted one, the most confident first; of a regression
+// those farthest from their score. At most `count`.
 std::vector<GlueMistake> glue_mistakes(GlueTask task, const std::vector<GlueExample>& examples,
                                        const std::vector<GluePrediction>& predictions,
                                        std::size_t count);

@@ -134,8 +134,8 @@ std::string start_from(const ModelSource& source, const Settings& settings,
   for (const Parameter& parameter : parameters.all()) {
     const std::string& name = parameter.spec.name;
     const auto found = source.weights.find(name);
-    const bool same = found != source.weights.end() &&
-                      found->second.sizes().vec() == parameter.spec.shape;
+    const bool same =
+        found != source.weights.end() && found->second.sizes().vec() == parameter.spec.shape;
     if (same) {
       copies.emplace_back(parameter.value, found->second);
     } else if (found == source.weights.end() || is_head(name)) {
@@ -153,7 +153,8 @@ std::string start_from(const ModelSource& source, const Settings& settings,
   }
   for (const auto& [name, value] : source.weights) {
     const Parameter* const parameter = parameters.find(name);
-    if (parameter == nullptr || parameter->spec.shape != value.sizes().vec()) unused.push_back(name);
+    if (parameter == nullptr || parameter->spec.shape != value.sizes().vec())
+      unused.push_back(name);
   }
   for (auto& [value, weights] : copies) value.detach().copy_(weights);
   const std::string& before = source.settings.position.scheme;
@@ -168,11 +169,11 @@ void compare_tokenizers(const ModelSource& source, const Tokenizer& tokenizer) {
   if (source.tokenizer == nullptr || tokenizer.fingerprint() == source.tokenizer->fingerprint()) {
     return;
   }
-  log::warn("{} was trained with another tokenizer ({}, {} pieces) than this run has ({}, {}): its "
-            "token vectors stand for other pieces",
-            source.folder.string(), source.tokenizer->description(),
-            source.tokenizer->vocabulary_size(), tokenizer.description(),
-            tokenizer.vocabulary_size());
+  log::warn(
+      "{} was trained with another tokenizer ({}, {} pieces) than this run has ({}, {}): its "
+      "token vectors stand for other pieces",
+      source.folder.string(), source.tokenizer->description(), source.tokenizer->vocabulary_size(),
+      tokenizer.description(), tokenizer.vocabulary_size());
 }
 
 }  // namespace roformer

@@ -56,7 +56,9 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
   std::filesystem::path asked;
   const SourceKeys source = [&](const std::filesystem::path& from) -> std::vector<Override> {
     asked = from;
-    return {{"model.layers", "7"}, {"model.dropout", "0"}, {"position.scheme", "t5"},
+    return {{"model.layers", "7"},
+            {"model.dropout", "0"},
+            {"position.scheme", "t5"},
             {"position.t5.buckets", "64"}};
   };
   const Settings settings = load_settings(file, {}, source);
@@ -64,12 +66,15 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
   CHECK(settings.model.layers == 7);
   CHECK(settings.model.dropout == 0.3);
   CHECK(settings.position.t5.buckets == 64);
-  CHECK(load_settings(file, {{"model.layers", "3"}, {"position", "rope"}}, source).model.layers == 3);
+  CHECK(load_settings(file, {{"model.layers", "3"}, {"position", "rope"}}, source).model.layers ==
+        3);
   CHECK(load_settings(file, {{"model.from", "y"}}, source).model.from == "y");
   CHECK(asked == "y");
   CHECK(load_settings(file).model.layers == 4);  // as a run stored it
   // What contradicts the source is said with its place.
-  CHECK(has(refusal([&] { load_settings(file, {{"model.freeze_layers", "8"}}, source); }),
+  CHECK(has(refusal([&] {
+              load_settings(file, {{"model.freeze_layers", "8"}}, source);
+            }),
             "but the model has 7 layers"));
 }
 

@@ -43,12 +43,10 @@ std::vector<StudyRow> rows_of(const StudySettings& study, const std::vector<Scor
   return study_rows(study, results, StudyOrder::file);
 }
 
-const std::vector<Scores> kScores = {{"mrpc", "2e-5", "a", {0.80, 0.82, 0.81}},
-                                     {"mrpc", "5e-5", "a", {0.90, 0.70, 0.78}},
-                                     {"mrpc", "2e-5", "b", {0.5, 0.5, 0.5}},
-                                     {"mrpc", "5e-5", "b", {0.6, 0.6, 0.6}},
-                                     {"cola", "2e-5", "a", {0, 0, 0.3}},
-                                     {"cola", "5e-5", "a", {0, 0, 0}}};
+const std::vector<Scores> kScores = {
+    {"mrpc", "2e-5", "a", {0.80, 0.82, 0.81}}, {"mrpc", "5e-5", "a", {0.90, 0.70, 0.78}},
+    {"mrpc", "2e-5", "b", {0.5, 0.5, 0.5}},    {"mrpc", "5e-5", "b", {0.6, 0.6, 0.6}},
+    {"cola", "2e-5", "a", {0, 0, 0.3}},        {"cola", "5e-5", "a", {0, 0, 0}}};
 
 }  // namespace
 

@@ -39,8 +39,8 @@ bool has(const std::string& text, const std::string& part) {
 std::vector<nlohmann::json> numbers(const std::filesystem::path& run) {
   std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
   for (nlohmann::json& line : lines) {
-    for (const char* time : {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms",
-                             "loader_share"}) {
+    for (const char* time :
+         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
       line.erase(time);
     }
   }
@@ -140,8 +140,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     CHECK(has(line, "new: pooler.weight, pooler.bias, classifier.weight, classifier.bias"));
     CHECK(has(line, "not used: head.*"));
     for (const char* name : {"embedding.tokens.weight", "layers.1.attention.output.weight"}) {
-      CHECK(at::equal(classifier.parameters().find(name)->value.detach(),
-                      source.weights.at(name)));
+      CHECK(at::equal(classifier.parameters().find(name)->value.detach(), source.weights.at(name)));
     }
     CHECK(train_run(settings, ExistingRun::refuse).consumed.steps == 1);
   }

@@ -1,6 +1,6 @@
-// A GLUE folder of invented sentences, a vocabulary for them and a small classifier's settings, in a
-// folder of its own. The animal of the first sentence decides every pair's label, the colour every
-// single sentence's.
+// A GLUE folder of invented sentences, a vocabulary for them and a small classifier's settings, in
+// a folder of its own. The animal of the first sentence decides every pair's label, the colour
+// every single sentence's.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ struct TinyGlue {
   }
 
   // Other settings on the same folder.
-  Settings with(const std::vector<Override>& first, const std::vector<Override>& second = {}) const {
+  Settings with(const std::vector<Override>& first,
+                const std::vector<Override>& second = {}) const {
     std::vector<Override> all = {{"task", "glue"},
                                  {"run", "tiny"},
                                  {"runs", (folder.path / "runs").string()},
@@ -81,11 +82,17 @@ struct TinyGlue {
         const std::string number = std::to_string(index);
         const bool same = i < 2;
         mrpc += std::string(same ? "1" : "0") + "\t1\t2\t" + first + "\t" + second + "\n";
-        stsb += number + "\t" + first + "\t" + second + "\t" + (same ? "5.0" : i == 2 ? "2.5" : "0") +
+        stsb += number + "\t" + first + "\t" + second + "\t" +
+                (same     ? "5.0"
+                 : i == 2 ? "2.5"
+                          : "0") +
                 "\n";
         sst2 += first + "\t" + (j < 2 ? "1" : "0") + "\n";
         mnli += number + "\t" + first + "\t" + second + "\t" +
-                (same ? "entailment" : i == 2 ? "neutral" : "contradiction") + "\n";
+                (same     ? "entailment"
+                 : i == 2 ? "neutral"
+                          : "contradiction") +
+                "\n";
         const std::string pair = number + "\t" + first + "\t" + second;
         const std::string entailed = same ? "entailment" : "not_entailment";
         cola += std::string("x\t") + (j < 2 ? "1" : "0") + "\t\t" + first + "\n";
@@ -101,8 +108,7 @@ struct TinyGlue {
       write("STS-B/" + split + ".tsv", "index\tsentence1\tsentence2\tscore\n" + stsb);
       write("SST-2/" + split + ".tsv", "sentence\tlabel\n" + sst2);
       write("CoLA/" + split + ".tsv", cola);
-      write("QQP/" + split + ".tsv",
-            "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n" + qqp);
+      write("QQP/" + split + ".tsv", "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n" + qqp);
       write("QNLI/" + split + ".tsv", "index\tquestion\tsentence\tlabel\n" + qnli);
       write("RTE/" + split + ".tsv", "index\tsentence1\tsentence2\tlabel\n" + qnli);
       write("WNLI/" + split + ".tsv", "index\tsentence1\tsentence2\tlabel\n" + binary);
