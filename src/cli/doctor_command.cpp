@@ -18,6 +18,7 @@
 #include "cli/machine.h"
 #include "tasks/benchmark.h"
 #include "tensor/device.h"
+#include "tensor/gpu.h"
 #include "tensor/kernels.h"
 
 namespace roformer {
@@ -74,6 +75,7 @@ Speed measured(const ComputePlan& automatic, Precision precision) {
 
 Diagnosis diagnose(const DoctorOptions& options) {
   prepare_threads(options.threads);
+  gpu_support();  // opens the libraries that the figures below ask
   Diagnosis result{.machine = inspect_machine("."),
                    .folder = std::filesystem::current_path(),
                    .threads = at::get_num_threads(),
@@ -113,15 +115,13 @@ void print_text(const Diagnosis& found) {
   line("own kernels", found.kernels);
   line("GPUs", fmt::format("{} that LibTorch can use", found.gpus));
   for (const std::string& card : machine.nvidia_cards) line("", card);
-  if (found.gpus == 0 && !machine.nvidia_cards.empty()) {
-    line("", "LibTorch lacks its CUDA libraries: install torch with all its dependencies");
-  }
   line("matmul fp32", speed(found.fp32) + " on " + found.device);
   line("matmul bf16", speed(found.bf16) + " on " + found.device);
   line("precision auto",
        fmt::format("{}: {}", precision_name(found.automatic.precision), found.automatic.reason));
+  const GpuSupport& gpu = gpu_support();
   line("optional parts",
-       fmt::format("GPU support {}", at::globalContext().hasCUDA() ? "there" : "not there"));
+       gpu.usable ? "GPU support there" : "GPU support not there: " + gpu.reason);
 }
 
 nlohmann::ordered_json to_json(const Speed& speed) {
@@ -153,7 +153,7 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
       {"automatic",
        {{"precision", precision_name(found.automatic.precision)},
         {"reason", found.automatic.reason}}},
-      {"optional_parts", {{"gpu", at::globalContext().hasCUDA()}}}};
+      {"optional_parts", {{"gpu", gpu_support().usable}, {"gpu_reason", gpu_support().reason}}}};
 }
 
 }  // namespace

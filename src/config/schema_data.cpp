@@ -30,8 +30,9 @@ std::vector<Key> data_keys() {
                     .tasks = {kMlm, kCausal}}),
       ROFORMER_KEY(data.validation_fraction,
                    {.unit = "share of the documents",
-                    .range = {.low = 0, .high = 1, .low_open = true, .high_open = true},
-                    .help = "kept for validation by `data prepare` (RoFormer 4.2: 8:2)",
+                    .range = {.low = 0, .high = 1, .high_open = true},
+                    .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2); "
+                            "0: any",
                     .tasks = {kMlm, kCausal}}),
       ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
                                             .range = at_least(1),

@@ -36,7 +36,7 @@ struct DataSettings {
   std::filesystem::path directory;   // prepared shards (mlm, causal_lm) or a GLUE folder (glue)
   std::int64_t length = 128;         // tokens in a row
   bool cross_documents = true;       // attention crosses the separators inside a filled row
-  double validation_fraction = 0.2;  // of the documents, used by `data prepare`
+  double validation_fraction = 0;  // that the data set must have; 0: any
   std::int64_t validation_tokens = 200'000;  // at most this many per check
   std::int64_t loader_threads = 1;
   std::int64_t prefetch = 4;  // batches made ahead

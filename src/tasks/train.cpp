@@ -40,6 +40,17 @@ void check_data(const Settings& settings) {
               "make a data set with `roformer data prepare`, then --data.directory FOLDER");
 }
 
+// A recipe that says how the data is split holds for its prepared set, too.
+void check_split(const Settings& settings, const DatasetDescription& description) {
+  const double wanted = settings.data.validation_fraction;
+  if (wanted == 0 || wanted == description.validation_fraction) return;
+  throw_usage("data.validation_fraction",
+              fmt::format("{} is wanted, {} was prepared with {}", wanted,
+                          settings.data.directory.string(), description.validation_fraction),
+              fmt::format("prepare it again with --validation-fraction {}, or set the key to 0",
+                          wanted));
+}
+
 // A task with what it stands on.
 struct OpenedTask {
   std::unique_ptr<Dataset> dataset;
@@ -51,6 +62,7 @@ struct OpenedTask {
 OpenedTask open_language_task(const Settings& settings, const ComputePlan& plan) {
   OpenedTask opened{.dataset = std::make_unique<Dataset>(settings.data.directory)};
   const DatasetDescription& description = opened.dataset->description();
+  check_split(settings, description);
   opened.data = {{"folder", settings.data.directory.string()},
                  {"name", description.name},
                  {"fingerprint", hex(description.fingerprint)},

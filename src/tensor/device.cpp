@@ -9,6 +9,15 @@
 #include <thread>
 
 #include "base/error.h"
+#include "tensor/gpu.h"
+
+// MKL asks this of itself before it chooses kernels, and on other makers' processors takes its
+// narrowest AVX2 ones whatever they can do. The program's own answer stands in for it; MKL still
+// reads the instruction sets. On a Zen 4, products of 2048^3 in fp32 went from 83 to 110 GFLOP/s a
+// core.
+extern "C" __attribute__((visibility("default"))) int mkl_serv_intel_cpu_true() {
+  return 1;
+}
 
 namespace roformer {
 
@@ -45,14 +54,12 @@ Bf16Support bf16_support() {
 }
 
 ComputePlan plan_compute(DeviceKind device, Precision precision) {
-  const bool has_cuda = at::globalContext().hasCUDA();
-  if (device == DeviceKind::cuda && !has_cuda) {
-    throw_usage(
-        "device", "cuda is asked for, but LibTorch sees no GPU here",
-        "use --device cpu, or a LibTorch with its CUDA libraries; `roformer doctor` shows both");
+  const bool on_gpu = device != DeviceKind::cpu && gpu_support().usable;
+  if (device == DeviceKind::cuda && !on_gpu) {
+    throw_usage("device", "cuda is asked for, but " + gpu_support().reason,
+                "use --device cpu, or install torch with all its dependencies");
   }
   ComputePlan plan;
-  const bool on_gpu = device == DeviceKind::cuda || (device == DeviceKind::automatic && has_cuda);
   if (on_gpu) plan.device = c10::Device(c10::kCUDA, 0);
   if (precision != Precision::automatic) {
     plan.precision = precision;

@@ -19,8 +19,7 @@ struct ComputePlan {
 void prepare_threads(std::int64_t threads);
 
 // Throws Error (usage) for a device that is not there. `automatic` precision is bf16 where the
-// device multiplies bf16 matrices faster than fp32 ones: GPUs, and CPUs
-// with avx512_bf16 or AMX.
+// device multiplies bf16 matrices faster than fp32 ones: GPUs, and CPUs with avx512_bf16 or AMX.
 ComputePlan plan_compute(DeviceKind device, Precision precision);
 
 // Whether this processor has hardware bf16 matrix products (avx512_bf16 or AMX).

@@ -48,7 +48,7 @@ TEST_CASE("the factors of xpos must stay within float's range") {
   CHECK(with("512", "2048") == "no error");
   CHECK(with("1", "63") == "no error");
   CHECK(with("1", "512") ==
-        "--position.xpos.scale_base: the factors of scale_base 1 leave float's range from 64 "
+        "--position.scale_base: the factors of scale_base 1 leave float's range from 64 "
         "tokens on, and data.length is 512 (hint: position.xpos.scale_base: 512)");
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("an imported run gives transformers' logits") {
   CAPTURE(name);
   const TemporaryFolder folder;
   const ImportedRun run = import_model(name, folder);
-  const TrainedModel trained = open_trained_model(run.path);
+  const TrainedModel trained = open_trained_model(run.path, {.overrides = {{"training.precision", "fp32"}}});
   CHECK(trained.model->parameters().count() == run.parameters);
   const Safetensors expected(model_folder(name) / "expected.safetensors");
   // A language model here reads every token as of the first type.

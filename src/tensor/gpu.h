@@ -1,0 +1,22 @@
+// LibTorch's GPU half, opened when the program runs: one binary serves machines with and without a
+// GPU, and a start without one pays nothing for libraries of a gigabyte.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace roformer {
+
+struct GpuSupport {
+  bool usable = false;  // LibTorch sees at least one GPU
+  std::string reason;   // why not, in words; empty where it does
+};
+
+// Opens libtorch_cuda.so beside LibTorch's CPU library, once, where the machine has an NVIDIA
+// driver (`driver`: a file that is there exactly then). Safe to call from several threads.
+const GpuSupport& gpu_support();
+
+// What gpu_support() finds, with another sign of a driver: for tests.
+GpuSupport open_gpu_libraries(const std::filesystem::path& driver);
+
+}  // namespace roformer
