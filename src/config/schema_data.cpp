@@ -33,7 +33,8 @@ std::vector<Key> data_keys() {
                     .range = {.low = 0, .high = 1, .high_open = true},
                     .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2); "
                             "0: any",
-                    .tasks = {kMlm, kCausal}}),
+                    .tasks = {kMlm, kCausal},
+                    .may_change = true}),
       ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
                                             .range = at_least(1),
                                             .help = "a validation uses at most so many",

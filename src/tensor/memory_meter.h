@@ -23,6 +23,8 @@ class MemoryMeter {
 
  private:
   class Counter;
+  class Silence;
+  std::unique_ptr<Silence> silence_;
   std::shared_ptr<Counter> counter_;
   std::unique_ptr<c10::DebugInfoGuard> guard_;
 };
