@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "config/schema.h"
+#include "config/study_axis.h"
+#include "config/study_metrics.h"
+#include "config/study_sections.h"
 #include "config/suggest.h"
 #include "config/yaml_file.h"
 
@@ -14,26 +19,8 @@ namespace {
 
 constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
 
-// A value of an axis: what it is called and what it sets.
-struct AxisValue {
-  std::string label;
-  std::vector<Assignment> assignments;
-};
-
-struct Axis {
-  std::string key;
-  std::string place;
-  std::vector<AxisValue> values;
-};
-
-using Section = YamlFile::Section;
-
-std::string axis_key(const std::string& key) {
-  return key == "position.scheme" ? "position" : key;
-}
-
 // "rope", "seed1", "learning_rate0.001": the part of a run's name that an axis gives.
-std::string name_part(const Axis& axis, const std::string& label) {
+std::string name_part(const MatrixAxis& axis, const std::string& label) {
   const bool plain = axis.key == "position" || axis.key == "variant";
   std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
   for (char& c : text) {
@@ -43,179 +30,6 @@ std::string name_part(const Axis& axis, const std::string& label) {
   }
   return text;
 }
-
-// Reads the sections that only a study has.
-class SectionReader {
- public:
-  SectionReader(StudySettings& study, Problems& problems) : study_(study), problems_(problems) {}
-
-  void study(const Section& section) {
-    if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
-    static const std::vector<std::string> kKeys{"name",   "metric", "columns", "paper",
-                                                "choose", "spread", "note", "trainings"};
-    for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
-      if (entry.key == "name") {
-        text(entry, "study.name", study_.name);
-      } else if (entry.key == "metric") {
-        text(entry, "study.metric", study_.metric);
-      } else if (entry.key == "trainings") {
-        text(entry, "study.trainings", study_.trainings);
-      } else if (entry.key == "choose") {
-        text(entry, "study.choose", study_.choose);
-      } else if (entry.key == "spread") {
-        text(entry, "study.spread", study_.spread);
-      } else if (entry.key == "note") {
-        text(entry, "study.note", study_.note);
-      } else if (entry.key == "columns") {
-        columns(section, entry);
-      } else if (entry.key == "paper") {
-        paper(section, entry);
-      } else {
-        add(entry.place, "study." + entry.key, "unknown key", suggestion(entry.key, kKeys));
-      }
-    }
-  }
-
-  void matrix(const Section& section, std::vector<Axis>& axes) {
-    if (!wanted(section, section.node, section.node.IsMap(), "matrix", "keys with lists")) return;
-    for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
-      const std::string name = "matrix." + entry.key;
-      if (entry.key == "run" || entry.key == "runs") {
-        add(entry.place, name, "a study names its runs itself", "");
-      } else if (!is_assignable(entry.key)) {
-        add(entry.place, name, "unknown key", suggestion(entry.key, assignable_keys()));
-      } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
-        const std::string got = entry.value.IsSequence() ? "an empty list" : describe(entry.value);
-        add(entry.place, name, "got " + got + ", wanted a list of values",
-            entry.value.IsScalar() ? "[" + entry.value.Scalar() + "]" : "");
-      } else {
-        axes.push_back(list_axis(section, entry));
-      }
-    }
-  }
-
-  void variants(const Section& section, std::vector<Axis>& axes) {
-    const bool list = section.node.IsSequence() && section.node.size() > 0;
-    if (!wanted(section, section.node, list, "variants", "a list of named sets of keys")) return;
-    Axis axis{.key = "variant", .place = place_of(section.file, section.node), .values = {}};
-    for (const YAML::Node& node : section.node) {
-      if (!wanted(section, node, node.IsMap(), "variants", "`name:` and keys")) continue;
-      AxisValue variant;
-      std::vector<YamlEntry> keys;
-      for (const YamlEntry& entry : entries_of(section.file, node, problems_)) {
-        if (entry.key == "name") {
-          text(entry, "variants.name", variant.label);
-        } else {
-          keys.push_back(entry);
-        }
-      }
-      if (variant.label.empty()) {
-        add(place_of(section.file, node), "variants", "a variant without a name", "");
-        continue;
-      }
-      variant.assignments = assignments_of(section.file, keys, problems_);
-      axis.values.push_back(std::move(variant));
-    }
-    if (!axis.values.empty()) axes.push_back(std::move(axis));
-  }
-
- private:
-  StudySettings& study_;
-  Problems& problems_;
-
-  void add(std::string place, std::string key, std::string message, std::string hint) {
-    problems_.add({.place = std::move(place),
-                   .key = std::move(key),
-                   .message = std::move(message),
-                   .hint = std::move(hint)});
-  }
-
-  bool wanted(const Section& section, const YAML::Node& node, bool good, const std::string& key,
-              const std::string& what) {
-    if (good) return true;
-    add(place_of(section.file, node), key, "got " + describe(node) + ", wanted " + what, "");
-    return false;
-  }
-
-  void text(const YamlEntry& entry, const std::string& key, std::string& result) {
-    if (entry.value.IsScalar() && !entry.value.Scalar().empty()) {
-      result = entry.value.Scalar();
-    } else {
-      add(entry.place, key, "got " + describe(entry.value) + ", wanted a word", "");
-    }
-  }
-
-  void columns(const Section& section, const YamlEntry& entry) {
-    if (!wanted(section, entry.value, entry.value.IsSequence(), "study.columns",
-                "a list of metrics")) {
-      return;
-    }
-    study_.columns.clear();
-    for (const YAML::Node& node : entry.value) {
-      if (wanted(section, node, node.IsScalar(), "study.columns", "the name of a metric")) {
-        study_.columns.push_back(node.Scalar());
-      }
-    }
-  }
-
-  void paper(const Section& section, const YamlEntry& entry) {
-    if (!wanted(section, entry.value, entry.value.IsSequence(), "study.paper",
-                "a list of {row, metric, value, source}")) {
-      return;
-    }
-    for (const YAML::Node& node : entry.value) {
-      if (!wanted(section, node, node.IsMap(), "study.paper", "{row, metric, value, source}")) {
-        continue;
-      }
-      study_.paper.push_back(paper_value(section, node));
-    }
-  }
-
-  PaperValue paper_value(const Section& section, const YAML::Node& node) {
-    PaperValue result;
-    std::string value;
-    static const std::vector<std::string> kKeys{"row", "metric", "value", "source", "model"};
-    for (const YamlEntry& field : entries_of(section.file, node, problems_)) {
-      if (field.key == "row") {
-        text(field, "study.paper.row", result.row);
-      } else if (field.key == "metric") {
-        text(field, "study.paper.metric", result.metric);
-      } else if (field.key == "value") {
-        text(field, "study.paper.value", value);
-      } else if (field.key == "source") {
-        text(field, "study.paper.source", result.source);
-      } else if (field.key == "model") {
-        text(field, "study.paper.model", result.model);
-      } else {
-        add(field.place, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
-      }
-    }
-    const std::string place = place_of(section.file, node);
-    if (result.row.empty() || result.metric.empty()) {
-      add(place, "study.paper", "a value without row or metric", "");
-    }
-    try {
-      result.value = parse_number(value, {});
-    } catch (const InvalidValue& invalid) {
-      add(place, "study.paper.value", "got \"" + value + "\", wanted " + invalid.what(), "");
-    }
-    return result;
-  }
-
-  Axis list_axis(const Section& section, const YamlEntry& entry) {
-    Axis axis{.key = axis_key(entry.key), .place = entry.place, .values = {}};
-    for (const YAML::Node& node : entry.value) {
-      const std::string name = "matrix." + entry.key;
-      if (!wanted(section, node, node.IsScalar(), name, "a single value")) continue;
-      axis.values.push_back({.label = node.Scalar(),
-                             .assignments = {{.key = entry.key,
-                                              .text = node.Scalar(),
-                                              .place = place_of(section.file, node),
-                                              .folder = section.file.parent_path()}}});
-    }
-    return axis;
-  }
-};
 
 std::string folder_name(const std::string& path) {
   const std::filesystem::path folder = (std::filesystem::path(path) / "").lexically_normal();
@@ -234,17 +48,18 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 // Flags with several values, or of an axis, become axes; the others are set in all runs.
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
-                                    std::vector<Axis>& axes) {
+                                    std::vector<MatrixAxis>& axes) {
   std::vector<Assignment> common;
   for (const Assignment& flag : to_assignments(overrides)) {
     const std::vector<std::string> values = split_at_commas(flag.text);
-    const auto known = std::find_if(
-        axes.begin(), axes.end(), [&](const Axis& axis) { return axis.key == axis_key(flag.key); });
+    const auto known = std::find_if(axes.begin(), axes.end(), [&](const MatrixAxis& axis) {
+      return axis.key == axis_key(flag.key);
+    });
     if (values.size() == 1 && known == axes.end()) {
       common.push_back(flag);
       continue;
     }
-    Axis axis{.key = axis_key(flag.key), .place = flag.place, .values = {}};
+    MatrixAxis axis{.key = axis_key(flag.key), .place = flag.place, .values = {}};
     for (const std::string& value : values) {
       Assignment one = flag;
       one.text = value;
@@ -260,23 +75,24 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
 }
 
 // Folders are known by their own names where those differ: runs/a and runs/b are a and b.
-void shorten_paths(std::vector<Axis>& axes) {
-  for (Axis& axis : axes) {
+void shorten_paths(std::vector<MatrixAxis>& axes) {
+  for (MatrixAxis& axis : axes) {
     const Key* const key = find_key(axis.key);
     if (key == nullptr || key->type != KeyType::path) continue;
     std::set<std::string> names;
-    for (const AxisValue& value : axis.values) names.insert(folder_name(value.label));
+    for (const MatrixValue& value : axis.values) names.insert(folder_name(value.label));
     if (names.size() < axis.values.size() || names.contains("")) continue;
-    for (AxisValue& value : axis.values) value.label = folder_name(value.label);
+    for (MatrixValue& value : axis.values) value.label = folder_name(value.label);
   }
 }
 
 // An axis that study.choose or study.spread names must be there.
-void require_axis(const std::string& key, const std::string& value, const std::vector<Axis>& axes,
-                  const std::string& file, Problems& problems) {
-  const bool there = value.empty() || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-                       return axis.key == value;
-                     });
+void require_axis(const std::string& key, const std::string& value,
+                  const std::vector<MatrixAxis>& axes, const std::string& file,
+                  Problems& problems) {
+  const bool there =
+      value.empty() || std::any_of(axes.begin(), axes.end(),
+                                   [&](const MatrixAxis& axis) { return axis.key == value; });
   if (there) return;
   problems.add({.place = file,
                 .key = key,
@@ -285,10 +101,10 @@ void require_axis(const std::string& key, const std::string& value, const std::v
 }
 
 // The values that stand twice in an axis: two runs of one name.
-void refuse_repeats(const std::vector<Axis>& axes, Problems& problems) {
-  for (const Axis& axis : axes) {
+void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
+  for (const MatrixAxis& axis : axes) {
     std::set<std::string> seen;
-    for (const AxisValue& value : axis.values) {
+    for (const MatrixValue& value : axis.values) {
       if (seen.insert(name_part(axis, value.label)).second) continue;
       problems.add({.place = axis.place,
                     .key = axis.key,
@@ -298,11 +114,42 @@ void refuse_repeats(const std::vector<Axis>& axes, Problems& problems) {
   }
 }
 
-StudyRun make_run(const std::vector<Axis>& axes, std::size_t index,
+// A metric that none of the runs has would be an empty column after all of the training.
+void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics,
+                            const std::vector<StudyRun>& runs, Problems& problems) {
+  std::set<std::string> known;
+  for (const StudyRun& run : runs) {
+    for (std::string& name : run_figures(run.settings)) known.insert(std::move(name));
+  }
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const NamedMetric& metric : metrics) {
+    const std::string base = median_of(metric.name).value_or(metric.name);
+    if (metric.name.empty() || known.contains(base)) continue;
+    const std::string near = suggestion(base, names);
+    problems.add(
+        {.place = metric.place,
+         .key = metric.key,
+         .message = "no run of this study has a figure \"" + metric.name + "\"",
+         .hint = near.empty() ? fmt::format("they have {}", fmt::join(names, ", ")) : near});
+  }
+}
+
+// Asks for each path once: many combinations start from the same model.
+SourceKeys remembered(const SourceKeys& source_keys) {
+  if (!source_keys) return {};
+  auto answers = std::make_shared<std::map<std::filesystem::path, std::vector<Override>>>();
+  return [source_keys, answers](const std::filesystem::path& from) {
+    const auto known = answers->find(from);
+    if (known != answers->end()) return known->second;
+    return answers->emplace(from, source_keys(from)).first->second;
+  };
+}
+
+StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
                   const std::vector<Assignment>& base, const SourceKeys& source_keys,
                   Problems& problems) {
   StudyRun run;
-  std::vector<const AxisValue*> chosen(axes.size());
+  std::vector<const MatrixValue*> chosen(axes.size());
   for (std::size_t place = axes.size(); place-- > 0;) {
     const std::size_t count = axes[place].values.size();
     chosen[place] = &axes[place].values[index % count];
@@ -338,22 +185,24 @@ bool is_study(const std::filesystem::path& file) {
   return !read_yaml_file(file, ignored).sections.empty();
 }
 
-StudySettings load_study(const std::filesystem::path& file,
-                         const std::vector<Override>& overrides, const SourceKeys& source_keys) {
+StudySettings load_study(const std::filesystem::path& file, const std::vector<Override>& overrides,
+                         const SourceKeys& source_keys) {
   Problems problems;
   StudySettings study;
   study.name = file.stem().string();
   YamlFile yaml = read_yaml_file(file, problems);
-  std::vector<Axis> axes;
-  SectionReader reader(study, problems);
-  const auto section = [&](const char* name) -> const Section* {
+  std::vector<MatrixAxis> axes;
+  const auto section = [&](const char* name) -> const YamlFile::Section* {
     const auto found = yaml.sections.find(name);
     return found == yaml.sections.end() ? nullptr : &found->second;
   };
-  if (const Section* found = section("study")) reader.study(*found);
-  if (const Section* found = section("matrix")) reader.matrix(*found, axes);
-  if (const Section* found = section("variants")) reader.variants(*found, axes);
-  if (const Section* found = section("evaluate")) {
+  std::vector<NamedMetric> metrics;
+  if (const YamlFile::Section* found = section("study")) {
+    metrics = read_study_section(*found, study, problems);
+  }
+  if (const YamlFile::Section* found = section("matrix")) read_matrix(*found, axes, problems);
+  if (const YamlFile::Section* found = section("variants")) read_variants(*found, axes, problems);
+  if (const YamlFile::Section* found = section("evaluate")) {
     study.evaluations = read_study_evaluations(*found, problems);
   }
 
@@ -373,7 +222,7 @@ StudySettings load_study(const std::filesystem::path& file,
   require_axis("study.choose", study.choose, axes, file.string(), problems);
   require_axis("study.spread", study.spread, axes, file.string(), problems);
   std::size_t count = 1;
-  for (const Axis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
+  for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
   if (count > kMostRuns) {
     problems.add({.place = file.string(),
                   .key = "matrix",
@@ -381,9 +230,13 @@ StudySettings load_study(const std::filesystem::path& file,
                   .hint = ""});
   }
   if (count <= kMostRuns) {
+    const std::size_t before = problems.lines().size();
+    const SourceKeys keys = remembered(source_keys);
     for (std::size_t index = 0; index < count; ++index) {
-      study.runs.push_back(make_run(axes, index, yaml.assignments, source_keys, problems));
+      study.runs.push_back(make_run(axes, index, yaml.assignments, keys, problems));
     }
+    // Which figures there are depends on the task, and that may be what is wrong.
+    if (problems.lines().size() == before) refuse_unknown_metrics(metrics, study.runs, problems);
   }
   report_refusals(study.runs, problems);
   problems.throw_if_any();
@@ -392,9 +245,9 @@ StudySettings load_study(const std::filesystem::path& file,
     run.settings.run = run.name;
     run.settings.runs /= study.trainings.empty() ? study.name : study.trainings;
   }
-  for (const Axis& axis : axes) {
+  for (const MatrixAxis& axis : axes) {
     study.axes.push_back({.key = axis.key, .values = {}});
-    for (const AxisValue& value : axis.values) study.axes.back().values.push_back(value.label);
+    for (const MatrixValue& value : axis.values) study.axes.back().values.push_back(value.label);
   }
   return study;
 }

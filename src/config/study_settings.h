@@ -73,8 +73,9 @@ bool is_study(const std::filesystem::path& file);
 
 // An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
 // that axis or adds one; any other is set in all runs. All problems come at once, as from
-// load_settings. A combination that contradicts itself is a run with refusals, and a problem only
-// where no combination is good.
+// load_settings; a metric that no run will have (study_metrics.h) is one. A combination that
+// contradicts itself is a run with refusals, and a problem only where no combination is good.
+// `source_keys` is asked once for each path.
 StudySettings load_study(const std::filesystem::path& file,
                          const std::vector<Override>& overrides = {},
                          const SourceKeys& source_keys = {});

@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "config_helpers.h"
+#include "has.h"
 
 using namespace roformer;
 
@@ -26,10 +27,10 @@ TEST_CASE("a matrix gives a run for every combination, the last axis running fas
                    "runs: out\n"
                    "study:\n"
                    "  name: tiny\n"
-                   "  metric: accuracy\n"
+                   "  metric: masked_accuracy\n"
                    "  columns: [parameters]\n"
                    "  paper:\n"
-                   "    - {row: rope, metric: accuracy, value: 65.0, source: table 5}\n"
+                   "    - {row: rope, metric: masked_accuracy, value: 65.0, source: table 5}\n"
                    "matrix:\n"
                    "  position: [rope, none]\n"
                    "  seed: [1, 2]\n"
@@ -37,7 +38,7 @@ TEST_CASE("a matrix gives a run for every combination, the last axis running fas
   CHECK(is_study(file));
   const StudySettings study = load_study(file);
   CHECK(study.name == "tiny");
-  CHECK(study.metric == "accuracy");
+  CHECK(study.metric == "masked_accuracy");
   CHECK(study.columns == Names{"parameters"});
   REQUIRE(study.paper.size() == 1);
   CHECK(study.paper[0].value == 65.0);
@@ -102,8 +103,55 @@ TEST_CASE("all that is wrong with a study comes at once") {
         "s.yaml:7: matrix.data.length: got an empty list, wanted a list of values\n"
         "s.yaml:8: variants: a variant without a name\n"
         "s.yaml:6: model.heads: \"4\" is there twice\n"
+        "s.yaml:1: study.paper.metric: no run of this study has a figure \"b\" (hint: they have "
+        "loss_at_25, loss_at_50, loss_at_75, masked_accuracy, minutes, parameters, perplexity, "
+        "steps, tokens, tokens_per_second, validation_loss)\n"
         "s.yaml:6: model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 "
         "can)");
+}
+
+TEST_CASE("a metric that no run of the study has is refused before anything is trained") {
+  ConfigFolder folder;
+  const auto file =
+      folder.write("s.yaml",
+                   "study:\n"                                                       // 1
+                   "  metric: validation_los\n"                                     // 2
+                   "  columns: [steps, perplexity_median, masked_accuracy, zzz]\n"  // 3
+                   "  paper: [{row: rope, metric: bleu, value: 1}]\n"               // 4
+                   "matrix: {task: [causal_lm, glue]}\n");
+  const std::string message = folder.local(refusal([&] { load_study(file); }));
+  CHECK(
+      message.starts_with("s.yaml:2: study.metric: no run of this study has a figure "
+                          "\"validation_los\" (hint: did you mean validation_loss)\n"
+                          "s.yaml:3: study.columns: no run of this study has a figure "
+                          "\"masked_accuracy\""));
+  CHECK(has(message,
+            "s.yaml:3: study.columns: no run of this study has a figure \"zzz\" (hint: "
+            "they have accuracy, bits_per_character, "));
+  CHECK(!has(message, "perplexity_median"));
+  CHECK(has(message, "s.yaml:4: study.paper.metric: no run of this study has a figure \"bleu\""));
+  const auto good = folder.write("s.yaml",
+                                 "study: {metric: accuracy_mismatched, columns: [score_median]}\n"
+                                 "task: glue\n"
+                                 "matrix: {glue.task: [rte, mnli]}\n");
+  CHECK(load_study(good).metric == "accuracy_mismatched");
+}
+
+TEST_CASE("a model that many combinations start from is asked once") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "matrix: {seed: [1, 2, 3], model.from: [a, b], "
+                                 "training.learning_rate: [1e-3, 1e-4]}\n");
+  std::vector<std::string> asked;
+  const StudySettings study =
+      load_study(file, {}, [&](const std::filesystem::path& from) -> std::vector<Override> {
+        asked.push_back(from.filename().string());
+        return {{"model.layers", from.filename() == "a" ? "2" : "3"}};
+      });
+  CHECK(asked == Names{"a", "b"});
+  REQUIRE(study.runs.size() == 12);
+  CHECK(study.runs[1].settings.model.layers == 2);
+  CHECK(study.runs[11].settings.model.layers == 3);
 }
 
 TEST_CASE("a combination that contradicts itself is a run that says why") {

@@ -1,0 +1,23 @@
+// The names of the figures that a finished run has, for `study.metric`, `study.columns` and the
+// metrics of a paper's values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+// What a run with these settings comes to: counts and times, the figures of its validations under
+// the names that studies have for them ("validation_loss", "masked_accuracy" in mlm), and in glue
+// those of the task. Each is a metric, and with "_median" behind it one, too.
+std::vector<std::string> run_figures(const Settings& settings);
+
+// "score" for "score_median", the median of a row's runs; nothing for another name.
+std::optional<std::string> median_of(const std::string& name);
+// "accuracy" for "accuracy_mismatched", on MNLI's second validation set; nothing for another name.
+std::optional<std::string> mismatched_of(const std::string& name);
+
+}  // namespace roformer

@@ -1,0 +1,213 @@
+#include "config/study_sections.h"
+
+#include <utility>
+
+#include "config/suggest.h"
+#include "config/value.h"
+
+namespace roformer {
+namespace {
+
+using Section = YamlFile::Section;
+
+class SectionReader {
+ public:
+  explicit SectionReader(Problems& problems) : problems_(problems) {}
+
+  void study(const Section& section, StudySettings& study) {
+    if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
+    static const std::vector<std::string> kKeys{"name",   "metric", "columns", "paper",
+                                                "choose", "spread", "note",    "trainings"};
+    for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
+      if (entry.key == "name") {
+        text(entry, "study.name", study.name);
+      } else if (entry.key == "metric") {
+        text(entry, "study.metric", study.metric);
+        metrics_.push_back({.key = "study.metric", .name = study.metric, .place = entry.place});
+      } else if (entry.key == "trainings") {
+        text(entry, "study.trainings", study.trainings);
+      } else if (entry.key == "choose") {
+        text(entry, "study.choose", study.choose);
+      } else if (entry.key == "spread") {
+        text(entry, "study.spread", study.spread);
+      } else if (entry.key == "note") {
+        text(entry, "study.note", study.note);
+      } else if (entry.key == "columns") {
+        columns(section, entry, study);
+      } else if (entry.key == "paper") {
+        paper(section, entry, study);
+      } else {
+        add(entry.place, "study." + entry.key, "unknown key", suggestion(entry.key, kKeys));
+      }
+    }
+  }
+
+  void matrix(const Section& section, std::vector<MatrixAxis>& axes) {
+    if (!wanted(section, section.node, section.node.IsMap(), "matrix", "keys with lists")) return;
+    for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
+      const std::string name = "matrix." + entry.key;
+      if (entry.key == "run" || entry.key == "runs") {
+        add(entry.place, name, "a study names its runs itself", "");
+      } else if (!is_assignable(entry.key)) {
+        add(entry.place, name, "unknown key", suggestion(entry.key, assignable_keys()));
+      } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
+        const std::string got = entry.value.IsSequence() ? "an empty list" : describe(entry.value);
+        add(entry.place, name, "got " + got + ", wanted a list of values",
+            entry.value.IsScalar() ? "[" + entry.value.Scalar() + "]" : "");
+      } else {
+        axes.push_back(list_axis(section, entry));
+      }
+    }
+  }
+
+  void variants(const Section& section, std::vector<MatrixAxis>& axes) {
+    const bool list = section.node.IsSequence() && section.node.size() > 0;
+    if (!wanted(section, section.node, list, "variants", "a list of named sets of keys")) return;
+    MatrixAxis axis{.key = "variant", .place = place_of(section.file, section.node), .values = {}};
+    for (const YAML::Node& node : section.node) {
+      if (!wanted(section, node, node.IsMap(), "variants", "`name:` and keys")) continue;
+      MatrixValue variant;
+      std::vector<YamlEntry> keys;
+      for (const YamlEntry& entry : entries_of(section.file, node, problems_)) {
+        if (entry.key == "name") {
+          text(entry, "variants.name", variant.label);
+        } else {
+          keys.push_back(entry);
+        }
+      }
+      if (variant.label.empty()) {
+        add(place_of(section.file, node), "variants", "a variant without a name", "");
+        continue;
+      }
+      variant.assignments = assignments_of(section.file, keys, problems_);
+      axis.values.push_back(std::move(variant));
+    }
+    if (!axis.values.empty()) axes.push_back(std::move(axis));
+  }
+
+  std::vector<NamedMetric> take_metrics() { return std::move(metrics_); }
+
+ private:
+  Problems& problems_;
+  std::vector<NamedMetric> metrics_;
+
+  void add(std::string place, std::string key, std::string message, std::string hint) {
+    problems_.add({.place = std::move(place),
+                   .key = std::move(key),
+                   .message = std::move(message),
+                   .hint = std::move(hint)});
+  }
+
+  bool wanted(const Section& section, const YAML::Node& node, bool good, const std::string& key,
+              const std::string& what) {
+    if (good) return true;
+    add(place_of(section.file, node), key, "got " + describe(node) + ", wanted " + what, "");
+    return false;
+  }
+
+  void text(const YamlEntry& entry, const std::string& key, std::string& result) {
+    if (entry.value.IsScalar() && !entry.value.Scalar().empty()) {
+      result = entry.value.Scalar();
+    } else {
+      add(entry.place, key, "got " + describe(entry.value) + ", wanted a word", "");
+    }
+  }
+
+  void columns(const Section& section, const YamlEntry& entry, StudySettings& study) {
+    if (!wanted(section, entry.value, entry.value.IsSequence(), "study.columns",
+                "a list of metrics")) {
+      return;
+    }
+    study.columns.clear();
+    for (const YAML::Node& node : entry.value) {
+      if (wanted(section, node, node.IsScalar(), "study.columns", "the name of a metric")) {
+        study.columns.push_back(node.Scalar());
+        metrics_.push_back(
+            {.key = "study.columns", .name = node.Scalar(), .place = place_of(section.file, node)});
+      }
+    }
+  }
+
+  void paper(const Section& section, const YamlEntry& entry, StudySettings& study) {
+    if (!wanted(section, entry.value, entry.value.IsSequence(), "study.paper",
+                "a list of {row, metric, value, source}")) {
+      return;
+    }
+    for (const YAML::Node& node : entry.value) {
+      if (!wanted(section, node, node.IsMap(), "study.paper", "{row, metric, value, source}")) {
+        continue;
+      }
+      study.paper.push_back(paper_value(section, node));
+    }
+  }
+
+  PaperValue paper_value(const Section& section, const YAML::Node& node) {
+    PaperValue result;
+    std::string value;
+    static const std::vector<std::string> kKeys{"row", "metric", "value", "source", "model"};
+    for (const YamlEntry& field : entries_of(section.file, node, problems_)) {
+      if (field.key == "row") {
+        text(field, "study.paper.row", result.row);
+      } else if (field.key == "metric") {
+        text(field, "study.paper.metric", result.metric);
+        metrics_.push_back(
+            {.key = "study.paper.metric", .name = result.metric, .place = field.place});
+      } else if (field.key == "value") {
+        text(field, "study.paper.value", value);
+      } else if (field.key == "source") {
+        text(field, "study.paper.source", result.source);
+      } else if (field.key == "model") {
+        text(field, "study.paper.model", result.model);
+      } else {
+        add(field.place, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
+      }
+    }
+    const std::string place = place_of(section.file, node);
+    if (result.row.empty() || result.metric.empty()) {
+      add(place, "study.paper", "a value without row or metric", "");
+    }
+    try {
+      result.value = parse_number(value, {});
+    } catch (const InvalidValue& invalid) {
+      add(place, "study.paper.value", "got \"" + value + "\", wanted " + invalid.what(), "");
+    }
+    return result;
+  }
+
+  MatrixAxis list_axis(const Section& section, const YamlEntry& entry) {
+    MatrixAxis axis{.key = axis_key(entry.key), .place = entry.place, .values = {}};
+    for (const YAML::Node& node : entry.value) {
+      const std::string name = "matrix." + entry.key;
+      if (!wanted(section, node, node.IsScalar(), name, "a single value")) continue;
+      axis.values.push_back({.label = node.Scalar(),
+                             .assignments = {{.key = entry.key,
+                                              .text = node.Scalar(),
+                                              .place = place_of(section.file, node),
+                                              .folder = section.file.parent_path()}}});
+    }
+    return axis;
+  }
+};
+
+}  // namespace
+
+std::string axis_key(const std::string& key) {
+  return key == "position.scheme" ? "position" : key;
+}
+
+std::vector<NamedMetric> read_study_section(const Section& section, StudySettings& study,
+                                            Problems& problems) {
+  SectionReader reader(problems);
+  reader.study(section, study);
+  return reader.take_metrics();
+}
+
+void read_matrix(const Section& section, std::vector<MatrixAxis>& axes, Problems& problems) {
+  SectionReader(problems).matrix(section, axes);
+}
+
+void read_variants(const Section& section, std::vector<MatrixAxis>& axes, Problems& problems) {
+  SectionReader(problems).variants(section, axes);
+}
+
+}  // namespace roformer

@@ -1,0 +1,32 @@
+// The sections of a YAML file that only a study has: `study:`, `matrix:` and `variants:`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/problems.h"
+#include "config/study_axis.h"
+#include "config/study_settings.h"
+#include "config/yaml_file.h"
+
+namespace roformer {
+
+// What it calls the axis of a key: `position` for position.scheme.
+std::string axis_key(const std::string& key);
+
+// A metric that the section names, to be looked for once the runs are known.
+struct NamedMetric {
+  std::string key;   // "study.columns"
+  std::string name;  // "masked_accuracy"
+  std::string place;
+};
+
+// Returns the metrics that it names.
+std::vector<NamedMetric> read_study_section(const YamlFile::Section& section, StudySettings& study,
+                                            Problems& problems);
+void read_matrix(const YamlFile::Section& section, std::vector<MatrixAxis>& axes,
+                 Problems& problems);
+void read_variants(const YamlFile::Section& section, std::vector<MatrixAxis>& axes,
+                   Problems& problems);
+
+}  // namespace roformer
