@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
+#include "interop/hugging_face_config.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
@@ -47,10 +52,41 @@ void keep_training_length(Settings& settings) {
   if (position.xpos.original_length == 0) position.xpos.original_length = settings.data.length;
 }
 
+// What `from` points to; a folder that is neither is refused.
+bool is_hugging_face_source(const fs::path& from) {
+  std::error_code error;
+  if (fs::exists(from / "state.json", error) || is_run(from)) return false;
+  if (is_hugging_face_folder(from)) return true;
+  throw_usage(
+      "model.from",
+      fmt::format("{} is {}", from.string(),
+                  fs::exists(from, error) ? "no run, no checkpoint and no folder of Hugging Face's"
+                                          : "not there"),
+      "a folder that `roformer train` made, one of its checkpoints, or a folder with "
+      "config.json and model.safetensors");
+}
+
+// `weights` are the checkpoint's, of which only the list is looked at.
+Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weights) {
+  Settings settings = load_settings(checkpoint / "config.yaml");
+  if (!weights.contains(kTokens)) {
+    throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
+  }
+  settings.model.vocabulary = weights.entry(kTokens).shape.at(0);
+  keep_training_length(settings);
+  return settings;
+}
+
+Settings hugging_face_settings(Settings settings) {
+  settings.task = TaskKind::glue;  // so that the family's head comes along
+  keep_training_length(settings);
+  return settings;
+}
+
 ModelSource open_checkpoint_source(const fs::path& from) {
   ModelSource source{.folder = find_checkpoint(from)};
-  source.settings = load_settings(source.folder / "config.yaml");
   const Safetensors file(source.folder / "model.safetensors");
+  source.settings = checkpoint_settings(source.folder, file);
   for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
   source.tokenizer = load_tokenizer(source.folder);
   return source;
@@ -59,69 +95,60 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 ModelSource open_hugging_face_source(const fs::path& from) {
   PretrainedModel model = read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
-  model.settings.task = TaskKind::glue;  // so that the family's head comes along
   return {.folder = from,
-          .settings = std::move(model.settings),
+          .settings = hugging_face_settings(std::move(model.settings)),
           .weights = std::move(model.tensors),
           .tokenizer = std::move(model.tokenizer)};
+}
+
+// Without reading any weight. That there are some in a format that is read here is found out all
+// the same, so that no study begins that cannot start a run.
+Settings source_settings(const fs::path& from) {
+  if (!is_hugging_face_source(from)) {
+    const fs::path checkpoint = find_checkpoint(from);
+    return checkpoint_settings(checkpoint, Safetensors(checkpoint / "model.safetensors"));
+  }
+  const fs::path file = from / "config.json";
+  HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());
+  const FolderWeights listed(from, config.family);
+  return hugging_face_settings(std::move(config.settings));
 }
 
 bool is_head(const std::string& name) {
   return name.starts_with("classifier.") || name.starts_with("pooler.");
 }
 
-// "3 of head.*, embedding.positions": parameters of one head are told as one.
+// "embedding.positions, head.*, layers.*.attention.u": the parameters of the language head are told
+// as one, and so is what every layer has.
 std::string name_list(const std::vector<std::string>& names) {
+  constexpr std::string_view kHead = "head.", kLayers = "layers.";
   std::vector<std::string> words;
-  std::map<std::string, int> groups;
+  std::set<std::string> groups;
   for (const std::string& name : names) {
-    if (name.starts_with("head.")) {
-      ++groups["head.*"];
-    } else if (name.starts_with("layers.")) {
-      // "layers.*.attention.u" for what every layer has
-      const std::size_t dot = name.find('.', 7);
-      ++groups["layers.*" + name.substr(dot)];
+    if (name.starts_with(kHead)) {
+      groups.insert("head.*");
+    } else if (name.starts_with(kLayers)) {
+      groups.insert("layers.*" + name.substr(name.find('.', kLayers.size())));
     } else {
       words.push_back(name);
     }
   }
-  for (const auto& [group, count] : groups) words.push_back(group);
+  words.insert(words.end(), groups.begin(), groups.end());
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 }  // namespace
 
 ModelSource open_model_source(const fs::path& from) {
-  std::error_code error;
-  const bool checkpoint = fs::exists(from / "state.json", error);
-  ModelSource source;
-  if (checkpoint || is_run(from)) {
-    source = open_checkpoint_source(from);
-  } else if (is_hugging_face_folder(from)) {
-    source = open_hugging_face_source(from);
-  } else {
-    throw_usage("model.from",
-                fmt::format("{} is {}", from.string(),
-                            fs::exists(from, error)
-                                ? "no run, no checkpoint and no folder of Hugging Face's"
-                                : "not there"),
-                "a folder that `roformer train` made, one of its checkpoints, or a folder with "
-                "config.json and model.safetensors");
-  }
-  const auto tokens = source.weights.find(kTokens);
-  if (tokens == source.weights.end()) {
-    throw_failure(source.folder.string(), fmt::format("has no \"{}\"", kTokens));
-  }
-  source.settings.model.vocabulary = tokens->second.size(0);
-  keep_training_length(source.settings);
-  return source;
+  return is_hugging_face_source(from) ? open_hugging_face_source(from)
+                                      : open_checkpoint_source(from);
 }
 
 std::vector<Override> model_source_keys(const fs::path& from) {
-  const ModelSource source = open_model_source(from);
+  const Settings settings = source_settings(from);
   std::vector<Override> keys;
   for (const Key& key : schema()) {
-    if (describes_model(key, source.settings)) keys.push_back({key.name, key.get(source.settings)});
+    if (describes_model(key, settings)) keys.push_back({key.name, key.get(settings)});
   }
   return keys;
 }

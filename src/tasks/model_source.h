@@ -25,12 +25,14 @@ struct ModelSource {
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
-// A run means its best checkpoint. Throws Error: usage for what is none of the three, failure for
-// what is not whole.
+// A run means its best checkpoint. Warns of what a folder of Hugging Face's holds and this program
+// has no place for. Throws Error: usage for what is none of the three, failure for what is not
+// whole.
 ModelSource open_model_source(const std::filesystem::path& from);
 
 // The keys that the source gives to a run: model.*, attention.*, the scheme with its options, and
-// the head of a classifier. For load_settings.
+// the head of a classifier. For load_settings. Reads no weights and warns of nothing; throws as
+// open_model_source does where the folder is none of the three or its list of weights is damaged.
 std::vector<Override> model_source_keys(const std::filesystem::path& from);
 
 // Fills the parameters that the source has. Returns a line that says which are new (they keep the
