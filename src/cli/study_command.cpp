@@ -71,13 +71,15 @@ void study_command(const StudyCommandOptions& options) {
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
   const bool text = options.format == "text";
+  const TableUse use = text                      ? TableUse::page
+                       : options.format == "csv" ? TableUse::data
+                                                 : TableUse::document;
   const std::vector<StudyRow> chosen = chosen_rows(study, outcome.rows);
   if (!study.spread.empty() && options.format != "csv") {  // one table a CSV; spread.csv has it
-    print_table(spread_table(study, chosen), options.format);
+    print_table(spread_table(study, chosen, use), options.format);
     std::cout << '\n';
   }
-  print_table(study_table(study, chosen, text ? StateColumn::brief : StateColumn::full),
-              options.format);
+  print_table(study_table(study, chosen, use), options.format);
   if (!study.note.empty() && options.format != "csv") std::cout << '\n' << study.note << '\n';
   const Table missing = missing_table(outcome.rows);
   if (text && !missing.rows().empty()) {
@@ -86,8 +88,7 @@ void study_command(const StudyCommandOptions& options) {
   }
   if (!outcome.lengths.empty()) {
     std::cout << '\n';
-    print_table(length_table(outcome.lengths, study.runs.front().settings.data.length),
-                options.format);
+    print_table(length_table(outcome.lengths, common_training_length(study)), options.format);
     const Table without = missing_lengths(outcome.lengths);
     if (!without.rows().empty()) {
       std::cout << '\n';

@@ -1,24 +1,10 @@
 #include "study/chosen_rows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 
-#include "metrics/statistics.h"
 #include "study/metric.h"
 
 namespace roformer {
-namespace {
-
-// Greater is better: finished rows before others, then by the mean.
-std::tuple<bool, double> merit(const StudyRow& row, const Column& metric) {
-  const std::vector<double> values = row.figures(metric.key);
-  if (values.empty() || std::isnan(mean(values))) return {false, -INFINITY};
-  const double value = mean(values);
-  return {row.finished(), metric.best == Column::Best::lowest ? -value : value};
-}
-
-}  // namespace
 
 std::vector<StudyRow> chosen_rows(const StudySettings& study, const std::vector<StudyRow>& rows) {
   if (study.choose.empty()) return rows;
@@ -36,7 +22,7 @@ std::vector<StudyRow> chosen_rows(const StudySettings& study, const std::vector<
     });
     if (rival == chosen.end()) {
       chosen.push_back(row);
-    } else if (merit(row, metric) > merit(*rival, metric)) {
+    } else if (ranks_before(row, *rival, metric)) {
       *rival = row;
     }
   }

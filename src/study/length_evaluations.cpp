@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -16,6 +17,7 @@
 #include "tasks/evaluation_report.h"
 #include "tasks/trained_model.h"
 #include "training/checkpoint.h"
+#include "training/training_summary.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -63,11 +65,40 @@ std::string refusal(const Settings& trained, const std::vector<Override>& overri
   }
 }
 
-// The state of the checkpoint tells one training from another.
-std::string file_name(const std::string& name, const fs::path& checkpoint,
-                      const std::vector<std::string>& arguments) {
+// The checkpoint that is evaluated of a run: that of the validation that its figures are of, so
+// that both stand for the same weights, and where it is not kept the other.
+struct Weights {
+  std::string which;  // "last" or "best", for --checkpoint
+  fs::path checkpoint;
+};
+
+bool keeps_step(const fs::path& run, std::int64_t step) {
+  try {
+    find_checkpoint(run, std::to_string(step));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Throws Error where the run, which is finished, has no checkpoint.
+Weights weights_of(const StudyRun& run) {
+  const fs::path folder = run_folder(run);
+  const std::optional<TrainingSummary> summary = read_training_summary(folder);
+  ROFORMER_ASSERT(summary);
+  bool best = shows_best_validation(run) && summary->best() != nullptr;
+  if (!keeps_step(folder, best ? summary->best()->step : summary->consumed.steps)) best = !best;
+  const std::string which = best ? "best" : "last";
+  return {.which = which, .checkpoint = find_checkpoint(folder, which)};
+}
+
+// The state of the checkpoint tells one training from another, and the record of the run what it
+// and its validation set were made of, wherever that lies today.
+std::string file_name(const std::string& name, const fs::path& checkpoint, const std::string& data,
+                      const std::vector<std::string>& how) {
   std::string key = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml");
-  for (std::size_t i = 2; i < arguments.size(); ++i) key += " " + arguments[i];
+  key += data;
+  for (const std::string& argument : how) key += " " + argument;
   return fmt::format("{}-{:016x}.json", name, random_word(key));
 }
 
@@ -109,10 +140,7 @@ class Plan {
             variant == nullptr ? std::vector<Override>{} : overrides_at(*variant, settings, length);
         cell.reason = refusal(settings, overrides, length);
         if (cell.reason.empty()) {
-          for (const RunResult& run : row.runs) {
-            add_evaluation(run_named(study_, run.name), added, overrides, length,
-                           result.cells.size());
-          }
+          cell.reason = add_evaluations(row, overrides, length, result);
         }
       }
       result.cells.push_back(std::move(cell));
@@ -120,27 +148,58 @@ class Plan {
     rows.push_back(std::move(result));
   }
 
-  void add_evaluation(const StudyRun& run, const std::string& variant,
-                      const std::vector<Override>& overrides, std::int64_t length,
-                      std::size_t cell) {
+  // Of all runs of the row, for the next cell of `result`. Returns why there are none, or "".
+  std::string add_evaluations(const StudyRow& row, const std::vector<Override>& overrides,
+                              std::int64_t length, LengthRow& result) {
+    std::vector<Evaluation> planned;
+    try {
+      for (const RunResult& run : row.runs) {
+        const Weights weights = weights_of(run_named(study_, run.name));
+        result.weights.insert(weights.which);
+        planned.push_back(evaluation(run, weights, result.variant, overrides, length));
+        planned.back().cell = result.cells.size();
+      }
+    } catch (const Error& error) {
+      return error.what();
+    }
+    evaluations.insert(evaluations.end(), std::make_move_iterator(planned.begin()),
+                       std::make_move_iterator(planned.end()));
+    return "";
+  }
+
+  Evaluation evaluation(const RunResult& result, const Weights& weights, const std::string& variant,
+                        const std::vector<Override>& overrides, std::int64_t length) const {
+    const StudyRun& run = run_named(study_, result.name);
     const std::string name =
         fmt::format("{}{}{}-{}", run.name, variant.empty() ? "" : "-", variant, length);
-    Evaluation evaluation{.row = rows.size(), .cell = cell, .name = name};
-    evaluation.arguments = {"evaluate", run_folder(run).string(), "--length",
-                            std::to_string(length)};
+    std::vector<std::string> how{"--length", std::to_string(length)};
     for (const Override& override : overrides) {
-      evaluation.arguments.push_back("--" + override.key);
-      evaluation.arguments.push_back(override.text);
+      how.push_back("--" + override.key);
+      how.push_back(override.text);
     }
+    Evaluation evaluation{.row = rows.size(), .name = name};
     evaluation.file =
-        folder_ / file_name(name, find_checkpoint(run_folder(run)), evaluation.arguments);
-    evaluations.push_back(std::move(evaluation));
+        folder_ / file_name(name, weights.checkpoint, data_fingerprint(result.record), how);
+    evaluation.arguments = {"evaluate", run_folder(run).string(), "--checkpoint", weights.which};
+    // The study says where the data lie today.
+    if (const fs::path& data = run.settings.data.directory; !data.empty()) {
+      evaluation.arguments.insert(evaluation.arguments.end(), {"--data", data.string()});
+    }
+    evaluation.arguments.insert(evaluation.arguments.end(), how.begin(), how.end());
+    return evaluation;
   }
 };
 
-bool is_done(const Evaluation& evaluation) {
+// What an evaluation left; nothing where it is not done or its file is damaged.
+std::optional<LanguageEvaluation> stored(const Evaluation& evaluation) {
   std::error_code error;
-  return fs::exists(evaluation.file, error);
+  if (!fs::exists(evaluation.file, error)) return std::nullopt;
+  try {
+    return evaluation_of(nlohmann::json::parse(read_file(evaluation.file)));
+  } catch (const std::exception& problem) {  // cannot be read, or is not what was written
+    log::warn("{} is no evaluation: {}", evaluation.file.string(), problem.what());
+    return std::nullopt;
+  }
 }
 
 Job job_of(const Evaluation& evaluation, const fs::path& folder, const std::string& program) {
@@ -155,6 +214,14 @@ Job job_of(const Evaluation& evaluation, const fs::path& folder, const std::stri
 
 }  // namespace
 
+std::optional<std::int64_t> common_training_length(const StudySettings& study) {
+  const std::int64_t length = study.runs.front().settings.data.length;
+  for (const StudyRun& run : study.runs) {
+    if (run.settings.data.length != length) return std::nullopt;
+  }
+  return length;
+}
+
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options) {
   Plan plan(study, rows);
@@ -162,7 +229,7 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
   std::vector<Job> jobs;
   std::vector<const Evaluation*> of_job;
   for (const Evaluation& evaluation : plan.evaluations) {
-    if (is_done(evaluation)) continue;
+    if (stored(evaluation)) continue;
     jobs.push_back(job_of(evaluation, plan.folder(), options.program));
     of_job.push_back(&evaluation);
   }
@@ -174,20 +241,23 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
   const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
   LengthOutcome result{.signal = outcomes.signal};
   if (result.signal != 0) return result;
+  const auto fail = [&](const Evaluation& evaluation, const std::string& reason) {
+    ++result.failed;
+    LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
+    cell.reason = "failed: " + reason;
+    cell.runs.clear();  // the others' mean would stand for all
+  };
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     if (outcomes.outcomes[job].end == JobOutcome::End::good) continue;
-    ++result.failed;
-    plan.rows[of_job[job]->row].cells[of_job[job]->cell].reason =
-        "failed: " + outcomes.outcomes[job].reason;
+    fail(*of_job[job], outcomes.outcomes[job].reason);
   }
   for (const Evaluation& evaluation : plan.evaluations) {
     LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
     if (!cell.reason.empty()) continue;
-    try {
-      cell.runs.push_back(evaluation_of(nlohmann::json::parse(read_file(evaluation.file))));
-    } catch (const nlohmann::json::exception& error) {
-      throw_failure(evaluation.file.string(), std::string("no evaluation: ") + error.what(),
-                    "remove it; the same command makes it again");
+    if (std::optional<LanguageEvaluation> figures = stored(evaluation)) {
+      cell.runs.push_back(std::move(*figures));
+    } else {
+      fail(evaluation, "it left no evaluation in " + evaluation.file.string());
     }
   }
   result.rows = std::move(plan.rows);

@@ -1,10 +1,11 @@
 // The evaluations of a study: every trained model at several lengths, as it is and with options
 // that leave its weights as they are, each a child process `roformer evaluate` whose figures stay
-// in runs/STUDY/evaluations. One that was done for the same checkpoint is not done again.
+// in runs/STUDY/evaluations. One that was done for the same checkpoint and data is not done again.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct LengthRow {
   std::string title;    // "rope", "rope, yarn"
   std::string scheme;   // it was trained with
   std::string variant;  // "" as trained
+  // Which checkpoints were evaluated, "last" or "best": of every run the one that the figures of
+  // its training are of where that is kept, else the other.
+  std::set<std::string> weights;
   std::vector<LengthCell> cells;
 };
 
@@ -39,8 +43,12 @@ struct LengthOutcome {
   int signal = 0;               // that stopped them; then there are no rows
 };
 
-// What is refused (a table without so many places, options that contradict each other) is known
-// before anything runs and is a cell with the reason.
+// The length that all runs of the study were trained at; nothing where they differ in it.
+std::optional<std::int64_t> common_training_length(const StudySettings& study);
+
+// What is refused (a table without so many places, options that contradict each other) and what is
+// not there (a run whose checkpoints were removed) is known before anything runs and is a cell with
+// the reason. A stored evaluation that is damaged is made again.
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options);
 

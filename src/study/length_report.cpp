@@ -47,6 +47,14 @@ Series loss_over_places(const LengthRow& row) {
   return losses_over_places(longest->runs.front(), row.title);
 }
 
+// "256 (2x)", "141 (1.1x)", "1024 (128x)": three digits of the share, or all before the point.
+std::string length_title(std::int64_t length, std::optional<std::int64_t> training_length) {
+  if (!training_length) return std::to_string(length);
+  const double share = static_cast<double>(length) / static_cast<double>(*training_length);
+  return share < 100 ? fmt::format("{} ({:.3g}x)", length, share)
+                     : fmt::format("{} ({:.0f}x)", length, share);
+}
+
 void add_lines(LineChart& chart, const std::vector<LengthRow>& rows,
                const std::function<bool(const LengthRow&)>& shown,
                const std::function<Series(const LengthRow&)>& line_of) {
@@ -59,11 +67,11 @@ void add_lines(LineChart& chart, const std::vector<LengthRow>& rows,
 
 }  // namespace
 
-Table length_table(const std::vector<LengthRow>& rows, std::int64_t training_length) {
+Table length_table(const std::vector<LengthRow>& rows,
+                   std::optional<std::int64_t> training_length) {
   std::vector<Column> columns{{.title = "model", .alignment = Column::Alignment::left}};
   for (const LengthCell& cell : rows.front().cells) {
-    const double share = static_cast<double>(cell.length) / static_cast<double>(training_length);
-    columns.push_back({.title = fmt::format("{} ({:.2g}x)", cell.length, share),
+    columns.push_back({.title = length_title(cell.length, training_length),
                        .key = fmt::format("loss_{}", cell.length),
                        .format = {.style = NumberFormat::Style::fixed, .digits = 3},
                        .best = Column::Best::lowest});
@@ -99,19 +107,35 @@ Table missing_lengths(const std::vector<LengthRow>& rows) {
   return table;
 }
 
+std::string weights_sentence(const std::vector<LengthRow>& rows) {
+  std::vector<std::string> last, best;
+  for (const LengthRow& row : rows) {
+    if (!row.variant.empty()) continue;  // the same weights as without
+    if (row.weights.contains("last")) last.push_back(row.title);
+    if (row.weights.contains("best")) best.push_back(row.title);
+  }
+  if (best.empty()) return "Weights of the last checkpoint.";
+  if (last.empty()) return "Weights of the best checkpoint.";
+  return fmt::format("Weights of the last checkpoint of {}; of the best of {}.",
+                     fmt::join(last, ", "), fmt::join(best, ", "));
+}
+
 std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
-                                     std::int64_t training_length) {
+                                     std::optional<std::int64_t> training_length) {
   std::vector<LineChart> charts;
   const auto add = [&](const std::string& whose,
                        const std::function<bool(const LengthRow&)>& shown) {
-    const ReferenceLine trained{.value = static_cast<double>(training_length),
-                                .label = "trained length"};
+    std::vector<ReferenceLine> trained;
+    if (training_length) {
+      trained.push_back(
+          {.value = static_cast<double>(*training_length), .label = "trained length"});
+    }
     LineChart by_length{
         .title = "Loss against length: " + whose,
         .subtitle = "Same held-out text for all",
         .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
         .y = {.title = "loss", .unit = "nats"},
-        .references = {trained}};
+        .references = trained};
     for (const LengthCell& cell : rows.front().cells) {
       // Labels of lengths that are near each other would lie on each other.
       const auto length = static_cast<double>(cell.length);
@@ -123,7 +147,7 @@ std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
                        .subtitle = "Means over neighbouring places",
                        .x = {.title = "place"},
                        .y = {.title = "loss", .unit = "nats"},
-                       .references = {trained},
+                       .references = trained,
                        .markers = LineChart::Markers::never};
     add_lines(by_place, rows, shown, loss_over_places);
     if (by_length.series.empty()) return;

@@ -1,6 +1,9 @@
 #include "study/metric.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "config/study_metrics.h"
 
 namespace roformer {
 namespace {
@@ -78,10 +81,15 @@ const std::vector<Column>& known_metrics() {
 }  // namespace
 
 Column metric_column(const std::string& name) {
-  constexpr std::string_view kMedian = "_median";
-  if (name.ends_with(kMedian)) {
-    Column column = metric_column(name.substr(0, name.size() - kMedian.size()));
+  if (const std::optional<std::string> figure = median_of(name)) {
+    Column column = metric_column(*figure);
     column.title = "median";
+    column.key = name;
+    return column;
+  }
+  if (const std::optional<std::string> figure = mismatched_of(name)) {
+    Column column = metric_column(*figure);
+    column.title += ", mismatched";
     column.key = name;
     return column;
   }
@@ -90,7 +98,11 @@ Column metric_column(const std::string& name) {
   }
   std::string title = name;
   std::replace(title.begin(), title.end(), '_', ' ');
-  return {.title = title, .key = name, .format = {Style::fixed, 3}, .best = Best::highest};
+  const bool loss = name.find("loss") != std::string::npos;
+  return {.title = title,
+          .key = name,
+          .format = {Style::fixed, 3},
+          .best = loss ? Best::lowest : Best::highest};
 }
 
 std::vector<std::string> standard_metrics(TaskKind task) {

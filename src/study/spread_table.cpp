@@ -34,7 +34,7 @@ std::string title_of(const StudySettings& study, const StudyRow& row) {
 
 }  // namespace
 
-Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
+Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
   const auto axis = std::find_if(study.axes.begin(), study.axes.end(),
                                  [&](const StudyAxis& a) { return a.key == study.spread; });
   ROFORMER_ASSERT(axis != study.axes.end());
@@ -54,7 +54,7 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
     const auto column =
         static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
     line_of(title_of(study, row), axis->values.size(), lines).cells[column] =
-        figure_cell(row, metric);
+        figure_cell(row, metric, use);
   }
   for (const PaperValue& value : study.paper) {
     const auto column = static_cast<std::size_t>(column_of(value.row));

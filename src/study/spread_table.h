@@ -11,6 +11,6 @@
 namespace roformer {
 
 // `rows` as chosen_rows() gives them. The chosen axis is not shown: its value differs by column.
-Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows);
+Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use);
 
 }  // namespace roformer

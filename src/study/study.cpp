@@ -58,7 +58,10 @@ Job training_job(const StudyRun& run, const TrainingRunStatus& status,
   const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
   write_file_atomically(config, dump(run.settings, DumpStyle::compact));
   std::vector<std::string> arguments{"train", config.string()};
-  if (status.state == State::begun) arguments.push_back("--resume");
+  if (status.state == State::begun) {
+    const std::vector<std::string> flags = resuming_flags(run);
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+  }
   if (status.state == State::changed) arguments.push_back("--overwrite");
   return {.name = run.name,
           .command = {.program = options.program,
@@ -141,14 +144,16 @@ StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) 
     ++outcome.failed;
   }
   outcome.rows = study_rows(study, results, options.order);
+  // Before anything else can go wrong: the trainings are what took the time.
+  outcome.report = write_study_report(folder, study, outcome.rows, options.origin);
   if (!study.evaluations.lengths.empty()) {
     LengthOutcome lengths = evaluate_lengths(
         study, outcome.rows, {.program = options.program, .parallel = options.parallel});
     if (lengths.signal != 0) return {.rows = {}, .report = {}, .signal = lengths.signal};
     outcome.lengths = std::move(lengths.rows);
     outcome.failed_evaluations = lengths.failed;
+    write_study_report(folder, study, outcome.rows, options.origin, outcome.lengths);
   }
-  outcome.report = write_study_report(folder, study, outcome.rows, options.origin, outcome.lengths);
   return outcome;
 }
 

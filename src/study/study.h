@@ -32,7 +32,7 @@ struct StudyOutcome {
   std::size_t failed = 0;          // runs
   std::vector<LengthRow> lengths;  // of studies that evaluate
   std::size_t failed_evaluations = 0;
-  int signal = 0;  // that stopped it; then there is no report
+  int signal = 0;  // that stopped it; then there are no rows and no path of a report
 };
 
 // runs/STUDY.

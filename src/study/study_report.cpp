@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/file.h"
 #include "base/progress.h"
 #include "config/dump.h"
+#include "config/study_metrics.h"
 #include "metrics/statistics.h"
 #include "report/html.h"
 #include "study/chosen_rows.h"
@@ -15,9 +18,16 @@
 #include "study/metric.h"
 #include "study/provenance.h"
 #include "study/spread_table.h"
+#include "study/training_run.h"
 
 namespace roformer {
 namespace {
+
+// With "(1 of 3)" behind it where not all runs have the figure.
+std::string shared_title(const StudyRow& row, const std::string& metric) {
+  const std::string share = row.share(metric);
+  return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
+}
 
 // The mean over a row's finished runs where all of them have a point, and one deviation to either
 // side where there are several.
@@ -30,7 +40,7 @@ Series row_series(const StudyRow& row, const std::string& metric) {
     ++runs;
     for (const CurvePoint& point : curve->second) points[point.x].push_back(point.y);
   }
-  Series series{.name = row.title()};
+  Series series{.name = shared_title(row, metric)};
   for (const auto& [x, values] : points) {
     if (values.size() != runs) continue;
     const double middle = mean(values);
@@ -50,13 +60,14 @@ bool any_band(const LineChart& chart) {
 }
 
 void add_curves(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = metric_column(study.metric);
+  const std::string figure = median_of(study.metric).value_or(study.metric);
+  const Column metric = metric_column(figure);
   LineChart chart{.title = metric.title + " over the steps",
                   .x = {.title = "steps"},
                   .y = {.title = metric.title},
                   .markers = LineChart::Markers::never};
   for (const StudyRow& row : rows) {
-    Series series = row_series(row, study.metric);
+    Series series = row_series(row, figure);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
   constexpr std::size_t kMost = 24;  // more cannot be told apart
@@ -68,17 +79,30 @@ void add_curves(HtmlReport& report, const StudySettings& study, const std::vecto
   report.chart(chart);
 }
 
+bool any_best_validation(const StudySettings& study) {
+  return std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
+}
+
+// Which validation the figures are of.
+std::string validation_sentence(const StudySettings& study) {
+  if (!any_best_validation(study)) return "Figures of the last validation.";
+  if (std::all_of(study.runs.begin(), study.runs.end(), shows_best_validation)) {
+    return "Figures of the best validation: training.patience ends the runs after it.";
+  }
+  return "Figures of the last validation; of the best where training.patience ends the run.";
+}
+
 void add_bars(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = metric_column(study.metric);
   BarSeries bars{.name = metric.title};
-  BarChart chart{.title = metric.title + " at the end",
+  BarChart chart{.title = metric.title + (any_best_validation(study) ? "" : " at the end"),
                  .value = {.title = metric.title, .unit = metric.unit},
                  .format = metric.format};
   for (const StudyRow& row : rows) {
     const std::vector<double> values = row.figures(study.metric);
     if (values.empty()) continue;
-    chart.categories.push_back(row.title());
-    bars.values.push_back(mean(values));
+    chart.categories.push_back(shared_title(row, study.metric));
+    bars.values.push_back(row.value(study.metric));
     bars.deviations.push_back(sample_standard_deviation(values));
   }
   const bool several = std::any_of(bars.deviations.begin(), bars.deviations.end(),
@@ -112,17 +136,15 @@ void add_key_figures(HtmlReport& report, const StudySettings& study,
                      const std::vector<StudyRow>& rows) {
   const Column metric = metric_column(study.metric);
   std::vector<HtmlReport::KeyFigure> figures;
-  const StudyRow* best = nullptr;
+  const StudyRow* best = nullptr;  // of those that all runs have come to
   for (const StudyRow& row : rows) {
-    if (row.figures(study.metric).empty()) continue;
-    const auto value = [&](const StudyRow& other) { return mean(other.figures(study.metric)); };
-    const bool lowest = metric.best == Column::Best::lowest;
-    if (!best || (lowest ? value(row) < value(*best) : value(row) > value(*best))) best = &row;
+    if (!row.share(study.metric).empty() || std::isnan(row.value(study.metric))) continue;
+    if (best == nullptr || ranks_before(row, *best, metric)) best = &row;
   }
   if (best != nullptr && metric.best != Column::Best::none) {
     figures.push_back({.value = best->title(),
                        .name = "best " + metric.title,
-                       .remark = format_number(mean(best->figures(study.metric)), metric.format)});
+                       .remark = format_number(best->value(study.metric), metric.format)});
   }
   const std::size_t finished = count_runs(rows, RunResult::State::finished);
   figures.push_back(
@@ -147,19 +169,23 @@ std::string paper_sources(const StudySettings& study) {
   return fmt::format("{}", fmt::join(sources, "; "));
 }
 
-std::string table_caption(const StudySettings& study) {
+std::string table_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const bool glue = study.runs.front().settings.task == TaskKind::glue;
-  std::string text =
-      glue ? "The score is the task's own metric at the end of the training; a collapsed run "
-             "gives every example of the validation set the same label."
-           : "The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
-             "nearest validation before.";
+  std::string text = validation_sentence(study);
+  text += glue ? " The score is the task's own metric; a collapsed run gives every example of the "
+                 "validation set the same label."
+               : " The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
+                 "nearest validation before.";
   if (!study.choose.empty()) {
     text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
   }
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == "seed" && axis.values.size() > 1) {
       text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
+      const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
+        return !row.share(study.metric).empty() && !row.figures(study.metric).empty();
+      });
+      if (partly) text += " \"(1 of 3)\": not all of them; such a row is never the best.";
     }
   }
   const std::string sources = paper_sources(study);
@@ -170,12 +196,14 @@ std::string table_caption(const StudySettings& study) {
 void add_lengths(HtmlReport& report, const StudySettings& study,
                  const std::vector<LengthRow>& lengths) {
   if (lengths.empty()) return;
-  const std::int64_t training_length = study.runs.front().settings.data.length;
+  const std::optional<std::int64_t> training_length = common_training_length(study);
   report.section("At other lengths");
   report.table(length_table(lengths, training_length),
-               fmt::format("Loss in nats of the same held-out text in rows of each length; trained "
-                           "at {}. The best of each column is bold.",
-                           training_length));
+               fmt::format("Loss in nats of the same held-out text in rows of each length; {}. {} "
+                           "The best of each column is bold.",
+                           training_length ? fmt::format("trained at {}", *training_length)
+                                           : "not all were trained at the same length",
+                           weights_sentence(lengths)));
   const Table missing = missing_lengths(lengths);
   if (!missing.rows().empty()) report.table(missing);
   for (const LineChart& chart : length_charts(lengths, training_length)) report.chart(chart);
@@ -202,15 +230,15 @@ std::string study_html(const StudySettings& study, const std::vector<StudyRow>& 
   add_key_figures(report, study, rows);
   add_curves(report, study, chosen);
   report.section("Results");
-  if (!study.spread.empty()) report.table(spread_table(study, chosen));
-  report.table(study_table(study, chosen, StateColumn::brief), table_caption(study));
+  if (!study.spread.empty()) report.table(spread_table(study, chosen, TableUse::page));
+  report.table(study_table(study, chosen, TableUse::page), table_caption(study, chosen));
   if (!study.note.empty()) report.paragraph(study.note);
   const Table missing = missing_table(rows);
   if (!missing.rows().empty()) report.table(missing);
   add_bars(report, study, chosen);
   if (!study.choose.empty()) {
     report.section("Every value of " + study.choose);
-    report.table(study_table(study, rows, StateColumn::brief));
+    report.table(study_table(study, rows, TableUse::page));
   }
   add_lengths(report, study, lengths);
   report.section("How it was made");
@@ -246,10 +274,12 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
     }
   }
   const nlohmann::ordered_json document = {
-      {"format", "roformer study"}, {"version", 1},
-      {"study", study.name},        {"metric", study.metric},
+      {"format", "roformer study"},
+      {"version", 1},
+      {"study", study.name},
+      {"metric", study.metric},
       {"command", origin.command},
-      {"rows", to_json(study_table(study, chosen_rows(study, rows), StateColumn::full))},
+      {"rows", to_json(study_table(study, chosen_rows(study, rows), TableUse::data))},
       {"runs", std::move(runs)}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -261,24 +291,25 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const std::vector<LengthRow>& lengths) {
   make_directories(folder);
   const std::vector<StudyRow> chosen = chosen_rows(study, rows);
-  const Table table = study_table(study, chosen, StateColumn::full);
-  std::string markdown = to_markdown(table);
+  std::string markdown = to_markdown(study_table(study, chosen, TableUse::document));
   if (!study.spread.empty()) {
-    markdown = to_markdown(spread_table(study, chosen)) + "\n" + markdown;
-    write_file_atomically(folder / "spread.csv", to_csv(spread_table(study, chosen)));
+    markdown = to_markdown(spread_table(study, chosen, TableUse::document)) + "\n" + markdown;
+    write_file_atomically(folder / "spread.csv",
+                          to_csv(spread_table(study, chosen, TableUse::data)));
   }
+  markdown += "\n" + validation_sentence(study) + "\n";
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
   write_file_atomically(folder / "table.md", markdown);
-  write_file_atomically(folder / "table.csv", to_csv(table));
+  write_file_atomically(folder / "table.csv", to_csv(study_table(study, chosen, TableUse::data)));
   write_file_atomically(folder / "table.json", study_json(study, rows, origin));
   write_file_atomically(folder / "report.html", study_html(study, rows, origin, lengths));
   if (!lengths.empty()) {
-    const Table at_lengths = length_table(lengths, study.runs.front().settings.data.length);
+    const Table at_lengths = length_table(lengths, common_training_length(study));
     const Table missing = missing_lengths(lengths);
     write_file_atomically(folder / "lengths.csv", to_csv(at_lengths));
     write_file_atomically(folder / "lengths.json", to_json(at_lengths).dump(2) + "\n");
     write_file_atomically(folder / "lengths.md",
-                          to_markdown(at_lengths) +
+                          to_markdown(at_lengths) + "\n" + weights_sentence(lengths) + "\n" +
                               (missing.rows().empty() ? "" : "\n" + to_markdown(missing)));
   }
   return folder / "report.html";

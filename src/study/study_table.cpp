@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/error.h"
+#include "config/study_metrics.h"
 #include "metrics/statistics.h"
 #include "study/axis_title.h"
 #include "study/metric.h"
@@ -17,7 +19,6 @@ namespace {
 using State = RunResult::State;
 
 constexpr const char* kSeed = "seed";
-constexpr std::string_view kMedian = "_median";
 
 // The runs of each row, the rows in the order in which their first run comes.
 std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunResult>& results) {
@@ -35,13 +36,14 @@ std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunR
   return rows;
 }
 
-// Smaller is better; rows without a figure come last.
-double rank(const StudyRow& row, const Column& metric) {
-  const std::vector<double> values = row.figures(metric.key);
-  if (values.empty()) return std::numeric_limits<double>::infinity();
-  const double value = mean(values);
-  if (std::isnan(value)) return std::numeric_limits<double>::max();
-  return metric.best == Column::Best::lowest ? value : -value;
+// Whether the row has the figure of all runs (0), of some (1) or of none (2), whether it is not a
+// number, and the figure itself: smaller is better.
+std::tuple<int, bool, double> rank(const StudyRow& row, const Column& metric) {
+  const std::size_t count = row.figures(metric.key).size();
+  const int lack = count == row.runs.size() ? 0 : count > 0 ? 1 : 2;
+  const double value = row.value(metric.key);
+  if (std::isnan(value)) return {lack, true, 0};
+  return {lack, false, metric.best == Column::Best::lowest ? value : -value};
 }
 
 // A spread table has the paper's values as rows.
@@ -85,18 +87,12 @@ Column axis_column(const StudyAxis& axis) {
   return {.title = title, .key = axis.key, .alignment = Column::Alignment::left};
 }
 
-}  // namespace
-
 // Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
-Cell figure_cell(const StudyRow& row, const Column& metric) {
-  if (metric.key.ends_with(kMedian)) {
-    const std::vector<double> of =
-        row.figures(metric.key.substr(0, metric.key.size() - kMedian.size()));
-    return of.empty() ? Cell() : Cell(median(of));
-  }
+Cell number_cell(const StudyRow& row, const Column& metric) {
   const std::vector<double> values = row.figures(metric.key);
   if (values.empty()) return std::monostate();
-  if (metric.key == "collapsed") {
+  if (median_of(metric.key)) return row.value(metric.key);
+  if (mismatched_of(metric.key).value_or(metric.key) == "collapsed") {
     return static_cast<std::int64_t>(std::count(values.begin(), values.end(), 1.0));
   }
   const MeanAndDeviation cell{.mean = mean(values),
@@ -105,6 +101,28 @@ Cell figure_cell(const StudyRow& row, const Column& metric) {
   const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
   if (constant || row.runs.size() == 1) return cell.mean;
   return cell;
+}
+
+}  // namespace
+
+bool ranks_before(const StudyRow& row, const StudyRow& other, const Column& metric) {
+  return rank(row, metric) < rank(other, metric);
+}
+
+Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
+  Cell cell = number_cell(row, metric);
+  const std::string share = row.share(metric.key);
+  // A count that is the same in all seeds (parameters) is the row's all the same.
+  const bool constant = std::holds_alternative<double>(cell) &&
+                        metric.format.style == NumberFormat::Style::count &&
+                        metric.best == Column::Best::none;
+  if (use == TableUse::data || share.empty() || constant ||
+      std::holds_alternative<std::monostate>(cell)) {
+    return cell;
+  }
+  Table alone({metric});
+  alone.add_row({std::move(cell)});
+  return fmt::format("{} ({})", alone.text(0, 0), share);
 }
 
 std::size_t label_place(const StudySettings& study, const std::string& axis) {
@@ -124,13 +142,25 @@ std::string StudyRow::title() const {
 }
 
 std::vector<double> StudyRow::figures(const std::string& metric) const {
+  const std::string name = median_of(metric).value_or(metric);
   std::vector<double> values;
   for (const RunResult& run : runs) {
-    const auto figure = run.figures.find(metric);
+    const auto figure = run.figures.find(name);
     if (run.state == State::finished && figure != run.figures.end())
       values.push_back(figure->second);
   }
   return values;
+}
+
+double StudyRow::value(const std::string& metric) const {
+  const std::vector<double> values = figures(metric);
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  return median_of(metric) ? median(values) : mean(values);
+}
+
+std::string StudyRow::share(const std::string& metric) const {
+  const std::size_t count = figures(metric).size();
+  return count == runs.size() ? "" : fmt::format("{} of {}", count, runs.size());
 }
 
 bool StudyRow::finished() const {
@@ -171,14 +201,13 @@ std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<R
   const Column metric = metric_column(study.metric);
   if (order == StudyOrder::metric && metric.best != Column::Best::none) {
     std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
-      return rank(a, metric) < rank(b, metric);
+      return ranks_before(a, b, metric);
     });
   }
   return rows;
 }
 
-Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
-                  StateColumn state) {
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
   std::vector<Column> columns;
   for (const StudyAxis& axis : study.axes) {
     if (axis.key != kSeed) columns.push_back(axis_column(axis));
@@ -209,11 +238,11 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
     }
     if (untitled) cells.emplace_back(row.title());
     for (const Column& metric : metrics) {
-      cells.push_back(figure_cell(row, metric));
+      cells.push_back(figure_cell(row, metric, use));
       if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
     }
     if (incomplete) {
-      const bool brief = state == StateColumn::brief || row.finished();
+      const bool brief = use == TableUse::page || row.finished();
       cells.emplace_back(brief ? row.state() : row.reasons());
     }
     table.add_row(std::move(cells));

@@ -23,8 +23,12 @@ struct StudyRow {
 
   // The labels in one line; "all" for a study without other axes than the seed.
   std::string title() const;
-  // Of the finished runs that have the figure.
+  // Of the finished runs that have the figure; those of NAME for the metric NAME_median.
   std::vector<double> figures(const std::string& metric) const;
+  // Their mean, or the median where the metric is one; NaN without any.
+  double value(const std::string& metric) const;
+  // "1 of 3" where not all runs have the figure, "" where all have it.
+  std::string share(const std::string& metric) const;
   // "finished", "failed", "cannot be run", "1 of 3 not finished".
   std::string state() const;
   bool finished() const;
@@ -35,22 +39,29 @@ struct StudyRow {
 // Where in the labels of a row the value of an axis stands; the axis is there and is not the seed.
 std::size_t label_place(const StudySettings& study, const std::string& axis);
 
+// True where the row belongs before the other: rows of which all runs have the figure first, rows
+// without any last, and among equals the better one by its metric.
+bool ranks_before(const StudyRow& row, const StudyRow& other, const Column& metric);
+
+// Who reads a table.
+enum class TableUse {
+  page,      // people; missing_table() stands below and gives the reasons
+  document,  // people; the state comes with its reasons
+  data,      // programs; the same, and every figure is a number
+};
+
 // A metric of a row's finished runs: mean and deviation; "NAME_median" is the median of NAME, and
-// "collapsed" counts runs.
-Cell figure_cell(const StudyRow& row, const Column& metric);
+// "collapsed" counts runs. For people "4.500 (1 of 3)" where some runs lack it, which are words and
+// thus never the best of their column.
+Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use);
 
 // `results` are in the order of study.runs.
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
                                  StudyOrder order = StudyOrder::metric);
 
-enum class StateColumn {
-  brief,  // the state, for tables that missing_table() stands below
-  full,   // with the reasons
-};
-
 // Columns: the axes, the metrics (study.columns, or those that fit the task), behind each of them
 // the paper's value where the study has one, and the state where some run is not finished.
-Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, StateColumn state);
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use);
 
 // The rows with runs that are not finished, and the reasons; no rows when all are.
 Table missing_table(const std::vector<StudyRow>& rows);

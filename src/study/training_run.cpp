@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "data/dataset.h"
 #include "report/json_lines.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
@@ -19,10 +21,70 @@ namespace fs = std::filesystem;
 namespace {
 
 // A continued run may change them, but runs that are compared must not differ in them.
-constexpr std::array kCompared = {"training.steps", "training.validate_every", "training.patience"};
+constexpr std::array kCompared = {"training.steps", "training.validate_every", "training.patience",
+                                  "data.validation_tokens"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
-std::vector<std::string> changes_between(const Settings& stored, const Settings& wanted) {
+nlohmann::json read_record(const fs::path& folder) {
+  std::error_code error;
+  const fs::path file = folder / "run.json";
+  if (!fs::exists(file, error)) return nullptr;
+  nlohmann::json record = nlohmann::json::parse(read_file(file), nullptr, false);
+  return record.is_discarded() ? nlohmann::json() : record;
+}
+
+// What dataset.json says; nothing where it cannot be read: a training may outlive its data.
+std::optional<DatasetDescription> description_in(const fs::path& folder) {
+  try {
+    return read_description(folder);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// A field of run.json's "data" with what it is called, and what the data have there today.
+struct DataFact {
+  const char* field;
+  const char* name;
+  nlohmann::json now;
+};
+
+// Of the data themselves where both sides can be told by fingerprints, so that data that were only
+// moved count as the same; else of their folder.
+std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
+                                      const Settings& wanted) {
+  const bool prepared = wanted.task != TaskKind::glue && !data_fingerprint(record).empty();
+  const std::optional<DatasetDescription> now =
+      prepared ? description_in(wanted.data.directory) : std::nullopt;
+  std::vector<std::string> changes;
+  if (!now) {
+    const Key& key = *find_key("data.directory");
+    if (key.get(stored) != key.get(wanted)) {
+      changes.push_back(fmt::format("{} {} -> {}", key.name, key.get(stored), key.get(wanted)));
+    }
+    return changes;
+  }
+  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
+  const auto tokens = [&](Split split) { return (*now)[split].counts.tokens; };
+  const std::array facts = {
+      DataFact{"fingerprint", "data", hex(now->fingerprint)},
+      DataFact{"tokenizer_fingerprint", "tokenizer of the data", hex(now->tokenizer_fingerprint)},
+      DataFact{"training_tokens", "training tokens", tokens(Split::train)},
+      DataFact{"validation_tokens", "validation tokens", tokens(Split::validation)}};
+  const nlohmann::json& data = record["data"];
+  for (const DataFact& fact : facts) {
+    const auto before = data.find(fact.field);
+    if (before == data.end() || *before == fact.now) continue;
+    const auto text = [](const nlohmann::json& value) {
+      return value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    changes.push_back(fmt::format("{} {} -> {}", fact.name, text(*before), text(fact.now)));
+  }
+  return changes;
+}
+
+std::vector<std::string> changes_between(const nlohmann::json& record, const Settings& stored,
+                                         const Settings& wanted) {
   std::vector<std::string> changes;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
@@ -30,11 +92,14 @@ std::vector<std::string> changes_between(const Settings& stored, const Settings&
     if (key.may_change && !compared) continue;
     changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
   }
+  const std::vector<std::string> data = data_changes(record, stored, wanted);
+  changes.insert(changes.end(), data.begin(), data.end());
   return changes;
 }
 
 std::string metric_name(const std::string& figure, TaskKind task) {
   if (figure == "loss") return "validation_loss";
+  if (figure == "loss_mismatched") return "validation_loss_mismatched";
   if (figure == "accuracy" && task == TaskKind::mlm) return "masked_accuracy";
   return figure;
 }
@@ -51,11 +116,13 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double sha
   return nearest;
 }
 
-void add_validations(const TrainingSummary& summary, TaskKind task, RunResult& result) {
+// `shown` is the validation that the figures are of; null where there was none.
+void add_validations(const TrainingSummary& summary, const ValidationRecord* shown, TaskKind task,
+                     RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
     for (const auto& [figure, value] : record.result.figures) {
       const std::string name = metric_name(figure, task);
-      result.figures[name] = value;
+      if (&record == shown) result.figures[name] = value;
       result.curves[name].push_back({.x = static_cast<double>(record.step), .y = value});
     }
   }
@@ -68,10 +135,16 @@ void add_validations(const TrainingSummary& summary, TaskKind task, RunResult& r
   }
 }
 
+const ValidationRecord* shown_validation(const StudyRun& run, const TrainingSummary& summary) {
+  if (summary.validations.empty()) return nullptr;
+  return shows_best_validation(run) ? summary.best() : &summary.validations.back();
+}
+
 // The task's own metric under one name, and the sizes of its sets.
-void add_glue_figures(const TrainingSummary& summary, RunResult& result) {
+void add_glue_figures(const TrainingSummary& summary, const ValidationRecord* shown,
+                      RunResult& result) {
+  if (shown != nullptr) result.figures["score"] = shown->ranked();
   for (const ValidationRecord& record : summary.validations) {
-    result.figures["score"] = record.ranked();
     result.curves["score"].push_back({.x = static_cast<double>(record.step), .y = record.ranked()});
   }
   for (const char* size : {"training_examples", "validation_examples"}) {
@@ -87,13 +160,25 @@ fs::path run_folder(const StudyRun& run) {
   return run.settings.runs / run.settings.run;
 }
 
+std::vector<std::string> resuming_flags(const StudyRun& run) {
+  std::vector<std::string> flags{"--resume"};
+  for (const std::string& name :
+       diff(load_settings(run_folder(run) / "config.yaml"), run.settings)) {
+    const Key& key = *find_key(name);
+    if (!key.may_change || name == "run" || name == "runs") continue;
+    flags.insert(flags.end(), {"--" + name, key.get(run.settings)});
+  }
+  return flags;
+}
+
 TrainingRunStatus training_status(const StudyRun& run) {
   using State = TrainingRunStatus::State;
   if (!run.refusals.empty()) return {.state = State::refused};
   const fs::path folder = run_folder(run);
   if (!is_run(folder)) return {.state = State::waiting};
   TrainingRunStatus status{.state = State::begun};
-  status.changes = changes_between(load_settings(folder / "config.yaml"), run.settings);
+  status.changes =
+      changes_between(read_record(folder), load_settings(folder / "config.yaml"), run.settings);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
   status.done = ended ? 1 : training_progress(run).done;
@@ -125,6 +210,16 @@ JobProgress training_progress(const StudyRun& run) {
   return progress;
 }
 
+std::string data_fingerprint(const nlohmann::json& record) {
+  const nlohmann::json::json_pointer place("/data/fingerprint");
+  if (!record.is_object() || !record.contains(place)) return "";
+  return record[place].is_string() ? record[place].get<std::string>() : "";
+}
+
+bool shows_best_validation(const StudyRun& run) {
+  return run.settings.training.patience > 0;
+}
+
 RunResult training_result(const StudyRun& run) {
   RunResult result{.name = run.name, .values = run.values};
   if (!run.refusals.empty()) {
@@ -135,10 +230,7 @@ RunResult training_result(const StudyRun& run) {
     return result;
   }
   const fs::path folder = run_folder(run);
-  std::error_code error;
-  if (fs::exists(folder / "run.json", error)) {
-    result.record = nlohmann::json::parse(read_file(folder / "run.json"), nullptr, false);
-  }
+  result.record = read_record(folder);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   if (!summary || summary->reason == StopReason::signal) return result;
   result.state = RunResult::State::finished;
@@ -147,8 +239,9 @@ RunResult training_result(const StudyRun& run) {
                     {"tokens", static_cast<double>(summary->consumed.tokens)},
                     {"minutes", summary->consumed.minutes},
                     {"tokens_per_second", summary->tokens_per_second}};
-  add_validations(*summary, run.settings.task, result);
-  if (run.settings.task == TaskKind::glue) add_glue_figures(*summary, result);
+  const ValidationRecord* const shown = shown_validation(run, *summary);
+  add_validations(*summary, shown, run.settings.task, result);
+  if (run.settings.task == TaskKind::glue) add_glue_figures(*summary, shown, result);
   return result;
 }
 

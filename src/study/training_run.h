@@ -16,15 +16,20 @@ struct TrainingRunStatus {
     waiting,   // not begun
     begun,     // can be resumed
     finished,  // to its last step, or until validations stopped improving
-    changed,   // begun or finished with settings that would give other results
+    changed,   // begun or finished with settings or data that would give other results
     refused,   // its settings contradict themselves
   };
   State state = State::waiting;
-  double done = 0;                   // share of its training, in [0, 1]
-  std::vector<std::string> changes;  // "training.steps 600 -> 800" (stored, now)
+  double done = 0;  // share of its training, in [0, 1]
+  // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints)
+  std::vector<std::string> changes;
 };
 
 std::filesystem::path run_folder(const StudyRun& run);
+
+// The flags with which a run that was begun goes on as the study has it today: a continuation
+// takes the settings that the run stored, of which some may change (where the data lie, threads).
+std::vector<std::string> resuming_flags(const StudyRun& run);
 
 // Throws Error (failure) for a folder whose files are damaged.
 TrainingRunStatus training_status(const StudyRun& run);
@@ -32,11 +37,19 @@ TrainingRunStatus training_status(const StudyRun& run);
 // The last line of its metrics.
 JobProgress training_progress(const StudyRun& run);
 
-// Of a GLUE task also `score`, its own metric of the last validation, and training_examples and
-// validation_examples. Figures: parameters, steps, tokens, minutes, tokens_per_second; of every figure of a validation
-// the last one ("validation_loss", "masked_accuracy" in mlm, the others by their own name), and
-// loss_at_25, loss_at_50, loss_at_75: the validation loss when that share of the steps was done.
-// Curves: the figures of the validations over the steps. Unfinished runs have no figures.
+// True where the figures of the run are those of its best validation: training.patience ends a run
+// some time after that. Of other runs they are those of the last one.
+bool shows_best_validation(const StudyRun& run);
+
+// The fingerprint of the data in a run's record; "" where it has none.
+std::string data_fingerprint(const nlohmann::json& record);
+
+// Figures, by the names of run_figures() in config/study_metrics.h: parameters, steps, tokens,
+// minutes, tokens_per_second; those of one validation ("loss" as validation_loss, mlm's "accuracy"
+// as masked_accuracy, the others by their own name); loss_at_25, loss_at_50 and loss_at_75, the
+// validation loss when that share of the steps was done. In glue also score, the task's own metric
+// of the same validation, training_examples and validation_examples.
+// Curves: the figures of all validations over the steps. Unfinished runs have no figures.
 RunResult training_result(const StudyRun& run);
 
 }  // namespace roformer

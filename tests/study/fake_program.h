@@ -36,8 +36,8 @@ summary() {
     "$(validation 20 8.0)" "$(validation 50 7.0)" "$(validation 75 6.0)" \
     "$(validation 100 "$first.$seed")"
 }
-echo '{"commit":"abc","command":"train it","machine":{"cores":2},"data":{"fingerprint":"f00d"}}' \
-  > "$run/run.json"
+echo '{"commit":"abc","command":"train it","machine":{"cores":2},' \
+  '"data":{"fingerprint":"000000000000f00d"}}' > "$run/run.json"
 case $name in
   t5*)
     echo "step 1" >&2

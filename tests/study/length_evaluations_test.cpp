@@ -5,16 +5,20 @@
 
 #include "catch.h"
 #include "fake_program.h"
+#include "has.h"
 #include "study/length_report.h"
 
 using namespace roformer;
 
 namespace {
 
-// What `roformer evaluate` leaves; its loss is the length and a half.
+// What `roformer evaluate` leaves; its loss is the length and a half. A training leaves a
+// checkpoint of its last step; sinusoidal keeps only an earlier one and shaw none.
 constexpr const char* kFakeEvaluate = R"script(
 if [ "$1" = evaluate ]; then
-  run=$2; length=$4; all="$*"
+  run=$2; all="$*"
+  length=$(echo "$all" | sed 's/.*--length \([0-9]*\).*/\1/')
+  echo "$all" | sed 's/.*--checkpoint/--checkpoint/; s/ --length.*//' >> "$run/chosen"
   echo "$all" | sed 's/ --output.*//; s/.*--length/--length/' >> "$run/evaluations"
   while [ "$1" != --output ]; do shift; done
   printf '{"evaluations":[{"loss":%s.5,"accuracy":0.5,"places":2,"tokens":9,' "$length" > "$2"
@@ -23,9 +27,13 @@ if [ "$1" = evaluate ]; then
 fi
 case $2 in *.yaml)
   run=$(dirname "$(dirname "$2")")/$(basename "$2" .yaml)
-  mkdir -p "$run/checkpoints/step-00000100"
-  cp "$2" "$run/checkpoints/step-00000100/config.yaml"
-  echo "{}" > "$run/checkpoints/step-00000100/state.json" ;;
+  step=00000100
+  case $run in */sinusoidal) step=00000050 ;; esac
+  case $run in */shaw) ;; *)
+    mkdir -p "$run/checkpoints/step-$step"
+    cp "$2" "$run/checkpoints/step-$step/config.yaml"
+    echo "{}" > "$run/checkpoints/step-$step/state.json" ;;
+  esac ;;
 esac
 )script";
 
@@ -37,9 +45,10 @@ struct EvaluatedStudy : FakeStudy {
     write_file_atomically(path / "train", shell + kFakeEvaluate + train.substr(shell.size()));
     std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
   }
-  std::vector<std::string> evaluations(const std::string& run) const {
+  std::vector<std::string> evaluations(const std::string& run,
+                                       const char* file = "evaluations") const {
     std::vector<std::string> lines;
-    std::istringstream text(read_file(runs() / run / "evaluations"));
+    std::istringstream text(read_file(runs() / run / file));
     for (std::string line; std::getline(text, line);) lines.push_back(line);
     return lines;
   }
@@ -112,4 +121,73 @@ TEST_CASE("a study may take the trainings of another") {
   CHECK(fake.starts("rope").size() == 1);
   CHECK(outcome.lengths.at(0).cells.at(0).runs.at(0).loss == 512.5);
   CHECK(outcome.report == fake.path / "runs" / "more" / "report.html");
+}
+
+TEST_CASE("a run without a checkpoint is a reason, and the trainings have their report") {
+  const EvaluatedStudy fake("none, shaw", "evaluate: {lengths: [128]}\n");
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed_evaluations == 0);
+  REQUIRE(outcome.lengths.size() == 2);
+  CHECK(outcome.lengths[0].cells[0].runs.size() == 1);
+  CHECK(has(outcome.lengths[1].cells[0].reason, "shaw: holds no checkpoint"));
+  CHECK(has(read_file(fake.runs() / "table.md"), "shaw"));
+  CHECK(has(read_file(outcome.report), "holds no checkpoint"));
+}
+
+TEST_CASE("the report of the trainings is there even where no evaluation can be stored") {
+  const EvaluatedStudy fake("none", "evaluate: {lengths: [128]}\n");
+  make_directories(fake.runs());
+  write_file_atomically(fake.runs() / "evaluations", "a file where a folder is wanted");
+  CHECK_THROWS(run_study(fake.load(), fake.options()));
+  CHECK(has(read_file(fake.runs() / "table.md"), "none"));
+}
+
+TEST_CASE("the weights that are evaluated are those of the figures where they are kept") {
+  const EvaluatedStudy fake("none, sinusoidal", "evaluate: {lengths: [128]}\n");
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(fake.evaluations("none", "chosen") == std::vector<std::string>{"--checkpoint last"});
+  CHECK(fake.evaluations("sinusoidal", "chosen") == std::vector<std::string>{"--checkpoint best"});
+  const std::string sentence = "Weights of the last checkpoint of none; of the best of sinusoidal.";
+  CHECK(weights_sentence(outcome.lengths) == sentence);
+  CHECK(has(read_file(outcome.report), sentence));
+  CHECK(has(read_file(fake.runs() / "lengths.md"), sentence));
+  const EvaluatedStudy other("none", "evaluate: {lengths: [128]}\n");
+  CHECK(weights_sentence(run_study(other.load(), other.options()).lengths) ==
+        "Weights of the last checkpoint.");
+}
+
+TEST_CASE("a stored evaluation that is damaged, or of other data, is made again") {
+  const EvaluatedStudy fake("none", "evaluate: {lengths: [128]}\n");
+  run_study(fake.load(), fake.options());
+  for (const auto& entry : std::filesystem::directory_iterator(fake.runs() / "evaluations")) {
+    if (entry.path().extension() == ".json") write_file_atomically(entry.path(), "{\"evalu");
+  }
+  const StudyOutcome again = run_study(fake.load(), fake.options());
+  CHECK(again.failed_evaluations == 0);
+  CHECK(again.lengths.at(0).cells.at(0).runs.at(0).loss == 128.5);
+  CHECK(fake.evaluations("none").size() == 2);
+  run_study(fake.load(), fake.options());
+  CHECK(fake.evaluations("none").size() == 2);
+  // The same settings and state of a training on other data.
+  write_file_atomically(fake.runs() / "none" / "run.json",
+                        "{\"data\":{\"fingerprint\":\"000000000000beef\"}}");
+  run_study(fake.load(), fake.options());
+  CHECK(fake.evaluations("none").size() == 3);
+}
+
+TEST_CASE("lengths stand beside the training's where that is one") {
+  const std::vector<LengthRow> rows{
+      {.title = "rope", .cells = {{.length = 9}, {.length = 1024}, {.length = 16384}}}};
+  const auto titles = [&](std::optional<std::int64_t> training_length) {
+    std::vector<std::string> result;
+    const Table table = length_table(rows, training_length);
+    for (const Column& column : table.columns()) result.push_back(column.title);
+    return result;
+  };
+  using Titles = std::vector<std::string>;
+  CHECK(titles(8) == Titles{"model", "9 (1.12x)", "1024 (128x)", "16384 (2048x)"});
+  CHECK(titles({}) == Titles{"model", "9", "1024", "16384"});
+  const FakeStudy fake("rope");
+  CHECK(common_training_length(fake.load({{"data.length", "64"}})) == 64);
+  CHECK(!common_training_length(fake.load({{"data.length", "64,128"}})));
 }

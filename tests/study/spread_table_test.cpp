@@ -59,7 +59,7 @@ TEST_CASE("the learning rate with the best mean over the seeds is chosen, a row 
   CHECK(chosen[0].title() == "mrpc, 2e-5, a");  // 0.81 against 0.793
   CHECK(chosen[1].title() == "mrpc, 5e-5, b");
   CHECK(chosen[2].title() == "cola, 2e-5, a");
-  const Table table = study_table(study, chosen, StateColumn::full);
+  const Table table = study_table(study, chosen, TableUse::document);
   CHECK(to_csv(table).find("score_median") != std::string::npos);
   CHECK(table.text(0, 0) == "MRPC (F1)");
   CHECK(table.text(0, 3) == "81.0 ± 1.0");  // numpy.std([80, 82, 81], ddof=1) = 1
@@ -77,12 +77,27 @@ TEST_CASE("a run that is missing does not win by its rest") {
   CHECK(chosen_rows(study, rows)[0].title() == "mrpc, 2e-5, a");
 }
 
+TEST_CASE("a cell over fewer seeds than the others says so") {
+  const StudySettings study = study_of();
+  std::vector<StudyRow> rows = rows_of(study, kScores);
+  rows[2].runs[1].state = rows[3].runs[1].state = RunResult::State::failed;
+  rows[4].runs[0].state = rows[4].runs[1].state = RunResult::State::failed;
+  rows[5].runs[0].state = rows[5].runs[1].state = RunResult::State::not_finished;
+  const Table table = spread_table(study, chosen_rows(study, rows), TableUse::page);
+  CHECK(table.text(0, 1) == "81.0 ± 1.0");
+  CHECK(table.text(1, 1) == "60.0 ± 0.0 (2 of 3)");
+  CHECK(table.text(0, 2) == "30.0 (1 of 3)");
+  const Table data = spread_table(study, chosen_rows(study, rows), TableUse::data);
+  CHECK(to_json(data)[0]["cola"]["mean"] == 0.3);
+}
+
 TEST_CASE("tasks are columns, models and the paper's values rows") {
   const StudySettings study =
       study_of({{.row = "mrpc", .metric = "score", .value = 0.895, .model = "RoFormer, paper"},
                 {.row = "qnli", .metric = "score", .value = 0.88, .model = "RoFormer, paper"},
                 {.row = "cola", .metric = "score", .value = 0.565, .model = "BERT, public"}});
-  const Table table = spread_table(study, chosen_rows(study, rows_of(study, kScores)));
+  const Table table =
+      spread_table(study, chosen_rows(study, rows_of(study, kScores)), TableUse::page);
   REQUIRE(table.columns().size() == 3);
   CHECK(table.columns()[1].title == "MRPC (F1)");
   CHECK(table.columns()[2].title == "CoLA (Matthews)");

@@ -1,10 +1,13 @@
 // The table of a study from figures that were written down, not measured.
 #include "study/study_table.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "config/study_metrics.h"
 #include "fake_program.h"
+#include "has.h"
 #include "study/study_report.h"
 #include "study/training_run.h"
 
@@ -33,10 +36,6 @@ std::string cell(const Table& table, std::size_t row, const std::string& name) {
   return "no column " + name;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a row is the mean over the seeds, the best row first") {
@@ -48,17 +47,17 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   results[1].state = RunResult::State::failed;
   results[1].remark = "exit code 1";
   const std::vector<StudyRow> rows = study_rows(study, results);
-  const Table table = study_table(study, rows, StateColumn::full);
+  const Table table = study_table(study, rows, TableUse::document);
   REQUIRE(table.rows().size() == 2);
   CHECK(cell(table, 0, "position") == "rope");
   CHECK(cell(table, 0, "validation_loss") == "4.000 ± 1.414");
   CHECK(cell(table, 0, "validation_loss_paper") == "3.500");
   CHECK(cell(table, 0, "parameters") == "1,000");
   CHECK(cell(table, 0, "state") == "finished");
-  CHECK(cell(table, 1, "validation_loss") == "6.000");
+  CHECK(cell(table, 1, "validation_loss") == "6.000 (1 of 2)");
   CHECK(cell(table, 1, "validation_loss_paper") == "–");
   CHECK(cell(table, 1, "state") == "none-seed2 failed: exit code 1");
-  CHECK(cell(study_table(study, rows, StateColumn::brief), 1, "state") == "1 of 2 failed");
+  CHECK(cell(study_table(study, rows, TableUse::page), 1, "state") == "1 of 2 failed");
   const Table missing = missing_table(rows);
   REQUIRE(missing.rows().size() == 1);
   CHECK(missing.text(0, 0) == "none");
@@ -89,7 +88,7 @@ TEST_CASE("a greater value is better where the metric is no loss") {
 TEST_CASE("columns that the study names replace those of the task") {
   StudySettings study = study_of("none, rope");
   study.columns = {"odd_figure"};
-  const Table table = study_table(study, study_rows(study, {}), StateColumn::full);
+  const Table table = study_table(study, study_rows(study, {}), TableUse::document);
   REQUIRE(table.columns().size() == 3);
   CHECK(table.columns()[1].key == "validation_loss");
   CHECK(table.columns()[2].title == "odd figure");
@@ -111,5 +110,71 @@ TEST_CASE("the figures of a training are read from its folder") {
   CHECK(result.figures.at("loss_at_50") == 7.0);
   CHECK(result.figures.at("loss_at_75") == 6.0);
   CHECK(result.curves.at("validation_loss").size() == 4);
-  CHECK(result.record["data"]["fingerprint"] == "f00d");
+  CHECK(result.record["data"]["fingerprint"] == "000000000000f00d");
+  CHECK(data_fingerprint(result.record) == "000000000000f00d");
+  const std::vector<std::string> known = run_figures(study.runs[0].settings);
+  for (const auto& [name, value] : result.figures) {
+    CAPTURE(name);
+    CHECK(std::find(known.begin(), known.end(), name) != known.end());
+  }
+}
+
+TEST_CASE("where patience ends a run its figures are of the best validation, and said to be") {
+  const FakeStudy fake("rope");
+  const auto show = [&](const char* patience) {
+    const StudySettings study = fake.load({{"training.patience", patience}});
+    const StudyOutcome outcome = run_study(study, fake.options());
+    return std::pair(training_result(study.runs[0]), read_file(outcome.report));
+  };
+  // The validation before the last is better than it.
+  const std::string script = read_file(fake.path / "train");
+  const std::size_t third = script.find("75 6.0");
+  REQUIRE(third != std::string::npos);
+  write_file_atomically(fake.path / "train", std::string(script).replace(third, 6, "75 2.5"));
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const auto [last, page_of_last] = show("0");
+  CHECK(last.figures.at("validation_loss") == 3.1);
+  CHECK(last.curves.at("validation_loss").size() == 4);
+  CHECK(has(page_of_last, "Figures of the last validation."));
+  std::filesystem::remove_all(fake.runs());
+  const auto [best, page_of_best] = show("3");
+  CHECK(best.figures.at("validation_loss") == 2.5);
+  CHECK(best.curves.at("validation_loss").size() == 4);
+  CHECK(has(page_of_best, "Figures of the best validation: training.patience"));
+  CHECK(has(read_file(fake.runs() / "table.md"), "Figures of the best validation"));
+}
+
+TEST_CASE("a row that lacks seeds stands behind, is never the best and says so") {
+  const StudySettings study = study_of("none, rope, t5");
+  std::vector<RunResult> results{finished("none", "1", 2), finished("none", "2", 2),
+                                 finished("rope", "1", 4), finished("rope", "2", 5),
+                                 finished("t5", "1", 5),   finished("t5", "2", 6)};
+  results[1].state = RunResult::State::failed;
+  const std::vector<StudyRow> rows = study_rows(study, results);
+  CHECK(rows[0].title() == "rope");
+  CHECK(rows[1].title() == "t5");
+  CHECK(rows[2].title() == "none");
+  const Table table = study_table(study, rows, TableUse::page);
+  REQUIRE(table.columns()[2].key == "validation_loss");
+  CHECK(table.text(2, 2) == "2.000 (1 of 2)");
+  CHECK(table.is_best(0, 2));
+  CHECK(!table.is_best(2, 2));
+  CHECK(cell(table, 2, "parameters") == "1,000");
+  CHECK(has(to_csv(study_table(study, rows, TableUse::data)), "none,1000,2,0,1,"));
+  const StudyOrigin origin;
+  const std::string page = study_html(study, rows, origin);
+  CHECK(has(page, "<b>rope</b><span>best validation loss</span>"));
+  CHECK(has(page, "none (1 of 2)"));  // in the charts
+  results[3].state = results[5].state = RunResult::State::failed;
+  CHECK(!has(study_html(study, study_rows(study, results), origin), "best validation loss"));
+}
+
+TEST_CASE("a median may be the metric itself") {
+  StudySettings study = study_of("none, rope");
+  study.metric = "validation_loss_median";
+  const std::vector<RunResult> results{finished("none", "1", 3), finished("none", "2", 5),
+                                       finished("rope", "1", 3), finished("rope", "2", 4)};
+  const std::vector<StudyRow> rows = study_rows(study, results);
+  CHECK(rows[0].title() == "rope");
+  CHECK(rows[0].value(study.metric) == 3.5);
 }

@@ -6,17 +6,15 @@
 
 #include "base/error.h"
 #include "catch.h"
+#include "data/dataset.h"
 #include "fake_program.h"
+#include "has.h"
 
 using namespace roformer;
 
 namespace {
 
 using Starts = std::vector<std::string>;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string message_of(const std::function<void()>& call) {
   try {
@@ -65,7 +63,7 @@ TEST_CASE("what is finished is not run again, what failed is tried again") {
   run_study(fake.load(), fake.options());
   run_study(fake.load({{"training.log_every", "7"}}), fake.options());
   CHECK(fake.starts("rope") == Starts{""});
-  CHECK(fake.starts("t5") == Starts{"", " --resume"});
+  CHECK(fake.starts("t5") == Starts{"", " --resume --training.log_every 7"});
 }
 
 TEST_CASE("a signal is passed on to the run, which saves; the study then goes on from there") {
@@ -105,6 +103,36 @@ TEST_CASE("runs made with other settings are refused, and replaced when that is 
   run_study(longer, options);
   run_study(longer, options);  // no longer others: nothing to replace
   CHECK(fake.starts("rope") == Starts{"", " --overwrite"});
+}
+
+TEST_CASE("runs made on other data are refused, data that were only moved are the same") {
+  const FakeStudy fake("rope");
+  const auto folder = [&](const char* name, std::uint64_t fingerprint) {
+    make_directories(fake.path / name);
+    write_description({.fingerprint = fingerprint}, fake.path / name);
+    return Override{"data.directory", (fake.path / name).string()};
+  };
+  run_study(fake.load({folder("first", 0xf00d)}), fake.options());
+  run_study(fake.load({folder("moved", 0xf00d)}), fake.options());
+  CHECK(fake.starts("rope") == Starts{""});
+
+  const auto complaint = [&](const Override& flag) {
+    return message_of([&] { run_study(fake.load({flag}), fake.options()); });
+  };
+  CHECK(has(complaint(folder("other", 0xbeef)), "data 000000000000f00d -> 000000000000beef"));
+  CHECK(has(complaint(folder("first", 0xcafe)), "data 000000000000f00d -> 000000000000cafe"));
+  const Override first{"data.directory", (fake.path / "first").string()};
+  const Override tokens{"data.validation_tokens", "77"};
+  folder("first", 0xf00d);
+  CHECK(has(message_of([&] {
+              run_study(fake.load({first, tokens}), fake.options());
+            }),
+            "data.validation_tokens"));
+  // Where there is no fingerprint to compare, the folder is.
+  CHECK(has(complaint({"data.directory", (fake.path / "none").string()}), "data.directory"));
+  std::filesystem::remove_all(fake.path / "first");
+  run_study(fake.load({first}), fake.options());  // the trainings outlive their data
+  CHECK(fake.starts("rope") == Starts{""});
 }
 
 TEST_CASE("several runs at a time come to the same") {
