@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/settings.h"
+#include "config/attention_settings.h"
 #include "position/scheme.h"
 #include "tensor/operations.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/attention_settings.h"
 #include "position/scheme.h"
 
 namespace roformer {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config/settings.h"
+#include "config/data_settings.h"
 #include "data/dataset.h"
 
 namespace roformer {

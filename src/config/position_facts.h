@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 
 namespace roformer {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/glue_settings.h"
 
 namespace roformer {
 

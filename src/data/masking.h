@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/data_settings.h"
 #include "text/tokenizer.h"
 
 namespace roformer {

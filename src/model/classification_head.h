@@ -7,7 +7,8 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/glue_settings.h"
+#include "config/model_settings.h"
 #include "model/encoder.h"
 #include "tensor/parameters.h"
 

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "attention/key_value_cache.h"
-#include "config/settings.h"
+#include "config/attention_settings.h"
+#include "config/device_settings.h"
+#include "config/model_settings.h"
+#include "config/position_settings.h"
 #include "position/scheme.h"
 #include "tensor/parameters.h"
 #include "tensor/token_layout.h"

@@ -1,7 +1,7 @@
 // The distances of ReRoPE.
 #pragma once
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 
 namespace roformer {
 

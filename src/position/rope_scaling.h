@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 
 namespace roformer {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "config/position_facts.h"
-#include "config/settings.h"
+#include "config/position_settings.h"
 #include "position/positions.h"
 #include "tensor/parameters.h"
 #include "tensor/rotation.h"

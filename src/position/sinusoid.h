@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 #include "position/positions.h"
 
 namespace roformer {

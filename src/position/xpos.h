@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 #include "position/positions.h"
 
 namespace roformer {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "config/settings.h"
+#include "config/device_settings.h"
 
 namespace roformer {
 

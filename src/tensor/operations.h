@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/model_settings.h"
 
 namespace roformer {
 

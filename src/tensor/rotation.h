@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/position_settings.h"
 
 namespace roformer {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/tokenizer_settings.h"
 
 namespace roformer {
 

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/attention_settings.h"
+#include "config/position_settings.h"
 #include "position/scheme.h"
 #include "verify/golden_file.h"
 

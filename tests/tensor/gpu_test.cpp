@@ -1,7 +1,7 @@
 #include "tensor/gpu.h"
 
 #include "catch.h"
-#include "config/settings.h"
+#include "config/device_settings.h"
 #include "tensor/device.h"
 
 using namespace roformer;

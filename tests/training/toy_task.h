@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "config/settings.h"
+#include "config/training_settings.h"
 #include "training/task.h"
 
 namespace roformer {

@@ -1,0 +1,25 @@
+// Section `attention` of the configuration.
+#pragma once
+
+#include <cstdint>
+
+namespace roformer {
+
+enum class AttentionKernel { softmax, elu, favor };
+enum class LogNScaling { none, query, query_unclipped, encoder };
+enum class LinearRotation { numerator, before };
+
+struct AttentionSettings {
+  AttentionKernel kernel = AttentionKernel::softmax;
+  double dropout = 0.0;
+  std::int64_t window = 0;                // tokens a query sees (inference); 0: all
+  LogNScaling log_n = LogNScaling::none;  // log-n scaling of the scores
+  std::int64_t log_n_length = 512;        // the training length in the logarithm's base
+  std::int64_t features = 0;              // FAVOR+ features; 0: D ln D rounded to even
+  std::int64_t redraw = 1000;             // steps between redraws of the FAVOR+ matrix
+  bool favor_stabilize = true;
+  double favor_epsilon = 1e-4;
+  LinearRotation linear_rotation = LinearRotation::numerator;  // eq. 19, or rotate first
+};
+
+}  // namespace roformer

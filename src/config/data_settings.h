@@ -1,0 +1,27 @@
+// Section `data` of the configuration.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace roformer {
+
+struct MaskingSettings {
+  double probability = 0.15;  // of all tokens
+  double mask = 0.8;          // share of the chosen that becomes [MASK]
+  double random = 0.1;        // share that becomes a random token; the rest stays
+  bool whole_word = false;
+};
+
+struct DataSettings {
+  std::filesystem::path directory;  // prepared shards (mlm, causal_lm) or a GLUE folder (glue)
+  std::int64_t length = 128;        // tokens in a row
+  bool cross_documents = true;      // attention crosses the separators inside a filled row
+  double validation_fraction = 0;   // that the data set must have; 0: any
+  std::int64_t validation_tokens = 200'000;  // at most this many per check
+  std::int64_t loader_threads = 1;
+  std::int64_t prefetch = 4;  // batches made ahead
+  MaskingSettings masking;
+};
+
+}  // namespace roformer

@@ -1,0 +1,15 @@
+// Section `glue` of the configuration.
+#pragma once
+
+namespace roformer {
+
+enum class GlueTask { cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli };
+enum class ClassifierHead { bert, roformer };
+
+struct GlueSettings {
+  GlueTask task = GlueTask::mrpc;
+  ClassifierHead head = ClassifierHead::bert;
+  double head_dropout = 0.1;
+};
+
+}  // namespace roformer

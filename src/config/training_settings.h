@@ -1,0 +1,39 @@
+// Section `training` of the configuration.
+#pragma once
+
+#include <cstdint>
+
+#include "base/period.h"
+#include "config/device_settings.h"
+
+namespace roformer {
+
+enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
+
+struct TrainingSettings {
+  Period steps{1000, Period::Unit::steps};  // how long to train, in any unit of a period
+  std::int64_t batch = 32;                  // rows of a micro-batch (glue: sequences)
+  std::int64_t batch_tokens = 0;            // when > 0, batches are filled up to this many tokens
+  std::int64_t accumulation = 1;            // micro-batches a step
+  double learning_rate = 1e-3;
+  ScheduleKind schedule = ScheduleKind::linear;
+  Period warmup{0, Period::Unit::steps};
+  double warmup_ratio = 0;         // share of the steps; used when warmup is zero
+  double final_learning_rate = 0;  // as a share of the peak, at the end of linear and cosine
+  double layer_decay = 1;          // factor of the learning rate per layer below the head
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  double clip = 1.0;                // global gradient norm; 0: none
+  std::int64_t max_bad_steps = 10;  // non-finite steps in a row before stopping
+  Period log_every{50, Period::Unit::steps};
+  Period validate_every{500, Period::Unit::steps};
+  Period save_every{500, Period::Unit::steps};
+  std::int64_t keep_last = 1;
+  std::int64_t keep_best = 1;
+  std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
+  Precision precision = Precision::automatic;
+};
+
+}  // namespace roformer
