@@ -2,19 +2,15 @@
 
 #include <ATen/TensorOperators.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <initializer_list>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "position/alibi.h"
 #include "position/fire.h"
 #include "position/sandwich.h"
+#include "verify/golden_options.h"
 
 namespace roformer {
 namespace {
@@ -24,44 +20,6 @@ using Setup = void (*)(const GoldenCase&, GoldenSetup&);
 
 std::int64_t rows(const GoldenCase& in, const char* name) {
   return in.parameters.at(name).size(0);
-}
-// An option that is absent takes the definition's default; one of another kind is a miss.
-[[noreturn]] void refuse(const json& config, const char* name, const std::string& wanted) {
-  throw_failure("", fmt::format("{} = {}, wanted {}", name, config.at(name).dump(), wanted));
-}
-bool given(const json& config, const char* name) {
-  return config.contains(name) && !config.at(name).is_null();
-}
-double number(const json& config, const char* name, double otherwise) {
-  if (!given(config, name)) return otherwise;
-  if (!config.at(name).is_number()) refuse(config, name, "a number");
-  return config.at(name);
-}
-std::int64_t integer(const json& config, const char* name, std::int64_t otherwise) {
-  const double value = number(config, name, static_cast<double>(otherwise));
-  if (value != std::floor(value)) refuse(config, name, "a whole number");
-  return static_cast<std::int64_t>(value);
-}
-std::int64_t needed(const json& config, const char* name) {
-  if (!given(config, name)) throw_failure("", std::string("the case lacks the option ") + name);
-  return integer(config, name, 0);
-}
-bool flag(const json& config, const char* name, bool otherwise) {
-  if (!given(config, name)) return otherwise;
-  if (!config.at(name).is_boolean()) refuse(config, name, "true or false");
-  return config.at(name);
-}
-// One of the words, the first of which is the default.
-template <typename Choice>
-Choice choice(const json& config, const char* name,
-              std::initializer_list<std::pair<const char*, Choice>> words) {
-  if (!given(config, name)) return words.begin()->second;
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (config.at(name) == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  refuse(config, name, known);
 }
 bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
@@ -73,15 +31,6 @@ RotaryLayout layout(const json& config, RotaryLayout otherwise = RotaryLayout::i
 }
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
-}
-
-// Settings that the functions below read; anything else is refused.
-void allow(const json& config, std::initializer_list<std::string_view> names) {
-  for (const auto& [key, value] : config.items()) {
-    bool known = false;
-    for (const std::string_view name : names) known |= name == key;
-    if (!known) throw_failure("", "unknown option " + key + " = " + value.dump());
-  }
 }
 
 void read_log_n(const json& config, AttentionSettings& attention) {
