@@ -13,21 +13,19 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
+#include "cli/tokenizer_flags.h"
 #include "data/prepare.h"
-#include "data/recipe.h"
-#include "text/tokenizer.h"
 
 namespace roformer {
 namespace {
 
 struct PrepareArguments {
-  std::vector<std::filesystem::path> inputs;
+  CorpusFlags corpus;
   std::vector<std::filesystem::path> validation;
   std::filesystem::path output;
-  TokenizerSettings tokenizer;
-  bool bytes = false;
-  std::string reader;     // empty: the recipe's, else text
+  TokenizerFlags tokenizer;
   std::string separator;  // empty: the recipe's, else blank-line
   bool remove_repeats = false;
   double validation_fraction = -1;  // negative: the recipe's, else the default
@@ -46,19 +44,17 @@ std::string input_names(const std::vector<std::filesystem::path>& inputs) {
 
 PrepareOptions prepare_options(const PrepareArguments& arguments) {
   PrepareOptions options;
-  if (const std::optional<Recipe> recipe = recipe_among(arguments.inputs)) {
-    options.corpus = recipe->corpus;
-    options.validation_inputs = recipe->validation_files;
-    options.validation_fraction = recipe->validation_fraction;
-    options.name = recipe->name;
-    options.source = recipe->source;
-    options.licence = recipe->licence;
-  } else {
-    options.corpus.inputs = arguments.inputs;
+  const Recipe recipe = recipe_of(arguments.corpus);
+  options.corpus = recipe.corpus;
+  options.validation_inputs = recipe.validation_files;
+  options.validation_fraction = recipe.validation_fraction;
+  options.name = recipe.name;
+  options.source = recipe.source;
+  options.licence = recipe.licence;
+  if (recipe.name.empty()) {
     options.name = arguments.output.filename().string();
-    options.source = input_names(arguments.inputs);
+    options.source = input_names(arguments.corpus.inputs);
   }
-  if (!arguments.reader.empty()) options.corpus.reader = parse_corpus_reader(arguments.reader);
   if (!arguments.separator.empty()) {
     options.corpus.separator = parse_document_separator(arguments.separator);
   }
@@ -106,29 +102,14 @@ void add_prepare(CLI::App& data) {
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
                   "zip archives, - for standard input. Text may be compressed (.gz, .bz2, "
                   ".xz, .zst) and larger than memory."});
-  command->add_option("inputs", arguments->inputs, "recipe, files, folders or -")
-      ->required()
-      ->type_name("INPUT");
+  add_corpus_flags(*command, arguments->corpus);
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
       ->type_name("FOLDER");
-  CLI::Option* const tokenizer =
-      command
-          ->add_option("--tokenizer", arguments->tokenizer.file,
-                       "tokenizer: a SentencePiece model, a WordPiece vocab.txt, or a folder of "
-                       "`tokenizer train`")
-          ->type_name("FILE");
-  command->add_flag("--bytes", arguments->bytes, "no vocabulary: every byte is a token")
-      ->excludes(tokenizer);
-  command->add_flag("--cased", arguments->tokenizer.cased, "WordPiece: keep upper case and accents")
-      ->needs(tokenizer);
+  add_tokenizer_flags(*command, arguments->tokenizer);
   command
       ->add_option("--document-separator", arguments->separator,
                    "what ends a document: blank-line (default), two-blank-lines, line, file")
-      ->type_name("WORD");
-  command
-      ->add_option("--reader", arguments->reader,
-                   "text (default) or libreoffice-help, whose HTML pages are documents")
       ->type_name("WORD");
   command->add_flag("--remove-repeats", arguments->remove_repeats,
                     "leave out lines met before, anywhere in the corpus");
@@ -148,15 +129,10 @@ void add_prepare(CLI::App& data) {
       ->type_name("N");
   command->add_flag("--overwrite", arguments->overwrite, "replace a data set that is there");
   command->callback([arguments] {
-    if (arguments->bytes) arguments->tokenizer.kind = TokenizerKind::bytes;
-    if (!arguments->bytes && arguments->tokenizer.file.empty()) {
-      throw_usage("data prepare", "needs a tokenizer",
-                  "--tokenizer FILE (make one with `roformer tokenizer train`), or --bytes");
-    }
+    const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer_of(arguments->tokenizer);
     PrepareOptions options = prepare_options(*arguments);
     options.command = command_line();
-    const std::unique_ptr<Tokenizer> opened = open_tokenizer(arguments->tokenizer);
-    print_summary(prepare(options, *opened), arguments->output);
+    print_summary(prepare(options, *tokenizer), arguments->output);
   });
 }
 

@@ -13,9 +13,9 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "config/words.h"
+#include "cli/corpus_flags.h"
+#include "cli/tokenizer_flags.h"
 #include "data/corpus.h"
-#include "data/recipe.h"
 #include "text/character_tokenizer.h"
 #include "text/sentence_sample.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -26,13 +26,12 @@ namespace roformer {
 namespace {
 
 struct TrainArguments {
-  std::vector<std::filesystem::path> inputs;
+  CorpusFlags corpus;
   std::filesystem::path output;
   std::string kind = "unigram";
   SentencePieceTraining training;
   std::uint64_t sample = 1'000'000;
   std::uint64_t seed = 1;
-  std::string reader;  // empty: the recipe's, else text
   bool overwrite = false;
 };
 
@@ -57,20 +56,9 @@ void for_each_line(const CorpusOptions& corpus, Action action) {
   sink.finish();
 }
 
-CorpusOptions corpus_options(const TrainArguments& arguments) {
-  CorpusOptions corpus;
-  if (const std::optional<Recipe> recipe = recipe_among(arguments.inputs)) {
-    corpus = recipe->corpus;
-  } else {
-    corpus.inputs = arguments.inputs;
-  }
-  if (!arguments.reader.empty()) corpus.reader = parse_corpus_reader(arguments.reader);
-  return corpus;
-}
-
 std::unique_ptr<Tokenizer> train_characters(const TrainArguments& arguments) {
   CharacterCounter counter;
-  for_each_line(corpus_options(arguments), [&](std::string_view line) {
+  for_each_line(recipe_of(arguments.corpus).corpus, [&](std::string_view line) {
     counter.add(line);
     counter.add("\n");
   });
@@ -81,7 +69,8 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
   SentencePieceTraining training = arguments.training;
   if (arguments.kind == "bpe") training.algorithm = SentencePieceAlgorithm::bpe;
   SentenceSample sample(arguments.sample, arguments.seed);
-  for_each_line(corpus_options(arguments), [&](std::string_view line) { sample.add(line); });
+  for_each_line(recipe_of(arguments.corpus).corpus,
+                [&](std::string_view line) { sample.add(line); });
   const auto kept = static_cast<std::int64_t>(sample.sentences().size());
   log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
             arguments.kind, format_count(kept),
@@ -116,47 +105,6 @@ void train(const TrainArguments& arguments) {
   save_tokenizer(*tokenizer, arguments.output);
   std::cout << arguments.output.string() << ": ";
   print_info(*tokenizer);
-}
-
-struct OpenArguments {
-  TokenizerSettings settings;
-  std::filesystem::path wordpiece;
-  bool bytes = false;
-};
-
-void add_open_options(CLI::App& command, OpenArguments& arguments) {
-  CLI::Option* const file =
-      command
-          .add_option("tokenizer,--tokenizer", arguments.settings.file,
-                      "a folder of `tokenizer train`, a SentencePiece model, or a vocab.txt")
-          ->type_name("FILE");
-  CLI::Option* const wordpiece =
-      command.add_option("--wordpiece", arguments.wordpiece, "a WordPiece vocab.txt of BERT")
-          ->type_name("FILE")
-          ->excludes(file);
-  command.add_flag("--cased", arguments.settings.cased, "WordPiece: keep upper case and accents");
-  command.add_flag("--bytes", arguments.bytes, "no vocabulary: every byte is a token")
-      ->excludes(file)
-      ->excludes(wordpiece);
-}
-
-std::unique_ptr<Tokenizer> open(OpenArguments arguments) {
-  TokenizerSettings& settings = arguments.settings;
-  if (arguments.bytes) settings.kind = TokenizerKind::bytes;
-  if (!arguments.wordpiece.empty()) {
-    settings.kind = TokenizerKind::wordpiece;
-    settings.file = arguments.wordpiece;
-  }
-  if (!arguments.bytes && settings.file.empty()) {
-    throw_usage("tokenizer", "no tokenizer is named",
-                "give a folder of `tokenizer train`, --wordpiece vocab.txt, or --bytes");
-  }
-  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings);
-  if (settings.cased && tokenizer->kind() != TokenizerKind::wordpiece) {
-    throw_usage("--cased", fmt::format("is for WordPiece, {} is {}", settings.file.string(),
-                                       to_word(tokenizer->kind())));
-  }
-  return tokenizer;
 }
 
 // Calls action(line, output, number) for each line of standard input; it appends to the output,
@@ -240,9 +188,7 @@ void add_train(CLI::App& parent) {
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
                   "zip archives, - for standard input; it may be compressed and larger than "
                   "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK]."});
-  command->add_option("inputs", arguments->inputs, "recipe, files, folders or -")
-      ->required()
-      ->type_name("INPUT");
+  add_corpus_flags(*command, arguments->corpus);
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
       ->type_name("FOLDER");
@@ -278,46 +224,43 @@ void add_train(CLI::App& parent) {
       ->check(CLI::IsMember({"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}));
   command->add_flag("--byte-fallback", arguments->training.byte_fallback,
                     "write rare characters as bytes instead of [UNK]");
-  command
-      ->add_option("--reader", arguments->reader,
-                   "text (default) or libreoffice-help, whose HTML pages are documents")
-      ->type_name("WORD");
   command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
   command->callback([arguments] { train(*arguments); });
 }
 
 void add_encode(CLI::App& parent) {
-  auto arguments = std::make_shared<OpenArguments>();
+  auto arguments = std::make_shared<TokenizerFlags>();
   auto pieces = std::make_shared<bool>(false);
   CLI::App* command = add_command(
       parent, {.name = "encode",
                .summary = "Write the ids of each line of standard input",
                .details = "One line of output a line of input, without special tokens."});
-  add_open_options(*command, *arguments);
+  add_tokenizer_flags(*command, *arguments, true);
   command->add_flag("--pieces", *pieces, "write the pieces instead of their ids");
-  command->callback([arguments, pieces] { encode_lines(*open(*arguments), *pieces); });
+  command->callback([arguments, pieces] { encode_lines(*open_tokenizer_of(*arguments), *pieces); });
 }
 
 void add_decode(CLI::App& parent) {
-  auto arguments = std::make_shared<OpenArguments>();
+  auto arguments = std::make_shared<TokenizerFlags>();
   auto with_special = std::make_shared<bool>(false);
   CLI::App* command =
       add_command(parent, {.name = "decode",
                            .summary = "Write the text of each line of ids on standard input",
                            .details = "The reverse of `tokenizer encode`."});
-  add_open_options(*command, *arguments);
+  add_tokenizer_flags(*command, *arguments, true);
   command->add_flag("--with-special", *with_special, "write special tokens too");
-  command->callback([arguments, with_special] { decode_lines(*open(*arguments), *with_special); });
+  command->callback(
+      [arguments, with_special] { decode_lines(*open_tokenizer_of(*arguments), *with_special); });
 }
 
 void add_info(CLI::App& parent) {
-  auto arguments = std::make_shared<OpenArguments>();
+  auto arguments = std::make_shared<TokenizerFlags>();
   CLI::App* command = add_command(
       parent, {.name = "info",
                .summary = "Show kind, size, special tokens and fingerprint of a tokenizer",
                .details = ""});
-  add_open_options(*command, *arguments);
-  command->callback([arguments] { print_info(*open(*arguments)); });
+  add_tokenizer_flags(*command, *arguments, true);
+  command->callback([arguments] { print_info(*open_tokenizer_of(*arguments)); });
 }
 
 }  // namespace

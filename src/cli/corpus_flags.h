@@ -1,0 +1,23 @@
+// The arguments of the commands that read text: a recipe, or files and how to read them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/recipe.h"
+
+namespace roformer {
+
+struct CorpusFlags {
+  std::vector<std::filesystem::path> inputs;
+  std::string reader;  // empty: the recipe's, else text
+};
+
+void add_corpus_flags(CLI::App& command, CorpusFlags& flags);
+
+// The recipe among the inputs, or one without a name whose corpus they are. Throws as read_recipe.
+Recipe recipe_of(const CorpusFlags& flags);
+
+}  // namespace roformer

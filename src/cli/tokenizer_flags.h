@@ -1,0 +1,23 @@
+// The arguments of the commands that open a tokenizer.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+struct TokenizerFlags {
+  TokenizerSettings settings;
+  std::filesystem::path wordpiece;
+  bool bytes = false;
+};
+
+// With `positional` the tokenizer may be named without its flag, too.
+void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool positional = false);
+
+// Throws Error (usage) where none is named or --cased does not fit it, and as open_tokenizer.
+std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags);
+
+}  // namespace roformer
