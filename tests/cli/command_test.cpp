@@ -1,22 +1,15 @@
 // The command line as a user meets it: exit codes, one line of message, hints.
 #include "cli/command.h"
 
-#include <iostream>
-#include <sstream>
-
 #include "base/error.h"
 #include "catch.h"
 #include "cli/commands.h"
+#include "cli/run_command.h"
+#include "has.h"
 
 using namespace roformer;
 
 namespace {
-
-struct Outcome {
-  int code = 0;
-  std::string output;
-  std::string errors;
-};
 
 // Runs a program with one command, `train CONFIG --overwrite`, and `config`.
 struct Program {
@@ -37,24 +30,8 @@ struct Program {
     add_config_command(app);
   }
 
-  Outcome run(std::vector<std::string> words) {
-    words.insert(words.begin(), "roformer");
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    std::ostringstream output;
-    std::ostringstream errors;
-    std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
-    std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
-    const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
-    std::cout.rdbuf(terminal);
-    std::cerr.rdbuf(terminal_errors);
-    return {code, output.str(), errors.str()};
-  }
+  Outcome run(std::vector<std::string> words) { return run_command(app, std::move(words)); }
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -1,24 +1,18 @@
 // evaluate, fill-mask, generate and doctor as a user meets them, on a run of a few steps.
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/run_command.h"
+#include "has.h"
 #include "tasks/tiny_run.h"
 
 using namespace roformer;
 
 namespace {
-
-struct Outcome {
-  int code = 0;
-  std::string output;
-  std::string errors;
-};
 
 Outcome run(std::vector<std::string> words, const std::string& input = "") {
   CLI::App app{"A test", "roformer"};
@@ -26,24 +20,7 @@ Outcome run(std::vector<std::string> words, const std::string& input = "") {
   add_fill_mask_command(app);
   add_generate_command(app);
   add_doctor_command(app);
-  words.insert(words.begin(), "roformer");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  std::istringstream lines(input);
-  std::ostringstream output, errors;
-  std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
-  std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
-  std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
-  const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
-  std::cin.rdbuf(keyboard);
-  std::cout.rdbuf(terminal);
-  std::cerr.rdbuf(terminal_errors);
-  std::cin.clear();
-  return {code, output.str(), errors.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return run_command(app, std::move(words), input);
 }
 
 }  // namespace

@@ -37,8 +37,4 @@ std::string refusal(Call call) {
   return "no error";
 }
 
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace roformer

@@ -7,6 +7,7 @@
 #include "config/schema.h"
 #include "config/yaml_file.h"
 #include "config_helpers.h"
+#include "has.h"
 
 using namespace roformer;
 

@@ -3,17 +3,12 @@
 #include <cmath>
 
 #include "catch.h"
+#include "has.h"
 #include "xml_check.h"
 
 using namespace roformer;
 
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a page escapes what it is given and needs nothing from elsewhere") {
   HtmlReport report({.title = "A <b> & \"c\"", .subtitle = "by `--position`", .footer = "commit"});
@@ -24,23 +19,23 @@ TEST_CASE("a page escapes what it is given and needs nothing from elsewhere") {
   report.chart(LineChart{.title = "curve", .series = {{.name = "rope", .x = {1}, .y = {2}}}});
   report.details("Configuration", "a: <1>\n");
   const std::string html = report.html();
-  CHECK(contains(html, "<h1>A &lt;b&gt; &amp; &quot;c&quot;</h1>"));
-  CHECK(contains(html,
-                 "<p><strong>Bold</strong>, <code>a &lt; b</code>, 2 * 3 and one ` alone "
-                 "&lt;script&gt;"));
-  CHECK(contains(html, "<a href=\"#section-2\">Three</a>"));
-  CHECK(contains(html, "&lt;95 %&gt;"));
-  CHECK(contains(html, "<pre>a: &lt;1&gt;\n</pre>"));
-  CHECK_FALSE(contains(html, "src="));
-  CHECK_FALSE(contains(html, "<link"));
-  CHECK_FALSE(contains(html, "url("));
-  CHECK_FALSE(contains(html, "@import"));
+  CHECK(has(html, "<h1>A &lt;b&gt; &amp; &quot;c&quot;</h1>"));
+  CHECK(has(html,
+            "<p><strong>Bold</strong>, <code>a &lt; b</code>, 2 * 3 and one ` alone "
+            "&lt;script&gt;"));
+  CHECK(has(html, "<a href=\"#section-2\">Three</a>"));
+  CHECK(has(html, "&lt;95 %&gt;"));
+  CHECK(has(html, "<pre>a: &lt;1&gt;\n</pre>"));
+  CHECK_FALSE(has(html, "src="));
+  CHECK_FALSE(has(html, "<link"));
+  CHECK_FALSE(has(html, "url("));
+  CHECK_FALSE(has(html, "@import"));
   // The only address in it names the SVG vocabulary.
   std::string without = html;
   for (std::size_t at; (at = without.find("http://www.w3.org/2000/svg")) != std::string::npos;) {
     without.erase(at, 26);
   }
-  CHECK_FALSE(contains(without, "://"));
+  CHECK_FALSE(has(without, "://"));
 }
 
 TEST_CASE("a table in HTML") {
@@ -51,8 +46,8 @@ TEST_CASE("a table in HTML") {
   table.add_row({"none", 5.5});
   const std::string html = to_html(table);
   CHECK(xml_problem(html) == "");
-  CHECK(contains(html, "<td class=\"right best\">3.92 ± 0.01</td>"));
-  CHECK(contains(html, "&lt;rope&gt;"));
-  CHECK(contains(
-      html, "<td class=\"right\">5.50<span class=\"pad\" aria-hidden=\"true\"> ± 0.01</span>"));
+  CHECK(has(html, "<td class=\"right best\">3.92 ± 0.01</td>"));
+  CHECK(has(html, "&lt;rope&gt;"));
+  CHECK(
+      has(html, "<td class=\"right\">5.50<span class=\"pad\" aria-hidden=\"true\"> ± 0.01</span>"));
 }

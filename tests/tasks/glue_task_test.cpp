@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "has.h"
 #include "report/json_lines.h"
 #include "tasks/model_source.h"
 #include "tasks/trained_model.h"
@@ -29,10 +30,6 @@ std::string complaint(const Settings& settings) {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Losses, norms and figures of all lines, without times.

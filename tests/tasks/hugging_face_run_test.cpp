@@ -39,13 +39,14 @@ ImportedRun import_model(const std::string& name, const TemporaryFolder& folder,
 
 }  // namespace
 
-TEST_CASE("an imported run gives transformers' logits") {
+TEST_CASE("an imported run fills masks, and with one token type gives transformers' logits") {
   const std::string name =
       GENERATE("bert", "roformer", "roformer_bfloat16_sharded", "bert_float16_first_names");
   CAPTURE(name);
   const TemporaryFolder folder;
   const ImportedRun run = import_model(name, folder);
-  const TrainedModel trained = open_trained_model(run.path, {.overrides = {{"training.precision", "fp32"}}});
+  const TrainedModel trained =
+      open_trained_model(run.path, {.overrides = {{"training.precision", "fp32"}}});
   CHECK(trained.model->parameters().count() == run.parameters);
   const Safetensors expected(model_folder(name) / "expected.safetensors");
   // A language model here reads every token as of the first type.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "catch.h"
+#include "has.h"
 #include "tasks/fill_mask.h"
 #include "tasks/language_task.h"
 #include "tiny_run.h"
@@ -20,10 +21,6 @@ std::string message(const TinyRun& run, const TrainedModelOptions& options) {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
