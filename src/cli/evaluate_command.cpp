@@ -89,6 +89,17 @@ EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset
   return result;
 }
 
+void check_pseudo_perplexity(const EvaluateOptions& options, const Settings& settings) {
+  if (!options.pseudo_perplexity) return;
+  if (settings.task == TaskKind::causal_lm) {
+    throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
+  }
+  if (options.arrangement != ArrangementSettings{.shift = options.arrangement.shift}) {
+    throw_usage("--pseudo-perplexity", "is of the text as it stands, shifted or not",
+                "leave out --drop-middle and --shuffle-blocks");
+  }
+}
+
 EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedModel& trained) {
   const Settings& settings = trained.settings;
   std::vector<std::int64_t> lengths = parse_lengths(options.lengths);
@@ -96,6 +107,7 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   for (const std::int64_t length : lengths) {
     require_places(settings, "--length", length, options.arrangement.shift);
   }
+  check_pseudo_perplexity(options, settings);
   const Dataset dataset = open_data(options, trained);
   EvaluationReport report{.model = trained.checkpoint.string(),
                           .data = dataset.folder().string(),
@@ -118,9 +130,6 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   }
   bar.finish(steps);
   if (options.pseudo_perplexity) {
-    if (report.causal) {
-      throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
-    }
     report.pseudo_perplexity = pseudo_perplexity(*trained.model, dataset,
                                                  {.sequences = options.sequences,
                                                   .length = lengths.front(),

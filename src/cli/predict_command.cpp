@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -59,13 +60,20 @@ void print_header(GlueTask task) {
   std::cout << header << (facts.pairs ? "\tsentence1\tsentence2\n" : "\tsentence\n");
 }
 
+// A text of JSON lines may hold what separates the columns and rows here.
+std::string in_one_cell(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
 void print_row(GlueTask task, const TextLine& line, const GluePrediction& prediction) {
   std::string row = prediction_text(task, prediction);
   for (const double probability : prediction.probabilities) {
     row += fmt::format("\t{:.4f}", probability);
   }
-  row += "\t" + line.first;
-  if (glue_task_facts(task).pairs) row += "\t" + line.second;
+  row += "\t" + in_one_cell(line.first);
+  if (glue_task_facts(task).pairs) row += "\t" + in_one_cell(line.second);
   std::cout << row << '\n';
 }
 
@@ -85,10 +93,12 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
     lines.format = options.format == "tsv" ? TextFormat::tsv : TextFormat::jsonl;
   }
   if (!options.json) print_header(task);
+  std::int64_t cut = 0;
   read_text_lines(
       keyboard ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
         const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
         for (std::size_t i = 0; i < chunk.size(); ++i) {
+          cut += predictions[i].cut ? 1 : 0;
           if (options.json) {
             std::cout << to_json(task, chunk[i], predictions[i])
                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
@@ -99,6 +109,10 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
         }
         std::cout << std::flush;
       });
+  if (cut > 0) {
+    log::warn("{}: {} texts are longer than data.length {} and were cut", lines.place,
+              format_count(cut), trained.settings.data.length);
+  }
 }
 
 // All of the server's files that lie in the folder, whichever run made them.

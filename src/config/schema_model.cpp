@@ -50,7 +50,9 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.from_weights,
                    {.help = "false: take only the shape, scheme and tokenizer of model.from and "
                             "begin with new weights, the floor of a comparison"}),
-      ROFORMER_KEY(model.freeze_embeddings, {.help = "do not train the embeddings"}),
+      ROFORMER_KEY(model.freeze_embeddings,
+                   {.help = "do not train the embeddings and what all layers share: tables and "
+                            "biases of positions"}),
       ROFORMER_KEY(model.freeze_layers, {.unit = "layers",
                                          .range = between(0, 1000),
                                          .help = "do not train the lowest N layers"}),

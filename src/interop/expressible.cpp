@@ -32,6 +32,8 @@ HuggingFaceFamily family_of(const Settings& settings) {
     expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
     expect(rope.scaling == RopeScaling::none,
            "RoFormer has no frequency scaling (position.rope.scaling none)");
+    expect(rope.attention_factor == 0 || rope.attention_factor == 1,
+           "RoFormer scales neither queries nor keys (position.rope.attention_factor 0)");
   }
   expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
   expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");

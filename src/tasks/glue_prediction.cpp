@@ -38,7 +38,10 @@ std::vector<GluePrediction> predict_lines(const TrainedClassifier& trained,
     texts.push_back(
         encode_text(*trained.tokenizer, line.first, second, trained.settings.data.length));
   }
-  return glue_predictions(task, trained.classifier->predict(texts));
+  std::vector<GluePrediction> predictions =
+      glue_predictions(task, trained.classifier->predict(texts));
+  for (std::size_t i = 0; i < texts.size(); ++i) predictions[i].cut = texts[i].cut;
+  return predictions;
 }
 
 std::string glue_submission(GlueTask task, const std::vector<GlueExample>& examples,

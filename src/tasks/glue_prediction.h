@@ -20,6 +20,7 @@ struct GluePrediction {
   std::int64_t label = -1;            // class number; -1 for a score
   std::vector<double> probabilities;  // of the classes, from the softmax
   double score = 0;                   // of a regression, as the model gives it
+  bool cut = false;                   // the text is longer than data.length
 };
 
 // outputs [N, C] -> N predictions.

@@ -3,48 +3,25 @@
 #include <archive_entry.h>
 
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/run_command.h"
+#include "has.h"
 #include "tasks/tiny_glue.h"
 
 using namespace roformer;
 
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string output;
-  std::string errors;
-};
-
 Outcome run(std::vector<std::string> words, const std::string& input = "") {
   CLI::App app{"A test", "roformer"};
   add_evaluate_command(app);
   add_predict_command(app);
-  words.insert(words.begin(), "roformer");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  std::istringstream lines(input);
-  std::ostringstream output, errors;
-  std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
-  std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
-  std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
-  const int code = run_program(app, static_cast<int>(arguments.size()), arguments.data());
-  std::cin.rdbuf(keyboard);
-  std::cout.rdbuf(terminal);
-  std::cerr.rdbuf(terminal_errors);
-  std::cin.clear();
-  return {code, output.str(), errors.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return run_command(app, std::move(words), input);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -123,6 +100,11 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     CHECK(has(run({"predict", folder, "/nowhere.tsv"}).errors, "/nowhere.tsv"));
     CHECK(has(run({"predict", folder}, "a\tb\n").errors, "standard input:1: has 2 columns"));
     CHECK(has(run({"predict", folder}, "a\n\n").errors, "standard input:2: an empty text"));
+    const Outcome tabbed = run({"predict", folder}, "{\"sentence\": \"the cat\\tis\\nred .\"}\n");
+    CHECK(lines_of(tabbed.output).size() == 2);
+    CHECK(lines_of(tabbed.output)[1].ends_with("\tthe cat is red ."));
+    const std::string words = "the cat is red . the cat is red . the cat is red . the cat is red .";
+    CHECK(has(run({"predict", folder}, words + "\n").errors, "1 texts are longer than"));
     CHECK(run({"predict", folder, "x.tsv", "--glue", "y"}).code == 2);
     CHECK(has(run({"evaluate", folder, "--length", "64"}).errors, "classifier"));
     CHECK(run({"predict", folder, "--glue", "/nowhere"}).code == 1);

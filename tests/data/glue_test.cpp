@@ -15,9 +15,9 @@ struct Folder {
   void add(const char* name, std::string_view text) { write_text(folder.path / name, text); }
   GlueExamples read(GlueTask task, GlueSplit split) { return read_glue(folder.path, task, split); }
   // The message without the folder.
-  std::string complaint(GlueTask task) {
+  std::string complaint(GlueTask task, GlueSplit split = GlueSplit::train) {
     try {
-      read(task, GlueSplit::train);
+      read(task, split);
     } catch (const Error& error) {
       const std::string text = error.what();
       const std::string begin = folder.path.string() + "/";
@@ -108,4 +108,7 @@ TEST_CASE("Wrong rows are refused with their line, broken rows of QQP left out")
   CHECK(qqp.examples.size() == 2);
   CHECK(qqp.broken_rows == 2);
   CHECK(qqp.empty_sentences == 1);
+  folder.add("QQP/test.tsv", "id\tquestion1\tquestion2\n0\tA\tB\n1\tbroken\nline\tD\n");
+  CHECK(folder.complaint(GlueTask::qqp, GlueSplit::test) ==
+        "QQP/test.tsv:3: has 2 columns, wanted 3");
 }

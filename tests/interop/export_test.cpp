@@ -114,6 +114,7 @@ TEST_CASE("what transformers cannot express is refused, all at once") {
   change([](Settings& s) { s.position.rope.fraction = 0.5; }, "whole heads");
   change([](Settings& s) { s.position.rope.offset = 1; }, "begin at 0");
   change([](Settings& s) { s.position.rope.scaling = RopeScaling::yarn; }, "frequency scaling");
+  change([](Settings& s) { s.position.rope.attention_factor = 1.2; }, "neither queries nor keys");
   change([](Settings& s) { s.model.embedding_scale = EmbeddingScale::sqrt_width; }, "scales its");
   change([](Settings& s) { s.attention.kernel = AttentionKernel::elu; }, "softmax attention");
   change([](Settings& s) { s.attention.window = 64; }, "neither has a window");
