@@ -48,15 +48,29 @@ Rotation make_rotation(const RotaryKey& key) {
   return {.cosine = cosine.to(options), .sine = sine.to(options), .layout = key.layout};
 }
 
+namespace {
+
+std::int64_t bytes_of(const Rotation& rotation) {
+  return 2 * rotation.cosine.numel() * rotation.cosine.element_size();
+}
+
+}  // namespace
+
 const Rotation& RotaryTables::get(const RotaryKey& key) {
-  constexpr std::size_t kKept = 8;
+  // A batch of unequal texts asks for a table a length, again in every layer.
+  constexpr std::size_t kAlwaysKept = 8;
+  constexpr std::int64_t kKeptBytes = 64 << 20;
   for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
     if (entry->first != key) continue;
     recent_.splice(recent_.begin(), recent_, entry);
     return recent_.front().second;
   }
   recent_.emplace_front(key, make_rotation(key));
-  if (recent_.size() > kKept) recent_.pop_back();
+  bytes_ += bytes_of(recent_.front().second);
+  while (recent_.size() > kAlwaysKept && bytes_ > kKeptBytes) {
+    bytes_ -= bytes_of(recent_.back().second);
+    recent_.pop_back();
+  }
   return recent_.front().second;
 }
 

@@ -37,13 +37,14 @@ std::vector<std::int64_t> half_permutation(std::int64_t width);
 
 Rotation make_rotation(const RotaryKey& key);
 
-// The last few tables that were asked for.
+// The tables that were asked for last.
 class RotaryTables {
  public:
   const Rotation& get(const RotaryKey& key);
 
  private:
   std::list<std::pair<RotaryKey, Rotation>> recent_;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace roformer
