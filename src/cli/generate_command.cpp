@@ -52,10 +52,7 @@ class Typewriter {
       : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
 
   void start() { show(); }
-  void finish() {
-    const std::string text = text_of(ids_, tokenizer_);
-    std::cout << text.substr(std::min(shown_, text.size())) << std::endl;
-  }
+  void finish() { std::cout << added() << std::endl; }
   void add(std::int64_t id) {
     ids_.push_back(id);
     show();
@@ -64,13 +61,27 @@ class Typewriter {
  private:
   const Tokenizer& tokenizer_;
   std::vector<std::int64_t> ids_;
+  // Tokens before `shown_` are on the screen. Decoding begins at `context_`, some of them, because
+  // a token at the beginning is written otherwise than behind another.
+  std::size_t context_ = 0;
   std::size_t shown_ = 0;
 
+  std::string text_of_tokens(std::size_t begin, std::size_t end) const {
+    const auto first = ids_.begin();
+    return text_of(
+        {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)},
+        tokenizer_);
+  }
+  std::string added() const {
+    const std::string text = text_of_tokens(context_, ids_.size());
+    return text.substr(std::min(text_of_tokens(context_, shown_).size(), text.size()));
+  }
   void show() {
-    const std::string text = text_of(ids_, tokenizer_);
-    if (text.ends_with("\xef\xbf\xbd") || text.size() <= shown_) return;
-    std::cout << text.substr(shown_) << std::flush;
-    shown_ = text.size();
+    const std::string text = added();
+    if (text.empty() || text.ends_with("\xef\xbf\xbd")) return;
+    std::cout << text << std::flush;
+    context_ = shown_;
+    shown_ = ids_.size();
   }
 };
 
