@@ -1,4 +1,4 @@
-// `roformer bench`: how fast this machine trains.
+// `roformer bench`: how fast this machine trains and predicts.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -109,6 +109,10 @@ void add_bench_command(CLI::App& program) {
              .summary = "fine-tuning steps of a classifier on random tokens in sentences "
                         "as long as SST-2's"},
             benchmark_classifier);
+  add_steps(*command,
+            {.name = "predict",
+             .summary = "a classifier's prediction of such sentences (file as for `bench glue`)"},
+            benchmark_prediction);
   add_bench_positions(*command);
 }
 

@@ -15,9 +15,11 @@
 namespace roformer {
 namespace {
 
-// Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
-// both gradients. Behind the last attention and in the head only the first tokens are computed.
-double classifier_gflop(const Settings& settings, const std::vector<std::int64_t>& lengths) {
+constexpr std::int64_t kPredictedBatches = 16;  // a file of 512 sentences where a batch has 32
+
+// Of the matrix products of a forward pass: multiply-adds times two. Behind the last attention and
+// in the head only the first tokens are computed.
+double forward_gflop(const Settings& settings, const std::vector<std::int64_t>& lengths) {
   const auto width = static_cast<double>(settings.model.width);
   const auto inner = static_cast<double>(settings.model.feed_forward);
   const auto layers = static_cast<double>(settings.model.layers);
@@ -30,22 +32,35 @@ double classifier_gflop(const Settings& settings, const std::vector<std::int64_t
   const double projections = layers * tokens * 3 * width * width;
   const double behind = ((layers - 1) * tokens + examples) * (width * width + 2 * width * inner);
   const double attention = layers * pairs * 2 * width;
-  return 6 * (projections + behind + attention + examples * width * width) * 1e-9;
+  return 2 * (projections + behind + attention + examples * width * width) * 1e-9;
 }
 
-TextBatch random_texts(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary,
-                       std::uint64_t key) {
+std::vector<EncodedText> random_texts(const std::vector<std::int64_t>& lengths,
+                                      std::int64_t vocabulary, std::uint64_t key) {
   Random random(key);
-  TextBatch batch;
+  std::vector<EncodedText> texts;
   for (const std::int64_t length : lengths) {
     EncodedText text{.second = length};
     for (std::int64_t i = 0; i < length; ++i) {
       text.ids.push_back(
           static_cast<TokenId>(5 + random.below(static_cast<std::uint64_t>(vocabulary - 5))));
     }
-    append(text, batch);
+    texts.push_back(std::move(text));
   }
+  return texts;
+}
+
+TextBatch batch_of(const std::vector<EncodedText>& texts) {
+  TextBatch batch;
+  for (const EncodedText& text : texts) append(text, batch);
   return batch;
+}
+
+StepWork work_of(Classifier& model, const std::vector<std::int64_t>& lengths, double gflop) {
+  return {.parameters = model.parameters().count(),
+          .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
+          .examples = std::ssize(lengths),
+          .gflop = gflop};
 }
 
 }  // namespace
@@ -79,7 +94,8 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
   for (std::int64_t i = 0; i < warmup + steps; ++i) {
     const auto start = BenchmarkClock::now();
     const auto number = static_cast<std::uint64_t>(i);
-    const TextBatch batch = random_texts(lengths, vocabulary, random_key({settings.seed, number}));
+    const TextBatch batch =
+        batch_of(random_texts(lengths, vocabulary, random_key({settings.seed, number})));
     const double loading = milliseconds_since(start);
     model.parameters().apply_constraints();
     const at::Tensor loss = glue_loss_sum(
@@ -96,10 +112,25 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
     times.push_back({.milliseconds = milliseconds_since(start), .loading = loading});
   }
   return step_benchmark(std::move(times),
-                        {.parameters = model.parameters().count(),
-                         .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
-                         .examples = std::ssize(lengths),
-                         .gflop = classifier_gflop(settings, lengths)},
+                        work_of(model, lengths, 3 * forward_gflop(settings, lengths)), plan);
+}
+
+StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
+                                   std::int64_t steps, std::int64_t warmup) {
+  const std::int64_t vocabulary = settings.model.vocabulary;
+  Classifier model(settings, vocabulary, glue_outputs(settings.glue.task), plan);
+  const std::vector<std::int64_t> lengths =
+      sst2_lengths(kPredictedBatches * settings.training.batch);
+  std::vector<StepTime> times;
+  for (std::int64_t i = 0; i < warmup + steps; ++i) {
+    const auto number = static_cast<std::uint64_t>(i);
+    const std::vector<EncodedText> texts =
+        random_texts(lengths, vocabulary, random_key({settings.seed, number}));
+    const auto start = BenchmarkClock::now();
+    model.predict(texts);
+    if (i >= warmup) times.push_back({.milliseconds = milliseconds_since(start)});
+  }
+  return step_benchmark(std::move(times), work_of(model, lengths, forward_gflop(settings, lengths)),
                         plan);
 }
 
