@@ -120,8 +120,7 @@ void print_text(const Diagnosis& found) {
   line("precision auto",
        fmt::format("{}: {}", precision_name(found.automatic.precision), found.automatic.reason));
   const GpuSupport& gpu = gpu_support();
-  line("optional parts",
-       gpu.usable ? "GPU support there" : "GPU support not there: " + gpu.reason);
+  line("optional parts", gpu.usable ? "GPU support there" : "GPU support not there: " + gpu.reason);
 }
 
 nlohmann::ordered_json to_json(const Speed& speed) {

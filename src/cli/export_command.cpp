@@ -30,7 +30,7 @@ void add_export_command(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "export",
                 .summary = "Write a run as a Hugging Face folder",
-                .details = "roformer export runs/quickstart/rope-1 my-roformer\n"
+                .details = "roformer export runs/wikipedia/rope my-roformer\n"
                            "Models with rope become RoFormer, with learned positions BERT; what "
                            "these cannot\nexpress is refused in words.\n",
                 .group = kGroupTraining});

@@ -96,7 +96,7 @@ void add_fill_mask_command(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "fill-mask",
                 .summary = "What a masked language model puts in the place of [MASK]",
-                .details = "roformer fill-mask runs/quickstart/rope-1 \"Click the [MASK] button\"\n"
+                .details = "roformer fill-mask runs/quickstart/rope \"Click the [MASK] button\"\n"
                            "Without TEXT, the lines of standard input.\n",
                 .group = kGroupTraining});
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();

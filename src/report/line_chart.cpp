@@ -210,7 +210,9 @@ class LineDrawing {
       } else {
         const double y = area_.bottom() - area_.height * y_scale_.place(line.value);
         result += svg_line(area_.left, y, area_.right(), y, "reference");
-        result += svg_text(area_.left + 6, y - 5, line.label, {.classes = "muted halo"});
+        // Curves begin together on the left more often than they end together on the right.
+        result += svg_text(area_.right() - 6, y - 5, line.label,
+                           {.classes = "muted halo", .anchor = "end"});
       }
     }
     return result;
