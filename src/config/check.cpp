@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/position_facts.h"
+#include "config/schema.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -20,6 +21,7 @@ class Checker {
 
   void run() {
     run_name();
+    tasks();
     model();
     data();
     if (const PositionFacts* facts = find_position_facts(s_.position.scheme)) {
@@ -64,6 +66,22 @@ class Checker {
     if (!plain || !printable || run.size() > 200) {
       problem({"run"}, fmt::format("got \"{}\", wanted the name of one folder", run),
               "the folder around it is `runs`");
+    }
+  }
+
+  // A key that the task does not read must not look as if it did something.
+  void tasks() {
+    static const Settings defaults;
+    for (const Key& key : schema()) {
+      const std::string value = key.get(s_);
+      if (key.applies_to(s_.task) || value == key.get(defaults)) continue;
+      std::string served;
+      for (const TaskKind task : key.tasks) served += (served.empty() ? "" : ", ") + to_word(task);
+      problem({key.name, "task"},
+              fmt::format("got {}, but the task {} does not use it", value, to_word(s_.task)),
+              key.name.starts_with("tokenizer.")
+                  ? "the data set's tokenizer is taken: roformer data prepare --tokenizer FILE"
+                  : "it is for " + served);
     }
   }
 
@@ -295,8 +313,16 @@ class Checker {
                           to_string(training.warmup)),
               "set one of the two");
     }
-    if (training.warmup.unit == training.steps.unit &&
-        training.warmup.amount > training.steps.amount) {
+    const bool same_unit = training.warmup.unit == training.steps.unit;
+    const bool any_minutes = training.warmup.unit == Period::Unit::minutes ||
+                             training.steps.unit == Period::Unit::minutes;
+    if (!training.warmup.is_zero() && !same_unit && any_minutes) {
+      problem({"training.warmup", "training.steps"},
+              fmt::format("{} cannot be compared with training.steps {}",
+                          to_string(training.warmup), to_string(training.steps)),
+              "give both in minutes, or neither");
+    }
+    if (same_unit && training.warmup.amount > training.steps.amount) {
       problem({"training.warmup", "training.steps"},
               fmt::format("{} is longer than the training ({})", to_string(training.warmup),
                           to_string(training.steps)));

@@ -12,11 +12,14 @@ constexpr TaskKind kGlue = TaskKind::glue;
 
 std::vector<Key> data_keys() {
   return {
-      ROFORMER_KEY(tokenizer.kind, {.help = "auto tells it from the file"}),
-      ROFORMER_KEY(tokenizer.file, {.help = "SentencePiece model or WordPiece vocabulary; default: "
-                                            "the one that the data were prepared with"}),
+      ROFORMER_KEY(tokenizer.kind, {.help = "auto tells it from the file", .tasks = {kGlue}}),
+      ROFORMER_KEY(tokenizer.file,
+                   {.help = "SentencePiece model or WordPiece vocabulary; default: model.from's "
+                            "(mlm, causal_lm: the one that the data were prepared with)",
+                    .tasks = {kGlue}}),
       ROFORMER_KEY(tokenizer.cased,
-                   {.help = "WordPiece only: keep capitals and accents, as BERT's cased models"}),
+                   {.help = "WordPiece only: keep capitals and accents, as BERT's cased models",
+                    .tasks = {kGlue}}),
 
       ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm) or the folder of a "
                                             "GLUE task (glue)",
@@ -37,7 +40,8 @@ std::vector<Key> data_keys() {
                     .may_change = true}),
       ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
                                             .range = at_least(1),
-                                            .help = "a validation uses at most so many",
+                                            .help = "a validation uses at most so many, in whole "
+                                                    "rows",
                                             .tasks = {kMlm, kCausal},
                                             .may_change = true}),
       ROFORMER_KEY(data.loader_threads, {.unit = "threads",

@@ -13,7 +13,8 @@ std::vector<Key> training_keys() {
                    {.unit = "tokens",
                     .range = between(0, 1 << 30),
                     .help = "fill batches up to so many tokens, instead of a fixed number of "
-                            "rows; 0: use training.batch"}),
+                            "rows; 0: use training.batch",
+                    .tasks = {TaskKind::glue}}),
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "metrics/statistics.h"
 #include "tasks/random_training.h"
 
 namespace roformer {
@@ -53,23 +54,23 @@ double matmul_ceiling(const ComputePlan& plan, std::int64_t size) {
 StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
                              const ComputePlan& plan) {
   double total = 0, loading = 0;
+  std::vector<double> milliseconds;
   for (const StepTime& time : times) {
+    milliseconds.push_back(time.milliseconds);
     total += time.milliseconds;
     loading += time.loading;
   }
-  std::sort(times.begin(), times.end(), [](const StepTime& a, const StepTime& b) {
-    return a.milliseconds < b.milliseconds;
-  });
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  StepBenchmark result{.parameters = work.parameters,
-                       .tokens = work.tokens,
-                       .examples = work.examples,
-                       .step_milliseconds = times[times.size() / 2].milliseconds,
-                       .best_milliseconds = times.front().milliseconds,
-                       .gflop = work.gflop,
-                       .loader_share = loading / total,
-                       .peak_memory_mib = usage.ru_maxrss / 1024};
+  StepBenchmark result{
+      .parameters = work.parameters,
+      .tokens = work.tokens,
+      .examples = work.examples,
+      .step_milliseconds = median(milliseconds),
+      .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
+      .gflop = work.gflop,
+      .loader_share = loading / total,
+      .peak_memory_mib = usage.ru_maxrss / 1024};
   const double seconds = result.step_milliseconds * 1e-3;
   result.tokens_per_second = static_cast<double>(work.tokens) / seconds;
   result.examples_per_second = static_cast<double>(work.examples) / seconds;

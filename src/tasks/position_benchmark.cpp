@@ -11,6 +11,8 @@
 
 #include "config/check.h"
 #include "config/position_facts.h"
+#include "config/schema.h"
+#include "metrics/statistics.h"
 #include "tasks/attention_layer.h"
 #include "tasks/random_training.h"
 #include "tensor/memory_meter.h"
@@ -19,10 +21,18 @@
 namespace roformer {
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return -1;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+// Of a round's times; -1 where nothing was measured.
+double middle(const std::vector<double>& times) {
+  return times.empty() ? -1 : median(times);
+}
+
+// What serves only the task that the settings were written for has nothing to say in another.
+void make_causal(Settings& settings) {
+  if (settings.task == TaskKind::causal_lm) return;
+  settings.task = TaskKind::causal_lm;
+  for (const Key& key : schema()) {
+    if (!key.applies_to(settings.task)) key.set(settings, key.default_text(), {});
+  }
 }
 
 // One scheme with what is measured of it.
@@ -64,12 +74,12 @@ class Contestant {
     return {.scheme = settings_.position.scheme,
             .causal = settings_.task == TaskKind::causal_lm,
             .length = options_.length,
-            .forward = median(forward_),
-            .training = median(training_times_),
+            .forward = middle(forward_),
+            .training = middle(training_times_),
             .memory = memory(AttentionForm::efficient),
-            .step = median(steps_),
-            .plain_forward = median(plain_forward_),
-            .plain_training = median(plain_training_),
+            .step = middle(steps_),
+            .plain_forward = middle(plain_forward_),
+            .plain_training = middle(plain_training_),
             .plain_memory = with_plain_ ? memory(AttentionForm::plain) : -1,
             .remark = remark_};
   }
@@ -126,7 +136,7 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
                                &result.position.music_transformer.length}) {
     *places = std::max(*places, options.length);
   }
-  if (find_position_facts(scheme)->causal_only) result.task = TaskKind::causal_lm;
+  if (find_position_facts(scheme)->causal_only) make_causal(result);
   if (result.task == TaskKind::causal_lm) result.position.alibi.variant = AlibiVariant::causal;
   return result;
 }
@@ -143,7 +153,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
   Settings none = benchmark_settings(settings, "none", options);
   if (any_causal && none.task != TaskKind::causal_lm) {
     Settings causal = none;
-    causal.task = TaskKind::causal_lm;
+    make_causal(causal);
     all.insert(all.begin(), causal);
   }
   all.insert(all.begin(), none);

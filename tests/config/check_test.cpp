@@ -3,6 +3,7 @@
 #include "catch.h"
 #include "config/load.h"
 #include "config_helpers.h"
+#include "has.h"
 
 using namespace roformer;
 
@@ -36,6 +37,35 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
         "--training.warmup: 2000 is longer than the training (1000)");
   CHECK(has(message({{"run", "a/b"}}), "wanted the name of one folder"));
   CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
+}
+
+TEST_CASE("a warm-up in minutes beside steps is refused before anything is written") {
+  const auto with = [](const char* warmup, const char* steps) {
+    return message({{"training.warmup", warmup}, {"training.steps", steps}});
+  };
+  CHECK(with("1min", "500") ==
+        "--training.warmup: 1min cannot be compared with training.steps 500 (hint: give both in "
+        "minutes, or neither)");
+  CHECK(has(with("100", "90min"), "100 cannot be compared with training.steps 90min"));
+  CHECK(with("1min", "90min") == "no error");
+  CHECK(with("1e", "20Mt") == "no error");
+  CHECK(message({{"training.steps", "90min"}}) == "no error");
+}
+
+TEST_CASE("a key that the task does not use is refused, its default is not") {
+  CHECK(message({{"training.batch_tokens", "4096"}}) ==
+        "--training.batch_tokens: got 4096, but the task mlm does not use it (hint: it is for "
+        "glue)");
+  CHECK(message({{"training.batch_tokens", "4096"}, {"task", "glue"}}) == "no error");
+  CHECK(message({{"training.batch_tokens", "0"}}) == "no error");
+  CHECK(has(message({{"tokenizer.kind", "bytes"}, {"task", "causal_lm"}}),
+            "--tokenizer.kind: got bytes, but the task causal_lm does not use it (hint: the data "
+            "set's tokenizer is taken"));
+  CHECK(has(message({{"data.masking.probability", "0.2"}, {"task", "causal_lm"}}),
+            "(hint: it is for mlm)"));
+  CHECK(has(message({{"glue.task", "rte"}}), "the task mlm does not use it"));
+  // Nothing can be said of a task that is none.
+  CHECK(!has(message({{"glue.task", "rte"}, {"task", "gleu"}}), "does not use"));
 }
 
 TEST_CASE("the factors of xpos must stay within float's range") {

@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "config/load.h"
+#include "tasks/benchmark.h"
 
 using namespace roformer;
 
@@ -48,6 +49,26 @@ TEST_CASE("every scheme is measured beside a none that looks to the same sides")
   }
   CHECK(costs[2].plain_memory > 2 * costs[2].memory);  // [L, L, D] beside [L, 2k + 1]
   CHECK(done == of);
+}
+
+TEST_CASE("a causal scheme is measured in spite of keys that serve the other task") {
+  Settings settings = small();
+  settings.data.masking.probability = 0.3;
+  const std::vector<PositionCost> costs = benchmark_positions(
+      settings, {},
+      {.schemes = {"cope"}, .length = 16, .sequences = 1, .repeats = 1, .model = false},
+      [](std::int64_t, std::int64_t) {});
+  REQUIRE(costs.size() == 3);
+  for (const PositionCost& cost : costs) CHECK(cost.remark.empty());
+}
+
+TEST_CASE("a step of an even number of steps lies between the two in the middle") {
+  const StepBenchmark result = step_benchmark(
+      {{.milliseconds = 4}, {.milliseconds = 1}, {.milliseconds = 2}, {.milliseconds = 9}},
+      {.tokens = 6}, {});
+  CHECK(result.step_milliseconds == 3);
+  CHECK(result.best_milliseconds == 1);
+  CHECK(result.tokens_per_second == Approx(2000));
 }
 
 TEST_CASE("what does not fit or go together is a remark and not a crash") {
