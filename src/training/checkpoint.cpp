@@ -190,6 +190,15 @@ void save_weights(const fs::path& checkpoints, std::span<const NamedTensor> weig
   write_checkpoint(checkpoints, state, add_tensors, add_files);
 }
 
+void require_whole(const fs::path& checkpoint) {
+  const fs::path state = checkpoint / kState;
+  if (!nlohmann::json::accept(read_file(state))) {
+    throw_failure(state.string(), "is not the whole state of a checkpoint");
+  }
+  const Safetensors model(checkpoint / kModel);
+  const Safetensors optimizer(checkpoint / kOptimizer);
+}
+
 TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts& parts) {
   TrainingState state = read_training_state(checkpoint / kState);
   if (step_of(checkpoint) && *step_of(checkpoint) != state.consumed.steps) {

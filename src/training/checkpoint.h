@@ -34,6 +34,10 @@ void save_weights(const std::filesystem::path& checkpoints, std::span<const Name
                   const TrainingState& state,
                   const std::function<void(const std::filesystem::path&)>& add_files);
 
+// Throws Error (failure) naming the file of the checkpoint that is missing or not whole. Whose
+// model it is of does not matter here; load_checkpoint compares that.
+void require_whole(const std::filesystem::path& checkpoint);
+
 // Fills parameters and optimiser and returns the state. Everything is checked before anything is
 // changed; throws Error (failure) with one line.
 TrainingState load_checkpoint(const std::filesystem::path& checkpoint,

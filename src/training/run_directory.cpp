@@ -21,18 +21,30 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// What a run writes at the top of its folder; all else in it is the user's and is left alone.
-constexpr std::array kContents = {"config.yaml", "run.json",    "log.txt",      "metrics.jsonl",
-                                  "tensorboard", "checkpoints", "summary.json", "report.html"};
+// What a run writes at the top of its folder; all else in it is the user's and is left alone. The
+// configuration is removed last: as long as it is there, the folder is a run.
+constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
+                                  "checkpoints", "summary.json", "report.html",   "config.yaml"};
+// What save_tokenizer writes. Only in a run is it the run's: elsewhere it is somebody's vocabulary.
+constexpr std::array kTokenizer = {"tokenizer.json", "vocab.txt", "characters.json",
+                                   "sentencepiece.model"};
+
+// A process that was killed may have left what it was writing.
+bool is_ours(fs::path name) {
+  if (name.extension() == ".partial") name = name.stem();
+  return name == ".lock" || std::find(kContents.begin(), kContents.end(), name) != kContents.end();
+}
 
 bool holds_foreign_files(const fs::path& path) {
-  for (const auto& entry : fs::directory_iterator(path)) {
-    const fs::path name = entry.path().filename();
-    if (name != ".lock" && std::find(kContents.begin(), kContents.end(), name) == kContents.end()) {
-      return true;
-    }
-  }
-  return false;
+  const fs::directory_iterator entries(path);
+  return std::any_of(begin(entries), end(entries),
+                     [](const auto& entry) { return !is_ours(entry.path().filename()); });
+}
+
+void remove_entry(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw_failure(path.string(), "cannot remove: " + error.message());
 }
 
 }  // namespace
@@ -42,11 +54,15 @@ bool is_run(const fs::path& path) {
   return fs::exists(path / "config.yaml", error);
 }
 
+void require_run(const fs::path& path) {
+  if (is_run(path)) return;
+  throw_usage(path.string(), "holds no run that could be resumed",
+              "leave out --resume to start one");
+}
+
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {
   const std::string place = path_.string();
-  if (existing == ExistingRun::resume && !is_run(path_)) {
-    throw_usage(place, "holds no run that could be resumed", "leave out --resume to start one");
-  }
+  if (existing == ExistingRun::resume) require_run(path_);
   if (existing == ExistingRun::refuse && is_run(path_)) {
     throw_usage(place, "holds a run already",
                 "--resume to continue it, --overwrite to replace it, --run NAME for another");
@@ -61,11 +77,10 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   }
   lock_.emplace(path_);
   if (existing == ExistingRun::overwrite) {
-    for (const char* name : kContents) {
-      std::error_code error;
-      fs::remove_all(path_ / name, error);
-      if (error) throw_failure((path_ / name).string(), "cannot remove: " + error.message());
+    if (is_run(path_)) {
+      for (const char* name : kTokenizer) remove_entry(path_ / name);
     }
+    for (const char* name : kContents) remove_entry(path_ / name);
   }
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());

@@ -16,7 +16,7 @@ namespace roformer {
 enum class ExistingRun {
   refuse,     // an existing run is an error that names --resume and --overwrite
   resume,     // there must be one; its half-written checkpoints are removed
-  overwrite,  // what an earlier run wrote is removed
+  overwrite,  // what an earlier run wrote is removed, its tokenizer too
 };
 
 class RunDirectory {
@@ -45,6 +45,8 @@ class RunDirectory {
 
 // True when a run was begun there: its config.yaml, which is written first, is there.
 bool is_run(const std::filesystem::path& path);
+// Throws Error (usage) where no run was begun that could be resumed.
+void require_run(const std::filesystem::path& path);
 
 // What a run is made of, for run.json.
 struct RunOrigin {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "metrics/statistics.h"
 #include "training/checkpoint.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"
@@ -54,25 +55,14 @@ Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& tas
   if (settings.warmup.unit == settings.steps.unit) {
     schedule.warmup = settings.warmup.amount / settings.steps.amount;
   } else {
-    if ((settings.warmup.unit == Period::Unit::minutes) !=
-        (settings.steps.unit == Period::Unit::minutes)) {
-      throw_usage("training.warmup",
-                  to_string(settings.warmup) + " cannot be compared with training.steps " +
-                      to_string(settings.steps),
-                  "give both in minutes, or neither");
-    }
+    // The check of the configuration refuses minutes beside another unit.
+    ROFORMER_ASSERT(settings.warmup.unit != Period::Unit::minutes &&
+                    settings.steps.unit != Period::Unit::minutes);
     schedule.warmup = steps_in(settings.warmup, task, settings.accumulation) /
                       steps_in(settings.steps, task, settings.accumulation);
   }
   schedule.warmup = std::min(schedule.warmup, 1.0);
   return schedule;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 class Trainer {
@@ -141,20 +131,23 @@ class Trainer {
     const std::vector<fs::path> all = list_checkpoints(run_.checkpoints());
     for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
       try {
-        state = load_checkpoint(*folder, {task_.parameters(), optimizer_});
-        if (state.seed != setup.seed) {
-          throw_failure(folder->string(),
-                        fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
-        }
-        task_.restore_cursor(state.cursor);
-        saved_step_ = state.consumed.steps;
-        log::info("resuming from step {}", format_count(saved_step_));
-        return state;
+        require_whole(*folder);
       } catch (const Error& problem) {
         if (std::next(folder) == all.rend()) throw;
         log::warn("{}; going back to {}", problem.what(), std::next(folder)->string());
         set_checkpoint_aside(*folder);
+        continue;
       }
+      // What is whole but does not fit this model is no reason to give it up.
+      state = load_checkpoint(*folder, {task_.parameters(), optimizer_});
+      if (state.seed != setup.seed) {
+        throw_failure(folder->string(),
+                      fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
+      }
+      task_.restore_cursor(state.cursor);
+      saved_step_ = state.consumed.steps;
+      log::info("resuming from step {}", format_count(saved_step_));
+      return state;
     }
     log::info("the run holds no checkpoint yet: starting at its beginning");
     return state;
@@ -167,7 +160,7 @@ class Trainer {
 
   std::optional<StopReason> stop_reason() const {
     if (StopSignals::received() != 0) return StopReason::signal;
-    if (done() >= 1) return StopReason::finished;
+    if (reached(settings_.steps, state_.consumed)) return StopReason::finished;
     if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
       return StopReason::patience;
     }
@@ -186,7 +179,7 @@ class Trainer {
     const Consumed before = state_.consumed;
     const Stopwatch step;
     compute_step();
-    const bool finished = done() >= 1;
+    const bool finished = reached(settings_.steps, state_.consumed);
     const bool log_due = finished || crosses(settings_.log_every, before, state_.consumed);
     state_.validation_due = finished || crosses(settings_.validate_every, before, state_.consumed);
     bool save_due = finished || crosses(settings_.save_every, before, state_.consumed);
@@ -348,7 +341,8 @@ class Trainer {
             .consumed = state_.consumed,
             .parameters = task_.parameters().count(),
             .skipped_steps = state_.skipped_steps,
-            .tokens_per_second = median(state_.tokens_per_second),
+            .tokens_per_second =
+                state_.tokens_per_second.empty() ? 0 : median(state_.tokens_per_second),
             .validations = state_.validations};
   }
 };

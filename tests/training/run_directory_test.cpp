@@ -59,6 +59,34 @@ TEST_CASE("an existing run is refused, resumed or overwritten, never silently") 
   CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse), Catch::Contains("neither empty"));
 }
 
+TEST_CASE("the tokenizer of a run is overwritten with it, that of somebody else is not touched") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  write_file_atomically(path / "tokenizer.json", "{}");
+  write_file_atomically(path / "vocab.txt", "old");
+  { const RunDirectory run(path, ExistingRun::overwrite); }
+  CHECK_FALSE(fs::exists(path / "vocab.txt"));
+  CHECK_FALSE(fs::exists(path / "tokenizer.json"));
+  // Nothing of the old run is in the way of a new one.
+  CHECK_NOTHROW(RunDirectory(path, ExistingRun::refuse));
+
+  const fs::path other = folder.path / "vocabularies";
+  make_directories(other);
+  write_file_atomically(other / "vocab.txt", "mine");
+  CHECK_THROWS_WITH(RunDirectory(other, ExistingRun::overwrite), Catch::Contains("neither empty"));
+  CHECK(read_file(other / "vocab.txt") == "mine");
+}
+
+TEST_CASE("a run killed while it wrote its configuration can be begun again") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  { const RunDirectory run(path, ExistingRun::refuse); }
+  fs::copy_file(path / "log.txt", path / "config.yaml.partial");
+  const auto existing = GENERATE(ExistingRun::refuse, ExistingRun::overwrite);
+  CHECK_NOTHROW(RunDirectory(path, existing));
+}
+
 TEST_CASE("a second process on one run is refused") {
   const TemporaryFolder folder;
   const RunDirectory run(folder.path / "run", ExistingRun::refuse);
