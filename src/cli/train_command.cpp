@@ -44,14 +44,12 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
 }
 
 void train_command(const TrainOptions& options) {
-  Settings settings = load_settings(options.config, options.overrides, model_source_keys);
   ExistingRun existing = ExistingRun::refuse;
   if (options.overwrite) existing = ExistingRun::overwrite;
-  if (options.resume) {
-    existing = ExistingRun::resume;
-    const std::filesystem::path run = settings.runs / settings.run;
-    if (is_run(run)) settings = resumed_settings(read_run_settings(run), settings);
-  }
+  if (options.resume) existing = ExistingRun::resume;
+  const Settings settings =
+      options.resume ? resumed_settings(options.config, options.overrides)
+                     : load_settings(options.config, options.overrides, model_source_keys);
   const TrainingSummary summary = train_run(settings, existing);
   print_summary(settings, summary);
   if (summary.reason == StopReason::signal) throw CLI::RuntimeError(kSignalExit + summary.signal);
@@ -67,8 +65,9 @@ void add_train_command(CLI::App& program) {
                 .details = "Writes runs/NAME: the resolved configuration, metrics, checkpoints.",
                 .group = kGroupTraining});
   command->add_option("config", options->config, "configuration file (YAML)")->required();
-  CLI::Option* resume =
-      command->add_flag("--resume", options->resume, "go on from the last whole checkpoint");
+  CLI::Option* resume = command->add_flag("--resume", options->resume,
+                                          "go on from the last whole checkpoint, with the stored "
+                                          "configuration and the flags given");
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote")
       ->excludes(resume);
   accept_settings(*command, options->overrides);

@@ -3,17 +3,59 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/schema.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
+namespace {
+
+// A file that describes a study is a problem.
+YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
+  YamlFile yaml = read_yaml_file(file, problems);
+  if (!yaml.sections.empty()) {
+    const auto& [name, section] = *yaml.sections.begin();
+    problems.add({.place = section.file.string() + ":" + std::to_string(section.line),
+                  .key = name,
+                  .message = "this file describes a study, not a single run",
+                  .hint = "roformer study " + file.string()});
+  }
+  return yaml;
+}
+
+// The schema's key that an assignment means under these settings; nullptr for none.
+const Key* key_of(const Assignment& assignment, const Settings& settings) {
+  const std::string& name = assignment.key;
+  constexpr std::string_view kPosition = "position";
+  if (name == kPosition) return find_key("position.scheme");
+  if (const Key* const key = find_key(name); key || !name.starts_with("position.")) return key;
+  return find_key("position." + settings.position.scheme + name.substr(kPosition.size()));
+}
+
+// The task that the last assignment of it names, or the default.
+TaskKind task_of(const std::vector<Assignment>& assignments) {
+  Settings settings;
+  for (const Assignment& assignment : assignments) {
+    if (assignment.key != "task") continue;
+    try {
+      find_key("task")->set(settings, assignment.text, assignment.folder);
+    } catch (const InvalidValue&) {
+      continue;  // reported where the assignments are applied
+    }
+  }
+  return settings.task;
+}
+
+}  // namespace
 
 void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& source_keys) {
   const auto from =
       std::find_if(assignments.rbegin(), assignments.rend(),
                    [](const Assignment& assignment) { return assignment.key == "model.from"; });
   if (!source_keys || from == assignments.rend() || from->text.empty()) return;
+  const TaskKind task = task_of(assignments);
   std::vector<Assignment> all;
   for (Override& key : source_keys((from->folder / from->text).lexically_normal())) {
+    if (const Key* const known = find_key(key.key); known && !known->applies_to(task)) continue;
     all.push_back({.key = std::move(key.key),
                    .text = std::move(key.text),
                    .place = from->place + " (model.from " + from->text + ")"});
@@ -25,20 +67,31 @@ void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& sou
 Settings load_settings(const std::filesystem::path& file, const std::vector<Override>& overrides,
                        const SourceKeys& source_keys) {
   Problems problems;
-  YamlFile yaml = read_yaml_file(file, problems);
-  if (!yaml.sections.empty()) {
-    const auto& [name, section] = *yaml.sections.begin();
-    problems.add({.place = section.file.string() + ":" + std::to_string(section.line),
-                  .key = name,
-                  .message = "this file describes a study, not a single run",
-                  .hint = "roformer study " + file.string()});
-  }
+  YamlFile yaml = read_run_file(file, problems);
   for (Assignment& flag : to_assignments(overrides)) yaml.assignments.push_back(std::move(flag));
   add_source_keys(yaml.assignments, source_keys);
   Settings settings = resolve(yaml.assignments, problems, problems);
   problems.throw_if_any();
   if (settings.run.empty()) settings.run = file.stem().string();
   return settings;
+}
+
+GivenValues load_values(const std::filesystem::path& file, const std::vector<Override>& overrides) {
+  Problems problems, contradictions;
+  const YamlFile yaml = read_run_file(file, problems);
+  const std::vector<Assignment> flags = to_assignments(overrides);
+  std::vector<Assignment> all = yaml.assignments;
+  all.insert(all.end(), flags.begin(), flags.end());
+  GivenValues given{.settings = resolve(all, problems, contradictions)};
+  problems.throw_if_any();
+  if (given.settings.run.empty()) given.settings.run = file.stem().string();
+  for (const Assignment& assignment : yaml.assignments) {
+    if (const Key* const key = key_of(assignment, given.settings)) given.keys.insert(key->name);
+  }
+  for (const Assignment& flag : flags) {
+    if (const Key* const key = key_of(flag, given.settings)) given.keys.erase(key->name);
+  }
+  return given;
 }
 
 Settings default_settings(const std::vector<Override>& overrides) {

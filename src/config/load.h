@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "config/assignment.h"
@@ -21,7 +23,17 @@ Settings load_settings(const std::filesystem::path& file,
                        const std::vector<Override>& overrides = {},
                        const SourceKeys& source_keys = {});
 
-// Puts what model.from brings along, if it is assigned, before the assignments.
+// What a file and flags say, value by value: whether the values go together is not asked, and
+// model.from is not opened. For a run that exists and has settings of its own.
+struct GivenValues {
+  Settings settings;           // settings.run as load_settings sets it
+  std::set<std::string> keys;  // that the file sets and no flag does
+};
+GivenValues load_values(const std::filesystem::path& file,
+                        const std::vector<Override>& overrides = {});
+
+// Puts what model.from brings along, if it is assigned, before the assignments; what serves another
+// task than theirs stays behind.
 void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& source_keys);
 
 // The defaults and flags alone, for commands that work without a file.

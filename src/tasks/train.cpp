@@ -3,7 +3,9 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/command_line.h"
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "base/version.h"
 #include "config/dump.h"
 #include "config/load.h"
+#include "config/problems.h"
 #include "config/schema.h"
 #include "data/dataset.h"
 #include "tasks/glue_task.h"
@@ -44,11 +47,11 @@ void check_data(const Settings& settings) {
 void check_split(const Settings& settings, const DatasetDescription& description) {
   const double wanted = settings.data.validation_fraction;
   if (wanted == 0 || wanted == description.validation_fraction) return;
-  throw_usage("data.validation_fraction",
-              fmt::format("{} is wanted, {} was prepared with {}", wanted,
-                          settings.data.directory.string(), description.validation_fraction),
-              fmt::format("prepare it again with --validation-fraction {}, or set the key to 0",
-                          wanted));
+  throw_usage(
+      "data.validation_fraction",
+      fmt::format("{} is wanted, {} was prepared with {}", wanted, settings.data.directory.string(),
+                  description.validation_fraction),
+      fmt::format("prepare it again with --validation-fraction {}, or set the key to 0", wanted));
 }
 
 // A task with what it stands on.
@@ -66,7 +69,9 @@ OpenedTask open_language_task(const Settings& settings, const ComputePlan& plan)
   opened.data = {{"folder", settings.data.directory.string()},
                  {"name", description.name},
                  {"fingerprint", hex(description.fingerprint)},
-                 {"tokenizer_fingerprint", hex(description.tokenizer_fingerprint)}};
+                 {"tokenizer_fingerprint", hex(description.tokenizer_fingerprint)},
+                 {"training_tokens", description[Split::train].counts.tokens},
+                 {"validation_tokens", description[Split::validation].counts.tokens}};
   opened.task = make_language_task(settings, *opened.dataset, plan);
   return opened;
 }
@@ -94,6 +99,94 @@ OpenedTask open_glue_task(const Settings& settings, const ComputePlan& plan, Mod
   return opened;
 }
 
+std::string precision_name(const ComputePlan& plan) {
+  return plan.precision == Precision::bf16 ? "bf16" : "fp32";
+}
+
+// The run.json of a run; null where it was stopped before that was written.
+nlohmann::json read_record(const fs::path& run) {
+  const fs::path file = run / "run.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return nullptr;
+  nlohmann::json record = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
+  return record;
+}
+
+// Other data, or the same in another precision, would go on silently with other numbers.
+void compare_with_record(const nlohmann::json& record, const nlohmann::json& data,
+                         const ComputePlan& plan) {
+  const nlohmann::json begun = record.value("data", nlohmann::json::object());
+  for (const auto& [field, now] : data.items()) {
+    if (field == "folder" || field == "name") continue;  // data may be moved
+    if (!begun.is_object() || !begun.contains(field) || begun[field] == now) continue;
+    std::string words = field;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    throw_usage(
+        "data.directory",
+        fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
+                    data["folder"].get<std::string>(), words, now.dump(), begun[field].dump()),
+        fmt::format("name the data that were in {}, or start another run with --run NAME",
+                    begun.value("folder", "data.directory then")));
+  }
+  const nlohmann::json precision = record.value("precision", nlohmann::json());
+  if (precision.is_string() && precision != precision_name(plan)) {
+    throw_usage("training.precision",
+                fmt::format("the run was begun in {}, here it would go on in {} ({})",
+                            precision.get<std::string>(), precision_name(plan), plan.reason),
+                "go on with the device of its beginning, or start another run with --run NAME");
+  }
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? "empty" : value;
+}
+
+// A file that sets every key that may change, as a study writes one for each of its runs, is the
+// configuration of this run alone, and those keys are meant. In any other file they may be older
+// than the flags that the run was begun with.
+std::vector<Override> changes_of_whole_file(const GivenValues& given,
+                                            const std::vector<Override>& flags) {
+  std::vector<Override> changes;
+  for (const Key& key : schema()) {
+    if (!key.may_change || !key.applies_to(given.settings.task) || key.name == "runs") continue;
+    const bool flag = std::any_of(flags.begin(), flags.end(),
+                                  [&](const Override& one) { return one.key == key.name; });
+    if (!flag && !given.keys.contains(key.name)) return {};
+    if (!flag) changes.push_back({key.name, key.get(given.settings)});
+  }
+  return changes;
+}
+
+// The file is there to name the run; that it says something else should not go unnoticed.
+void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
+  for (const std::string& name : given.keys) {
+    const Key& key = *find_key(name);
+    const bool idle = !key.scheme().empty() && key.scheme() != stored.position.scheme;
+    const std::string here = key.get(given.settings), there = key.get(stored);
+    if (name == "run" || name == "runs" || idle || here == there) continue;
+    log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
+              name, shown(there), shown(here),
+              key.may_change ? ", --" + name + " changes it" : std::string());
+  }
+}
+
+// All flags that a continuation cannot follow.
+void refuse_changes(const Settings& stored, const Settings& wanted) {
+  Problems problems;
+  for (const std::string& name : diff(stored, wanted)) {
+    const Key& key = *find_key(name);
+    if (key.may_change) continue;
+    problems.add({.place = "--" + name,
+                  .key = name,
+                  .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),
+                                         shown(key.get(wanted))),
+                  .hint = "leave it out, start another run with --run NAME, or begin again with "
+                          "--overwrite"});
+  }
+  problems.throw_if_any();
+}
+
 }  // namespace
 
 Settings read_run_settings(const fs::path& run_or_checkpoint) {
@@ -106,13 +199,21 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
   return load_settings(file);
 }
 
-Settings resumed_settings(const Settings& stored, const Settings& wanted) {
-  for (const std::string& name : diff(stored, wanted)) {
-    if (find_key(name)->may_change) continue;
-    throw_usage(name, "differs from the stored run, and a continuation cannot change it",
-                "leave it out, start another run with --run NAME, or begin again with --overwrite");
+Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
+  const GivenValues given = load_values(file, flags);
+  const fs::path run = given.settings.runs / given.settings.run;
+  require_run(run);
+  std::vector<Override> changes = changes_of_whole_file(given, flags);
+  for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
+    if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
   }
-  return wanted;
+  const fs::path config = run / "config.yaml";
+  refuse_changes(read_run_settings(run), load_values(config, changes).settings);
+  Settings settings = load_settings(config, changes);
+  warn_of_file(file, given, settings);
+  settings.run = given.settings.run;
+  settings.runs = given.settings.runs;
+  return settings;
 }
 
 TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
@@ -122,18 +223,19 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   const fs::path folder = settings.runs / settings.run;
   const bool goes_on = existing == ExistingRun::resume && is_run(folder);
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
+  const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
   std::optional<fs::path> stored;
-  if (goes_on) stored = folder;
+  if (begun || !begun_with.is_null()) stored = folder;
   const OpenedTask opened =
       settings.task == TaskKind::glue
           ? open_glue_task(settings, plan, source ? &*source : nullptr, stored)
           : open_language_task(settings, plan);
+  if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, plan);
   std::string start;
   if (source) {
-    compare_tokenizers(*source,
-                       opened.dataset ? opened.dataset->tokenizer() : *opened.tokenizer);
+    compare_tokenizers(*source, opened.dataset ? opened.dataset->tokenizer() : *opened.tokenizer);
     if (settings.model.from_weights) {
       start = start_from(*source, settings, opened.task->parameters());
     } else {
@@ -142,20 +244,21 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   }
   source.reset();
   TrainingTask* const task = opened.task.get();
-  const RunDirectory run(settings.runs / settings.run, existing);
-  if (!run.resumed()) {
+  const RunDirectory run(folder, existing);
+  // The configuration makes the folder a run and the record completes it: one that is killed
+  // between the two is begun anew by --resume.
+  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
+  if (begun_with.is_null()) {
+    task->save_assets(run.path().string());
     nlohmann::json record = run_record(
         {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
-    record["precision"] = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+    record["precision"] = precision_name(plan);
     record["precision_reason"] = plan.reason;
     write_file_atomically(run.record(), record.dump(2) + "\n");
-    task->save_assets(run.path().string());
   }
-  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
   log::info("{}: {} parameters, position {}, {} ({}), {} threads", run.path().string(),
             format_count(task->parameters().count()), settings.position.scheme,
-            plan.precision == Precision::bf16 ? "bf16" : "fp32", plan.reason,
-            at::get_num_threads());
+            precision_name(plan), plan.reason, at::get_num_threads());
   if (!start.empty()) log::info("{}", start);
   return train(*task, {.settings = settings.training, .seed = settings.seed, .run = run});
 }

@@ -2,6 +2,10 @@
 // both to the trainer. The door for the command line and for studies.
 #pragma once
 
+#include <filesystem>
+#include <vector>
+
+#include "config/assignment.h"
 #include "config/settings.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
@@ -9,15 +13,20 @@
 namespace roformer {
 
 // Trains settings.runs/settings.run. With ExistingRun::resume the settings are the stored ones, as
-// read_run_settings gives them. Throws Error before anything is written when something is wrong.
+// resumed_settings gives them, and the data, their tokenizer and the precision must be those that
+// run.json names. Throws Error before anything is written when something is wrong.
 TrainingSummary train_run(const Settings& settings, ExistingRun existing);
 
 // The resolved settings that a run or a checkpoint stored; its paths are absolute.
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
 
-// The settings with which a stored run goes on: those stored, with the given changes. Throws Error
-// (usage) for a change of anything but the keys that may change (training.steps, how often it logs,
-// validates and saves, what it keeps, device, threads, loader threads).
-Settings resumed_settings(const Settings& stored, const Settings& wanted);
+// The settings with which the run that the file and the flags name goes on: those it stored, with
+// the flags. Of the file only the run's name counts, unless it is a whole configuration (it sets
+// every key that may change, as a study's files do: then those keys count, too); a key of it that
+// says something else than the stored settings is a warning with both values. Throws Error (usage)
+// where there is no such run, and for a flag that changes anything but the keys that may change
+// (training.steps, how often it logs, validates and saves, what it keeps, where the data are,
+// device, threads).
+Settings resumed_settings(const std::filesystem::path& file, const std::vector<Override>& flags);
 
 }  // namespace roformer

@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "config_helpers.h"
+#include "has.h"
 
 using namespace roformer;
 
@@ -76,6 +77,34 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
               load_settings(file, {{"model.freeze_layers", "8"}}, source);
             }),
             "but the model has 7 layers"));
+}
+
+TEST_CASE("what model.from brings along for another task stays behind") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml", "model: {from: runs/x}\n");
+  const SourceKeys source = [](const std::filesystem::path&) -> std::vector<Override> {
+    return {{"glue.head", "roformer"}, {"model.layers", "7"}};
+  };
+  const Settings pretraining = load_settings(file, {}, source);
+  CHECK(pretraining.glue.head == ClassifierHead::bert);
+  CHECK(pretraining.model.layers == 7);
+  CHECK(load_settings(file, {{"task", "glue"}}, source).glue.head == ClassifierHead::roformer);
+}
+
+TEST_CASE("values alone are read without a look at what they come to") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml",
+                                 "model: {from: /gone, heads: 3}\n"  // 256 / 3
+                                 "position: {scheme: t5, buckets: 64}\n"
+                                 "training: {steps: 5, batch: 2}\n");
+  const GivenValues given = load_values(file, {{"training.steps", "9"}, {"seed", "5"}});
+  CHECK(given.settings.run == "a");
+  CHECK(given.settings.training.steps == Period{9, Period::Unit::steps});
+  CHECK(given.settings.position.t5.buckets == 64);
+  CHECK(given.keys == std::set<std::string>{"model.from", "model.heads", "position.scheme",
+                                            "position.t5.buckets", "training.batch"});
+  const auto bad = folder.write("bad.yaml", "model: {heads: x}\n");
+  CHECK(has(refusal([&] { load_values(bad); }), "got \"x\""));
 }
 
 TEST_CASE("all problems come at once, each with its place, the value, what is allowed and a hint") {
