@@ -21,7 +21,9 @@ void require_a_row(const Rows& rows, const Dataset& dataset, Split split) {
           "the {} set has {} tokens, too few to fill one row of {}", to_string(split),
           format_count(static_cast<std::int64_t>(dataset.description()[split].counts.tokens)),
           rows.length()),
-      "choose a smaller data.length or prepare more text");
+      split == Split::validation
+          ? "choose a smaller data.length, or prepare the data with a larger --validation-fraction"
+          : "choose a smaller data.length or prepare more text");
 }
 
 // Appends the row's ids and the places where sequences begin in it.
@@ -41,7 +43,7 @@ void append_row(const Row& row, std::int64_t length, bool cross_documents, Token
 
 std::int64_t rows_within(std::int64_t token_limit, const Rows& rows) {
   if (token_limit <= 0) return rows.size();
-  return std::min(rows.size(), (token_limit + rows.length() - 1) / rows.length());
+  return std::min(rows.size(), std::max<std::int64_t>(1, token_limit / rows.length()));
 }
 
 std::int64_t batches_for(std::int64_t rows, std::int64_t rows_per_batch) {

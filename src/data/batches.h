@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "config/settings.h"
+#include "config/data_settings.h"
 #include "data/masking.h"
 #include "data/rows.h"
 
@@ -76,7 +76,7 @@ class MaskedBatches {
   // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit); the last one may
   // be smaller. Masks come from a fixed seed, so that two runs are compared on the same places.
   MaskedBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
-  // `token_limit` > 0 bounds the tokens of the pass, rounded up to a whole row.
+  // `token_limit` > 0: the pass has at most so many tokens, in whole rows, but one row at least.
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;
 
   double batches_per_epoch() const;

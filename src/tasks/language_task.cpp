@@ -3,7 +3,6 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -37,21 +36,42 @@ struct LanguageTrainingBatch : TrainingBatch {
   LanguageBatch batch;
 };
 
+// The validation split in rows of this length.
+template <typename Batches>
+Batches validation_batches(const Settings& settings, const Dataset& dataset, std::int64_t length) {
+  return make_batches(static_cast<const Batches*>(nullptr), settings, dataset, Split::validation,
+                      length,
+                      {.rows = std::max<std::int64_t>(1, kValidationTokens / length),
+                       .cross_documents = settings.data.cross_documents});
+}
+
+[[noreturn]] void refuse_without_places(const Dataset& dataset) {
+  throw_failure(dataset.folder().string(), "the validation split has no place to predict",
+                "a larger validation split, or more data.validation_tokens");
+}
+
+// Before the training and not at its first validation.
+template <typename Batches>
+Batches with_places(Batches batches, const Settings& settings, const Dataset& dataset) {
+  const std::int64_t limit = settings.data.validation_tokens;
+  for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
+    if (loss_places(batches.validation(n, limit)) > 0) return batches;
+  }
+  refuse_without_places(dataset);
+}
+
 template <typename Batches>
 LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings,
-                            const Dataset& dataset, const EvaluationOptions& options) {
+                            const Dataset& dataset, const Batches& batches,
+                            const EvaluationOptions& options) {
   if (!settings.data.cross_documents &&
       (options.arrangement.drop_middle != 0 || options.arrangement.shuffle_blocks != 0)) {
     throw_usage("--drop-middle, --shuffle-blocks",
                 "need rows that are one sequence, but data.cross_documents is false",
                 "train and evaluate with data.cross_documents true");
   }
-  const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
+  const std::int64_t length = batches.rows().length();
   const std::int64_t limit = options.tokens > 0 ? options.tokens : settings.data.validation_tokens;
-  const Batches batches = make_batches(
-      static_cast<const Batches*>(nullptr), settings, dataset, Split::validation, length,
-      {.rows = std::max<std::int64_t>(1, kValidationTokens / length),
-       .cross_documents = settings.data.cross_documents});
   const Arrangement arrangement = arrange(length, options.arrangement);
   const auto kept = static_cast<std::int64_t>(arrangement.order.size());
   const c10::AutoGradMode no_gradient(false);
@@ -81,10 +101,7 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     result.places += batch.labels.numel();
     correct += loss.correct;
   }
-  if (result.places == 0) {
-    throw_failure(dataset.folder().string(), "the validation split has no place to predict",
-                  "a larger validation split, or more data.validation_tokens");
-  }
+  if (result.places == 0) refuse_without_places(dataset);
   result.loss = total / static_cast<double>(result.places);
   result.accuracy = static_cast<double>(correct) / static_cast<double>(result.places);
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -106,6 +123,9 @@ class LanguageTask : public TrainingTask {
                               {.rows = settings.training.batch,
                                .cross_documents = settings.data.cross_documents,
                                .seed = settings.seed})),
+        validation_(
+            with_places(validation_batches<Batches>(settings, dataset, settings.data.length),
+                        settings, dataset)),
         loader_({.threads = settings.data.loader_threads, .depth = settings.data.prefetch},
                 [this](std::int64_t n) { return batches_.training(n); }) {}
 
@@ -129,13 +149,11 @@ class LanguageTask : public TrainingTask {
   }
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    return model_
-        .loss(static_cast<const LanguageTrainingBatch&>(batch).batch, mode)
-        .loss_sum;
+    return model_.loss(static_cast<const LanguageTrainingBatch&>(batch).batch, mode).loss_sum;
   }
 
   ValidationResult validate() override {
-    const LanguageEvaluation evaluation = evaluate<Batches>(model_, settings_, dataset_, {});
+    const LanguageEvaluation evaluation = evaluate(model_, settings_, dataset_, validation_, {});
     ValidationResult result{.figures = {{"loss", evaluation.loss},
                                         {"accuracy", evaluation.accuracy},
                                         {"perplexity", perplexity(evaluation.loss)}},
@@ -163,6 +181,7 @@ class LanguageTask : public TrainingTask {
   const Dataset& dataset_;
   LanguageModel model_;
   Batches batches_;
+  Batches validation_;
   Prefetcher<decltype(std::declval<Batches>().training(0))> loader_;
 };
 
@@ -179,18 +198,22 @@ std::unique_ptr<TrainingTask> make_language_task(const Settings& settings, const
 LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
                                            const Dataset& dataset,
                                            const EvaluationOptions& options) {
+  const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
   if (settings.task == TaskKind::causal_lm) {
-    return evaluate<CausalBatches>(model, settings, dataset, options);
+    return evaluate(model, settings, dataset,
+                    validation_batches<CausalBatches>(settings, dataset, length), options);
   }
-  return evaluate<MaskedBatches>(model, settings, dataset, options);
+  return evaluate(model, settings, dataset,
+                  validation_batches<MaskedBatches>(settings, dataset, length), options);
 }
 
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {
   const SplitCounts& counts = dataset.description()[Split::validation].counts;
-  const double tokens_per_character =
-      static_cast<double>(counts.tokens) /
-      static_cast<double>(std::max<std::uint64_t>(1, counts.characters));
-  return evaluation.loss * tokens_per_character / std::log(2.0);
+  // The mean loss is over the separators behind the documents, too: they cost bits and are no text.
+  const bool separated = dataset.tokenizer().special().separator >= 0;
+  const auto places = static_cast<double>(counts.tokens + (separated ? counts.documents : 0));
+  const std::uint64_t characters = std::max<std::uint64_t>(1, counts.characters);
+  return bits_per_character(evaluation.loss * places, static_cast<std::int64_t>(characters));
 }
 
 }  // namespace roformer

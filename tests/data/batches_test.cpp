@@ -83,8 +83,11 @@ TEST_CASE("Validation rows are the stream in order, behind [CLS], and their mask
   const MaskedBatches other(*sample.dataset, Split::validation, kLength, {},
                             {.rows = 5, .seed = 9});
   CHECK(same(batches.validation(1), other.validation(1)));
-  CHECK(batches.validation_batches(81) == 2);  // 6 rows of 16
-  CHECK(batches.validation(1, 81).rows == 1);
+  CHECK(batches.validation_batches(111) == 2);  // 6 rows of 16 are 96 tokens
+  CHECK(batches.validation(1, 111).rows == 1);
+  CHECK(batches.validation_batches(95) == 1);
+  CHECK(batches.validation(0, 95).rows == 5);
+  CHECK(batches.validation(0, 15).rows == 1);  // less than a row is one
 }
 
 TEST_CASE("An epoch has each row once, in an order and with masks of its own") {

@@ -4,6 +4,9 @@
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
+#include <cmath>
+#include <fstream>
+
 #include "base/error.h"
 #include "catch.h"
 #include "data/rows.h"
@@ -89,6 +92,23 @@ TEST_CASE("losses of the places weigh up to the loss, at any length") {
     CHECK(sum / static_cast<double>(places) == Approx(result.loss));
     CHECK(result.tokens == 320);
   }
+}
+
+TEST_CASE("bits per character count the separators of short documents") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "text.txt") << "ab\n\ncd\n\nef\n\ngh\n\n";
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  prepare({.corpus = {.inputs = {folder.path / "text.txt"}},
+           .validation_inputs = {folder.path / "text.txt"},
+           .output = folder.path / "data"},
+          *tokenizer);
+  const Dataset dataset(folder.path / "data");
+  const SplitCounts& counts = dataset.description()[Split::validation].counts;
+  REQUIRE(counts.documents == 4);
+  REQUIRE(counts.tokens == 12);  // two letters and the end of the line
+  REQUIRE(counts.characters == 12);
+  // One bit a place: three places of text and a separator for every three characters.
+  CHECK(bits_of_character({.loss = std::log(2.0)}, dataset) == Approx(4.0 / 3));
 }
 
 TEST_CASE("shuffling asks for rows that are one sequence") {
