@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/length_buckets.h"
+#include "data/prefetcher.h"
 
 namespace roformer {
 namespace {
@@ -101,8 +102,8 @@ struct GlueTraining::Parts {
   GlueSet training;
   std::vector<GlueSet> validation;
   LengthBuckets batches;
-  std::int64_t next = 0;
   Classifier classifier;
+  Prefetcher<std::unique_ptr<GlueBatch>> loader;  // the last, since its threads use the others
 
   Parts(const Settings& all, const Tokenizer& words, const ComputePlan& plan)
       : settings(all),
@@ -110,7 +111,26 @@ struct GlueTraining::Parts {
         training(load_glue_set(all, words, GlueSplit::train)),
         validation(load_validation_sets(all, words)),
         batches(lengths_of(training.texts), bucket_options(all)),
-        classifier(all, words.vocabulary_size(), glue_outputs(all.glue.task), plan) {}
+        classifier(all, words.vocabulary_size(), glue_outputs(all.glue.task), plan),
+        loader({.threads = all.data.loader_threads, .depth = all.data.prefetch},
+               [this](std::int64_t n) { return make_batch(n); }) {}
+
+  std::unique_ptr<GlueBatch> make_batch(std::int64_t n) const {
+    BucketBatch chosen = batches[n];
+    // Texts of one length side by side are one call of the attention.
+    std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
+      return training.texts[static_cast<std::size_t>(text)].length();
+    });
+    auto batch = std::make_unique<GlueBatch>();
+    batch->loss_places = std::ssize(chosen.sequences);
+    batch->tokens = chosen.tokens;
+    for (const std::int64_t text : chosen.sequences) {
+      const auto index = static_cast<std::size_t>(text);
+      append(training.texts[index], batch->texts);
+      batch->examples.push_back(&training.source.examples[index]);
+    }
+    return batch;
+  }
 };
 
 GlueTraining::GlueTraining(const Settings& settings, const Tokenizer& tokenizer,
@@ -137,24 +157,11 @@ ParameterStore& GlueTraining::parameters() {
 }
 
 std::unique_ptr<TrainingBatch> GlueTraining::next_batch() {
-  BucketBatch chosen = parts_->batches[parts_->next++];
-  // Texts of one length side by side are one call of the attention.
-  std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
-    return parts_->training.texts[static_cast<std::size_t>(text)].length();
-  });
-  auto batch = std::make_unique<GlueBatch>();
-  batch->loss_places = std::ssize(chosen.sequences);
-  batch->tokens = chosen.tokens;
-  for (const std::int64_t text : chosen.sequences) {
-    const auto index = static_cast<std::size_t>(text);
-    append(parts_->training.texts[index], batch->texts);
-    batch->examples.push_back(&parts_->training.source.examples[index]);
-  }
-  return batch;
+  return parts_->loader.next();
 }
 
 double GlueTraining::epochs() const {
-  return static_cast<double>(parts_->next) / batches_per_epoch();
+  return static_cast<double>(parts_->loader.cursor()) / batches_per_epoch();
 }
 
 double GlueTraining::batches_per_epoch() const {
@@ -188,7 +195,7 @@ ValidationResult GlueTraining::validate() {
 }
 
 nlohmann::json GlueTraining::cursor() const {
-  return {{"batch", parts_->next}};
+  return {{"batch", parts_->loader.cursor()}};
 }
 
 void GlueTraining::restore_cursor(const nlohmann::json& cursor) {
@@ -196,7 +203,7 @@ void GlueTraining::restore_cursor(const nlohmann::json& cursor) {
       cursor["batch"].get<std::int64_t>() < 0) {
     throw_failure("state.json", "cursor: not the place of a GLUE task's data");
   }
-  parts_->next = cursor["batch"].get<std::int64_t>();
+  parts_->loader.seek(cursor["batch"].get<std::int64_t>());
 }
 
 void GlueTraining::save_assets(const std::string& folder) const {
