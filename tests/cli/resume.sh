@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Trains a small model for 60 steps without a stop, then again while killing it (SIGKILL) at random
-# moments and resuming, with one and with two loader threads, and compares every loss bitwise.
+# Trains a small model for 60 steps without a stop, then again while killing it (SIGKILL) and
+# resuming, with one and with two loader threads, and compares every loss bitwise. The first kill
+# waits for a step, so that there is something to lose; the others come at random moments.
 #   resume.sh FOLDER_OF_ROFORMER
 set -euo pipefail
 roformer=$(cd "$1" && pwd)/roformer
@@ -32,32 +33,53 @@ training:
   precision: fp32
 YAML
 
-# Step, loss, learning rate and gradient norm of every line; times and speeds differ of course.
+# Step, epochs, loss, learning rate and gradient norm of every line; times and speeds differ of
+# course.
 figures() {
-  sed -E 's/"(epochs|minutes|tokens_per_s|step_ms|loader_wait_ms|loader_share)":[^,}]*,?//g' "$1"
+  sed -E 's/"(minutes|tokens_per_s|step_ms|loader_wait_ms|loader_share)":[^,}]*,?//g' "$1"
+}
+
+lines() {
+  if [ -e "$1" ]; then wc -l < "$1"; else echo 0; fi
 }
 
 "$roformer" train run.yaml --run whole > whole.log 2>&1
 for threads in 1 2; do
   name=killed-$threads kills=0
+  metrics=runs/$name/metrics.jsonl
   flags=()
-  for attempt in $(seq 1 40); do
+  for attempt in $(seq 1 20); do
     "$roformer" train run.yaml --run $name --data.loader_threads $threads "${flags[@]}" \
       > $name.log 2>&1 &
     process=$!
-    # Between half a second and two seconds: while starting, training or saving.
-    if [ "$attempt" -le 6 ]; then
-      sleep "0.$((RANDOM % 5 + 5))"
-      sleep "$((RANDOM % 2))"
-      kill -KILL $process 2>/dev/null && kills=$((kills + 1))
+    if [ "$attempt" -eq 1 ]; then
+      # After a step of the first thirty, before or after the first checkpoint.
+      wanted=$((RANDOM % 30 + 1))
+      while [ "$(lines $metrics)" -lt $wanted ] && kill -0 $process 2>/dev/null; do sleep 0.005; done
+    elif [ "$attempt" -le 4 ]; then
+      # Between half a second and two seconds: while starting, training or saving.
+      sleep "$((RANDOM % 2)).$((RANDOM % 5 + 5))"
     fi
-    if wait $process 2>/dev/null; then break; fi
+    if [ "$attempt" -le 4 ]; then kill -KILL $process 2>/dev/null || true; fi
+    status=0
+    wait $process 2>/dev/null || status=$?
+    if [ $status -eq 0 ]; then break; fi
+    if [ $status -ne 137 ]; then
+      echo "$name was not killed but failed:"
+      cat $name.log
+      exit 1
+    fi
+    kills=$((kills + 1))
     [ -e runs/$name/config.yaml ] && flags=(--resume)
   done
-  if ! cmp <(figures runs/whole/metrics.jsonl) <(figures runs/$name/metrics.jsonl); then
-    echo "the losses of $name differ from those of a run never stopped:"
-    diff <(figures runs/whole/metrics.jsonl) <(figures runs/$name/metrics.jsonl) | head
+  if [ $kills -eq 0 ]; then
+    echo "$name ended before it could be killed: nothing was resumed"
     exit 1
   fi
-  echo "$name: $(wc -l < runs/$name/metrics.jsonl) lines equal after $kills kills"
+  if ! cmp <(figures runs/whole/metrics.jsonl) <(figures $metrics); then
+    echo "the losses of $name differ from those of a run never stopped:"
+    diff <(figures runs/whole/metrics.jsonl) <(figures $metrics) | head
+    exit 1
+  fi
+  echo "$name: $(lines $metrics) lines equal after $kills kills"
 done
