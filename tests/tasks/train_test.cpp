@@ -123,19 +123,22 @@ TEST_CASE("a validation split without a row or a place is noticed before the run
   CHECK_FALSE(fs::exists(sparse.run()));
 }
 
-TEST_CASE("a run goes on with the data that it was begun with, wherever they are now") {
-  TinyRun tiny("rope");
+TEST_CASE("a run goes on with its data, wherever they are now") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings longer = tiny.settings;
+  longer.training.steps.amount = 5;
+  fs::rename(tiny.data(), tiny.folder.path / "moved");
+  longer.data.directory = tiny.folder.path / "moved";
+  CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
+}
+
+TEST_CASE("a run goes on with nothing else than what it was begun with") {
+  const TinyRun tiny("rope");
   train_run(tiny.settings, ExistingRun::refuse);
   const auto checkpoints = list_checkpoints(tiny.run() / "checkpoints");
   Settings longer = tiny.settings;
   longer.training.steps.amount = 5;
-
-  SECTION("moved") {
-    fs::rename(tiny.data(), tiny.folder.path / "moved");
-    longer.data.directory = tiny.folder.path / "moved";
-    CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
-    return;
-  }
   SECTION("other ones by name") {
     longer.data.directory = tiny.folder.path / "other";
     prepare_other(tiny.folder.path, long_text(), longer.data.directory);
