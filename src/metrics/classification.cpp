@@ -25,18 +25,6 @@ Score accuracy(const LabelPairs& pairs) {
   return share(right, static_cast<std::int64_t>(pairs.labels.size()));
 }
 
-Score masked_accuracy(const LabelPairs& pairs, std::int64_t ignored_label) {
-  ROFORMER_ASSERT(pairs.predictions.size() == pairs.labels.size());
-  std::int64_t right = 0;
-  std::int64_t places = 0;
-  for (std::size_t i = 0; i < pairs.labels.size(); ++i) {
-    if (pairs.labels[i] == ignored_label) continue;
-    ++places;
-    right += pairs.predictions[i] == pairs.labels[i];
-  }
-  return share(right, places);
-}
-
 Score f1(const LabelPairs& pairs, std::int64_t positive_label) {
   ROFORMER_ASSERT(pairs.predictions.size() == pairs.labels.size());
   std::int64_t predicted = 0;
@@ -85,10 +73,6 @@ Score matthews(const LabelPairs& pairs) {
 bool one_class_predicted(std::span<const std::int64_t> predictions) {
   return std::adjacent_find(predictions.begin(), predictions.end(), std::not_equal_to<>()) ==
          predictions.end();
-}
-
-double standard_error_of_share(double share, std::int64_t examples) {
-  return examples > 0 ? std::sqrt(share * (1 - share) / static_cast<double>(examples)) : 0;
 }
 
 }  // namespace roformer

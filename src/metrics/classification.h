@@ -18,9 +18,6 @@ struct LabelPairs {
 // Share of equal labels; degenerate without examples.
 Score accuracy(const LabelPairs& pairs);
 
-// Accuracy over the places whose label is not `ignored_label`; degenerate when there are none.
-Score masked_accuracy(const LabelPairs& pairs, std::int64_t ignored_label = -100);
-
 // 2 TP / (2 TP + FP + FN) of one class; degenerate when that class is never predicted.
 Score f1(const LabelPairs& pairs, std::int64_t positive_label = 1);
 
@@ -30,8 +27,5 @@ Score matthews(const LabelPairs& pairs);
 
 // True when every prediction is the same label, the mark of a collapsed run.
 bool one_class_predicted(std::span<const std::int64_t> predictions);
-
-// Standard error of a share p measured on n examples: sqrt(p (1 - p) / n); 0 without examples.
-double standard_error_of_share(double share, std::int64_t examples);
 
 }  // namespace roformer

@@ -6,20 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/random.h"
 
 namespace roformer {
-namespace {
-
-// Linear interpolation between order statistics, numpy's default.
-double sorted_quantile(std::span<const double> sorted, double probability) {
-  const double place = probability * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-}  // namespace
 
 double mean(std::span<const double> values) {
   ROFORMER_ASSERT(!values.empty());
@@ -40,17 +28,8 @@ double median(std::span<const double> values) {
   ROFORMER_ASSERT(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
-  return sorted_quantile(sorted, 0.5);
-}
-
-Summary summarise(std::span<const double> values) {
-  if (values.empty()) return {};
-  return {.count = static_cast<std::int64_t>(values.size()),
-          .mean = mean(values),
-          .standard_deviation = sample_standard_deviation(values),
-          .median = median(values),
-          .minimum = *std::min_element(values.begin(), values.end()),
-          .maximum = *std::max_element(values.begin(), values.end())};
+  const std::size_t upper = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[upper] : (sorted[upper - 1] + sorted[upper]) / 2;
 }
 
 Interval student_interval(std::span<const double> values, double confidence) {
@@ -60,21 +39,6 @@ Interval student_interval(std::span<const double> values, double confidence) {
   const double reach = student_quantile(0.5 + 0.5 * confidence, count - 1) *
                        sample_standard_deviation(values) / std::sqrt(count);
   return {.low = center - reach, .high = center + reach};
-}
-
-Interval bootstrap_interval(std::span<const double> values, const BootstrapOptions& options) {
-  const double center = mean(values);
-  if (values.size() < 2) return {.low = center, .high = center, .degenerate = true};
-  Random random(random_key({options.seed, random_word("bootstrap")}));
-  std::vector<double> means(static_cast<std::size_t>(options.resamples));
-  for (double& resampled : means) {
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
-    resampled = sum / static_cast<double>(values.size());
-  }
-  std::sort(means.begin(), means.end());
-  const double tail = 0.5 * (1 - options.confidence);
-  return {.low = sorted_quantile(means, tail), .high = sorted_quantile(means, 1 - tail)};
 }
 
 PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,

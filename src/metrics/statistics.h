@@ -2,7 +2,6 @@
 // whether two configurations that share their seeds differ. Equal to numpy and scipy.stats.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 namespace roformer {
@@ -10,16 +9,6 @@ namespace roformer {
 double mean(std::span<const double> values);                       // of at least one value
 double sample_standard_deviation(std::span<const double> values);  // n - 1 below; 0 for one value
 double median(std::span<const double> values);                     // of at least one value
-
-struct Summary {
-  std::int64_t count = 0;
-  double mean = 0;
-  double standard_deviation = 0;  // of the sample; 0 for one value
-  double median = 0;
-  double minimum = 0;
-  double maximum = 0;
-};
-Summary summarise(std::span<const double> values);  // all zero without values
 
 // An interval for a mean. Degenerate, with both ends at the mean, for fewer than two values.
 struct Interval {
@@ -30,14 +19,6 @@ struct Interval {
 
 // mean +- t * deviation / sqrt(n), two-sided at `confidence` in (0, 1).
 Interval student_interval(std::span<const double> values, double confidence = 0.95);
-
-// Of the mean of `values` (differences of pairs, say) by resampling them: the percentile bootstrap.
-struct BootstrapOptions {
-  double confidence = 0.95;
-  std::int64_t resamples = 10000;
-  std::uint64_t seed = 1;
-};
-Interval bootstrap_interval(std::span<const double> values, const BootstrapOptions& options = {});
 
 // first - second, pair by pair (the same seed in both).
 struct PairedComparison {

@@ -14,6 +14,7 @@
 #include "metrics/statistics.h"
 #include "report/html.h"
 #include "study/chosen_rows.h"
+#include "study/difference_table.h"
 #include "study/length_report.h"
 #include "study/metric.h"
 #include "study/provenance.h"
@@ -236,6 +237,8 @@ std::string study_html(const StudySettings& study, const std::vector<StudyRow>& 
   const Table missing = missing_table(rows);
   if (!missing.rows().empty()) report.table(missing);
   add_bars(report, study, chosen);
+  const Table differences = difference_table(study, chosen);
+  if (!differences.rows().empty()) report.table(differences, difference_caption(study));
   if (!study.choose.empty()) {
     report.section("Every value of " + study.choose);
     report.table(study_table(study, rows, TableUse::page));
@@ -273,13 +276,15 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
       runs.push_back(std::move(entry));
     }
   }
+  const std::vector<StudyRow> chosen = chosen_rows(study, rows);
   const nlohmann::ordered_json document = {
       {"format", "roformer study"},
       {"version", 1},
       {"study", study.name},
       {"metric", study.metric},
       {"command", origin.command},
-      {"rows", to_json(study_table(study, chosen_rows(study, rows), TableUse::data))},
+      {"rows", to_json(study_table(study, chosen, TableUse::data))},
+      {"differences", to_json(difference_table(study, chosen))},
       {"runs", std::move(runs)}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -298,6 +303,10 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
                           to_csv(spread_table(study, chosen, TableUse::data)));
   }
   markdown += "\n" + validation_sentence(study) + "\n";
+  const Table differences = difference_table(study, chosen);
+  if (!differences.rows().empty()) {
+    markdown += "\n" + to_markdown(differences) + "\n" + difference_caption(study) + "\n";
+  }
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
   write_file_atomically(folder / "table.md", markdown);
   write_file_atomically(folder / "table.csv", to_csv(study_table(study, chosen, TableUse::data)));
