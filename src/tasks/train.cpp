@@ -142,22 +142,6 @@ std::string shown(const std::string& value) {
   return value.empty() ? "empty" : value;
 }
 
-// A file that sets every key that may change, as a study writes one for each of its runs, is the
-// configuration of this run alone, and those keys are meant. In any other file they may be older
-// than the flags that the run was begun with.
-std::vector<Override> changes_of_whole_file(const GivenValues& given,
-                                            const std::vector<Override>& flags) {
-  std::vector<Override> changes;
-  for (const Key& key : schema()) {
-    if (!key.may_change || !key.applies_to(given.settings.task) || key.name == "runs") continue;
-    const bool flag = std::any_of(flags.begin(), flags.end(),
-                                  [&](const Override& one) { return one.key == key.name; });
-    if (!flag && !given.keys.contains(key.name)) return {};
-    if (!flag) changes.push_back({key.name, key.get(given.settings)});
-  }
-  return changes;
-}
-
 // The file is there to name the run; that it says something else should not go unnoticed.
 void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
   for (const std::string& name : given.keys) {
@@ -203,7 +187,7 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
   const GivenValues given = load_values(file, flags);
   const fs::path run = given.settings.runs / given.settings.run;
   require_run(run);
-  std::vector<Override> changes = changes_of_whole_file(given, flags);
+  std::vector<Override> changes;
   for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
     if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
   }

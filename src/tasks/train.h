@@ -21,12 +21,10 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing);
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
 
 // The settings with which the run that the file and the flags name goes on: those it stored, with
-// the flags. Of the file only the run's name counts, unless it is a whole configuration (it sets
-// every key that may change, as a study's files do: then those keys count, too); a key of it that
-// says something else than the stored settings is a warning with both values. Throws Error (usage)
-// where there is no such run, and for a flag that changes anything but the keys that may change
-// (training.steps, how often it logs, validates and saves, what it keeps, where the data are,
-// device, threads).
+// the flags. Of the file only the run's name counts; a key of it that says something else than the
+// stored settings is a warning with both values. Throws Error (usage) where there is no such run,
+// and for a flag that changes anything but the keys that may change (training.steps, how often it
+// logs, validates and saves, what it keeps, where the data are, device, threads).
 Settings resumed_settings(const std::filesystem::path& file, const std::vector<Override>& flags);
 
 }  // namespace roformer

@@ -4,7 +4,7 @@
 // state.
 #pragma once
 
-#include "config/settings.h"
+#include "config/training_settings.h"
 
 namespace roformer {
 

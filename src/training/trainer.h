@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/training_settings.h"
 #include "training/run_directory.h"
 #include "training/task.h"
 #include "training/training_summary.h"

@@ -232,23 +232,6 @@ TEST_CASE("what the file says otherwise than the stored run is one warning with 
   CHECK(!has(FiledRun().remarks({{"training.steps", "9"}}), "training.steps"));
 }
 
-TEST_CASE("a whole configuration, as a study writes it, is followed in what may change") {
-  const FiledRun filed;
-  Settings whole = filed.tiny.settings;
-  whole.threads = 2;
-  whole.training.log_every.amount = 7;
-  whole.model.layers = 3;
-  std::ofstream(filed.file) << dump(whole, DumpStyle::compact);
-  const Settings settings = filed.resumed({{"training.steps", "8"}});
-  CHECK(settings.threads == 2);
-  CHECK(settings.training.log_every.amount == 7);
-  CHECK(settings.training.steps.amount == 8);
-  CHECK(settings.model.layers == 2);
-  const std::string remarks = filed.remarks();
-  CHECK(has(remarks, "model.layers is 2 in the stored run and 3 here"));
-  CHECK(!has(remarks, "threads"));
-}
-
 TEST_CASE("a fine-tuning goes on without the model that it started from") {
   const TinyRun pretrained("rope", {{"model.token_types", "2"}});
   train_run(pretrained.settings, ExistingRun::refuse);
