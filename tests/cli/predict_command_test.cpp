@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "catch.h"
 #include "cli/commands.h"
 #include "cli/run_command.h"
@@ -96,15 +97,21 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     const auto json = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
     CHECK(json["evaluations"][0]["figures"]["accuracy"].get<double>() == Approx(2.0 / 3));
   }
+  SECTION("a text with a tab stays in its column, and one that is too long is mentioned") {
+    const Outcome tabbed = run({"predict", folder}, "{\"sentence\": \"the cat\\tis\\nred .\"}\n");
+    REQUIRE(lines_of(tabbed.output).size() == 2);
+    CHECK(lines_of(tabbed.output)[1].ends_with("\tthe cat is red ."));
+    const auto said = tiny.folder.path / "said.txt";
+    {
+      const log::FileSink sink(said);
+      run({"predict", folder}, "the cat is red . the cat is red . the cat is red . the cat .\n");
+    }
+    CHECK(has(read_file(said), "standard input: 1 texts are longer than data.length 16"));
+  }
   SECTION("mistakes of the user are one line") {
     CHECK(has(run({"predict", folder, "/nowhere.tsv"}).errors, "/nowhere.tsv"));
     CHECK(has(run({"predict", folder}, "a\tb\n").errors, "standard input:1: has 2 columns"));
     CHECK(has(run({"predict", folder}, "a\n\n").errors, "standard input:2: an empty text"));
-    const Outcome tabbed = run({"predict", folder}, "{\"sentence\": \"the cat\\tis\\nred .\"}\n");
-    CHECK(lines_of(tabbed.output).size() == 2);
-    CHECK(lines_of(tabbed.output)[1].ends_with("\tthe cat is red ."));
-    const std::string words = "the cat is red . the cat is red . the cat is red . the cat is red .";
-    CHECK(has(run({"predict", folder}, words + "\n").errors, "1 texts are longer than"));
     CHECK(run({"predict", folder, "x.tsv", "--glue", "y"}).code == 2);
     CHECK(has(run({"evaluate", folder, "--length", "64"}).errors, "classifier"));
     CHECK(run({"predict", folder, "--glue", "/nowhere"}).code == 1);
