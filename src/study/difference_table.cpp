@@ -79,7 +79,8 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
                {.title = "95 % from", .key = "low", .format = metric.format},
                {.title = "to", .key = "high", .format = metric.format},
                {.title = "p", .format = {NumberFormat::Style::fixed, 3}}});
-  if (metric.best == Column::Best::none) return table;
+  // A score that differs from task to task has no better end in general, but has one in a task.
+  if (metric.best == Column::Best::none && study.spread.empty()) return table;
   for (const auto& [name, group] : groups(study, rows)) {
     add_differences(study, group, metric, table);
   }

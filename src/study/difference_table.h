@@ -12,7 +12,8 @@ namespace roformer {
 
 // `rows` as chosen_rows() gives them. A row for each of them that shares at least two seeds with
 // the best one, which is the best of those with the same value of study.spread where there is one.
-// No rows for a study without several seeds or with a metric of which neither end is better.
+// No rows for a study without several seeds or, without study.spread, for a metric of which neither
+// end is better.
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows);
 
 // What stands below it.
