@@ -89,7 +89,7 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 
 std::string difference_caption(const StudySettings& study) {
   return fmt::format(
-      "{} of each row less that of the best one, seed by seed: the mean, Student's "
+      "The {} of each row less that of the best one, seed by seed: the mean, Student's "
       "95 % interval and the two-sided paired t-test, not corrected for how many "
       "rows are compared.",
       metric_column(median_of(study.metric).value_or(study.metric)).title);

@@ -3,27 +3,16 @@
 
 #include "catch.h"
 #include "fake_program.h"
+#include "finished_run.h"
 
 using namespace roformer;
-
-namespace {
-
-RunResult finished(const std::string& position, const std::string& seed, double loss) {
-  RunResult result{.name = position + "-seed" + seed,
-                   .values = {position, seed},
-                   .state = RunResult::State::finished};
-  result.figures = {{"validation_loss", loss}};
-  return result;
-}
-
-}  // namespace
 
 TEST_CASE("rows are compared with the best one seed by seed") {
   const FakeStudy fake("none, rope");
   const StudySettings study = fake.load({{"seed", "1,2,3"}});
-  std::vector<RunResult> results{finished("none", "1", 4.0), finished("none", "2", 4.4),
-                                 finished("none", "3", 4.1), finished("rope", "1", 3.0),
-                                 finished("rope", "2", 3.2), finished("rope", "3", 3.3)};
+  std::vector<RunResult> results{finished_run("none", "1", 4.0), finished_run("none", "2", 4.4),
+                                 finished_run("none", "3", 4.1), finished_run("rope", "1", 3.0),
+                                 finished_run("rope", "2", 3.2), finished_run("rope", "3", 3.3)};
   const Table table = difference_table(study, study_rows(study, results));
   REQUIRE(table.rows().size() == 1);
   CHECK(table.text(0, 0) == "none");

@@ -7,6 +7,7 @@
 #include "catch.h"
 #include "config/study_metrics.h"
 #include "fake_program.h"
+#include "finished_run.h"
 #include "has.h"
 #include "study/study_report.h"
 #include "study/training_run.h"
@@ -14,15 +15,6 @@
 using namespace roformer;
 
 namespace {
-
-RunResult finished(const std::string& position, const std::string& seed, double loss) {
-  RunResult result{.name = position + "-seed" + seed,
-                   .values = {position, seed},
-                   .state = RunResult::State::finished};
-  result.figures = {{"validation_loss", loss}, {"parameters", 1000}, {"masked_accuracy", 0.5}};
-  result.curves["validation_loss"] = {{.x = 50, .y = loss + 1}, {.x = 100, .y = loss}};
-  return result;
-}
 
 StudySettings study_of(const std::string& positions) {
   const FakeStudy fake(positions);
@@ -42,8 +34,8 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   StudySettings study = study_of("none, rope");
   study.paper = {{.row = "rope", .metric = "validation_loss", .value = 3.5, .source = "Su 2021"}};
   // numpy.std([3, 5], ddof=1) = 1.4142; of one seed there is no deviation.
-  std::vector<RunResult> results{finished("none", "1", 6), finished("none", "2", 6.5),
-                                 finished("rope", "1", 3), finished("rope", "2", 5)};
+  std::vector<RunResult> results{finished_run("none", "1", 6), finished_run("none", "2", 6.5),
+                                 finished_run("rope", "1", 3), finished_run("rope", "2", 5)};
   results[1].state = RunResult::State::failed;
   results[1].remark = "exit code 1";
   const std::vector<StudyRow> rows = study_rows(study, results);
@@ -79,8 +71,8 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
 TEST_CASE("a greater value is better where the metric is no loss") {
   StudySettings study = study_of("none, rope");
   study.metric = "masked_accuracy";
-  std::vector<RunResult> results{finished("none", "1", 3), finished("none", "2", 3),
-                                 finished("rope", "1", 3), finished("rope", "2", 3)};
+  std::vector<RunResult> results{finished_run("none", "1", 3), finished_run("none", "2", 3),
+                                 finished_run("rope", "1", 3), finished_run("rope", "2", 3)};
   results[2].figures["masked_accuracy"] = results[3].figures["masked_accuracy"] = 0.6;
   CHECK(study_rows(study, results)[0].title() == "rope");
 }
@@ -146,9 +138,9 @@ TEST_CASE("where patience ends a run its figures are of the best validation, and
 
 TEST_CASE("a row that lacks seeds stands behind, is never the best and says so") {
   const StudySettings study = study_of("none, rope, t5");
-  std::vector<RunResult> results{finished("none", "1", 2), finished("none", "2", 2),
-                                 finished("rope", "1", 4), finished("rope", "2", 5),
-                                 finished("t5", "1", 5),   finished("t5", "2", 6)};
+  std::vector<RunResult> results{finished_run("none", "1", 2), finished_run("none", "2", 2),
+                                 finished_run("rope", "1", 4), finished_run("rope", "2", 5),
+                                 finished_run("t5", "1", 5),   finished_run("t5", "2", 6)};
   results[1].state = RunResult::State::failed;
   const std::vector<StudyRow> rows = study_rows(study, results);
   CHECK(rows[0].title() == "rope");
@@ -172,8 +164,8 @@ TEST_CASE("a row that lacks seeds stands behind, is never the best and says so")
 TEST_CASE("a median may be the metric itself") {
   StudySettings study = study_of("none, rope");
   study.metric = "validation_loss_median";
-  const std::vector<RunResult> results{finished("none", "1", 3), finished("none", "2", 5),
-                                       finished("rope", "1", 3), finished("rope", "2", 4)};
+  const std::vector<RunResult> results{finished_run("none", "1", 3), finished_run("none", "2", 5),
+                                       finished_run("rope", "1", 3), finished_run("rope", "2", 4)};
   const std::vector<StudyRow> rows = study_rows(study, results);
   CHECK(rows[0].title() == "rope");
   CHECK(rows[0].value(study.metric) == 3.5);
