@@ -62,7 +62,11 @@ void add_differences(const StudySettings& study, const std::vector<const StudyRo
     cells.emplace_back(result.mean_difference);
     cells.emplace_back(result.interval.low);
     cells.emplace_back(result.interval.high);
-    cells.push_back(result.degenerate ? Cell() : Cell(result.p_value));
+    if (result.degenerate) {
+      cells.emplace_back(std::monostate());
+    } else {
+      cells.emplace_back(result.p_value);
+    }
     table.add_row(std::move(cells));
   }
 }
