@@ -36,6 +36,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   target_compile_options(LibTorch::cpu INTERFACE
     "SHELL:-idirafter \"${LIBTORCH_INCLUDE_DIR}\""
     "SHELL:-idirafter \"${LIBTORCH_INCLUDE_DIR}/torch/csrc/api/include\"")
+  # One header an operator: without it ATen/TensorOperators.h pulls in every operator there is.
+  target_compile_definitions(LibTorch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
   target_link_libraries(LibTorch::cpu INTERFACE
     "${LIBTORCH_torch_cpu_LIBRARY}" "${LIBTORCH_c10_LIBRARY}")
 endif()
