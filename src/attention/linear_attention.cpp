@@ -104,16 +104,10 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
   return sums / linear_denominator(features, causal);
 }
 
-std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width) {
-  if (attention.features > 0) return attention.features;
-  const auto width = static_cast<double>(head_width);
-  return std::max<std::int64_t>(2, 2 * std::llround(width * std::log(width) / 2));
-}
-
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step) {
   if (attention.redraw == 0) return 0;
-  return random_key({random_word("FAVOR+ features"), seed,
-                     static_cast<std::uint64_t>(step / attention.redraw)});
+  return random_key(
+      {random_word("FAVOR+ features"), seed, static_cast<std::uint64_t>(step / attention.redraw)});
 }
 
 at::Tensor favor_matrix(std::int64_t features, std::int64_t head_width, std::uint64_t key) {

@@ -132,12 +132,8 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
   result.position.scheme = scheme;
   result.data.length = options.length;
   result.training.batch = options.sequences;
-  for (std::int64_t* places : {&result.position.learned.length, &result.position.tupe.length,
-                               &result.position.music_transformer.length}) {
-    *places = std::max(*places, options.length);
-  }
   if (find_position_facts(scheme)->causal_only) make_causal(result);
-  if (result.task == TaskKind::causal_lm) result.position.alibi.variant = AlibiVariant::causal;
+  fit_to(result.position, {.length = options.length, .causal = result.task == TaskKind::causal_lm});
   return result;
 }
 
