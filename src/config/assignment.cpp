@@ -1,7 +1,9 @@
 #include "config/assignment.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "config/check.h"
 #include "config/position_facts.h"
@@ -63,6 +65,12 @@ class Resolver {
           problem_of(assignment, "unknown key", suggestion(assignment.key, assignable_keys())));
       return;
     }
+    // Two spellings of one key: position.base and position.rope.base, position and position.scheme.
+    const Assignment* const before = std::exchange(given_[name], &assignment);
+    if (before && !assignment.list.empty() && before->list == assignment.list) {
+      problems_.add(problem_of(
+          assignment, "given twice, first at " + before->where + " as " + before->key, ""));
+    }
     try {
       key->set(settings, assignment.text, assignment.folder);
       locations[name] = assignment.where;
@@ -98,6 +106,7 @@ class Resolver {
  private:
   Problems& problems_;
   Problems& contradictions_;
+  std::map<std::string, const Assignment*> given_;  // what set a key last
 };
 
 }  // namespace
@@ -125,6 +134,18 @@ const std::vector<std::string>& assignable_keys() {
     return names;
   }();
   return keys;
+}
+
+bool may_mean_the_same(const std::string& left, const std::string& right) {
+  const auto full = [](const std::string& key) {
+    return key == "position" ? std::string("position.scheme") : key;
+  };
+  const auto covers = [](const std::string& brief, const std::string& key) {
+    const std::string option = short_option(brief);
+    const Key* const known = find_key(key);
+    return !option.empty() && known && !known->scheme().empty() && key.ends_with("." + option);
+  };
+  return full(left) == full(right) || covers(left, right) || covers(right, left);
 }
 
 bool is_assignable(const std::string& key) {

@@ -114,6 +114,37 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
   }
 }
 
+// A key that two axes set, or an axis and a flag that holds for all runs: the later axis would win
+// in silence, and the other one's values would be names of runs and rows only.
+void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
+                           const std::vector<Assignment>& flags, Problems& problems) {
+  // True where the axis sets the key too, which is said once.
+  const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
+    for (const MatrixValue& value : axis.values) {
+      for (const Assignment& other : value.assignments) {
+        if (!may_mean_the_same(given.key, other.key)) continue;
+        problems.add({.where = other.where,
+                      .key = other.key,
+                      .message = "set twice, also by " + given.where,
+                      .hint = "a key belongs to one axis of a study, and to no flag beside it"});
+        return true;
+      }
+    }
+    return false;
+  };
+  const auto compare = [&](const MatrixAxis& first, const MatrixAxis& second) {
+    for (const MatrixValue& value : first.values) {
+      for (const Assignment& assignment : value.assignments) {
+        if (refuse(assignment, second)) return;
+      }
+    }
+  };
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (const Assignment& flag : flags) refuse(flag, axes[i]);
+    for (std::size_t j = i + 1; j < axes.size(); ++j) compare(axes[i], axes[j]);
+  }
+}
+
 // A metric that none of the runs has would be an empty column after all of the training.
 void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics,
                             const std::vector<StudyRun>& runs, Problems& problems) {
@@ -214,11 +245,11 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
       settings_flags.push_back(flag);
     }
   }
-  for (Assignment& flag : apply_flags(settings_flags, axes)) {
-    yaml.assignments.push_back(std::move(flag));
-  }
+  const std::vector<Assignment> flags = apply_flags(settings_flags, axes);
+  yaml.assignments.insert(yaml.assignments.end(), flags.begin(), flags.end());
   shorten_paths(axes);
   refuse_repeats(axes, problems);
+  refuse_keys_set_twice(axes, flags, problems);
   require_axis("study.choose", study.choose, axes, file.string(), problems);
   require_axis("study.spread", study.spread, axes, file.string(), problems);
   std::size_t count = 1;

@@ -63,8 +63,9 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
 // Walks the sections of one file.
 class Flattener {
  public:
-  Flattener(const std::filesystem::path& file, Problems& problems)
-      : file_(file), problems_(problems) {}
+  // `list`: where the list of keys that is walked begins.
+  Flattener(const std::filesystem::path& file, SourceLocation list, Problems& problems)
+      : file_(file), list_(std::move(list)), problems_(problems) {}
 
   std::vector<Assignment> assignments;
 
@@ -86,12 +87,14 @@ class Flattener {
       assignments.push_back({.key = name,
                              .text = value.IsNull() ? "" : value.Scalar(),
                              .where = entry.where,
-                             .folder = file_.parent_path()});
+                             .folder = file_.parent_path(),
+                             .list = list_});
     }
   }
 
  private:
   const std::filesystem::path& file_;
+  SourceLocation list_;
   Problems& problems_;
   std::map<std::string, SourceLocation> seen_;  // full key to where
 
@@ -193,7 +196,8 @@ std::string describe(const YAML::Node& node) {
 
 std::vector<Assignment> assignments_of(const std::filesystem::path& file,
                                        const std::vector<YamlEntry>& entries, Problems& problems) {
-  Flattener flattener(file, problems);
+  if (entries.empty()) return {};
+  Flattener flattener(file, entries.front().where, problems);
   for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
   return std::move(flattener.assignments);
 }

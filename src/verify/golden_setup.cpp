@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/schema.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
@@ -289,6 +290,31 @@ void nope(const GoldenCase& in, GoldenSetup& out) {
   out.position.scheme = "none";
 }
 
+// A scheme that has no words of its own here: a case calls options as the configuration does and
+// parameters as a checkpoint does.
+void in_own_words(const GoldenCase& in, GoldenSetup& out) {
+  Settings settings;
+  settings.position.scheme = in.scheme;
+  for (const auto& [name, value] : in.config.items()) {
+    if (name == "causal") {
+      out.shape.causal = flag(in.config, "causal", false);
+      continue;
+    }
+    const Key* const key = find_key("position." + in.scheme + "." + name);
+    if (key == nullptr) throw_failure("", "unknown option " + name);
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    try {
+      key->set(settings, text, "");
+    } catch (const InvalidValue& invalid) {
+      throw_failure(name, "got " + text + ", wanted " + invalid.what());
+    }
+  }
+  out.position = settings.position;
+  for (const auto& parameter : in.parameters) {
+    out.links.push_back({.name = parameter.first, .parameter = parameter.first});
+  }
+}
+
 const std::map<std::string, Setup>& setups() {
   static const std::map<std::string, Setup> all{{"absolute", absolute},
                                                 {"shaw", shaw},
@@ -350,7 +376,10 @@ void read_golden_scaling(const json& scaling, RopeSettings& rope) {
 
 GoldenSetup golden_setup(const GoldenCase& golden) {
   const auto found = setups().find(golden.scheme);
-  if (found == setups().end()) throw_failure("", "unknown scheme " + golden.scheme);
+  const bool known = found != setups().end();
+  if (!known && find_position_facts(golden.scheme) == nullptr) {
+    throw_failure("", "unknown scheme " + golden.scheme);
+  }
   GoldenSetup setup;
   setup.position.scheme = golden.scheme;
   setup.shape = {.layers = 1};
@@ -360,7 +389,8 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
     setup.shape.head_width = query->second.size(3);
     setup.shape.width = setup.shape.heads * setup.shape.head_width;
   }
-  found->second(golden, setup);
+  const Setup set_up = known ? found->second : in_own_words;
+  set_up(golden, setup);
   for (const auto& [name, value] : golden.parameters) {
     const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
     const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);

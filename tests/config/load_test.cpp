@@ -1,4 +1,5 @@
 #include "config/load.h"
+#include "config/schemes/rope.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/tupe.h"
 
@@ -51,6 +52,27 @@ TEST_CASE("an option without its scheme is the chosen scheme's, wherever the sch
               default_settings({{"position", "rope"}, {"position.bse", "5"}});
             }),
             "(hint: did you mean base)"));
+}
+
+TEST_CASE("one key in two spellings is given twice, unless one of them overrides the other") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text, const std::vector<Override>& flags = {}) {
+    const auto file = folder.write("a.yaml", text);
+    return folder.local(refusal([&] { load_settings(file, flags); }));
+  };
+  CHECK(refused("position: {rope: {base: 100}, base: 200}\n") ==
+        "a.yaml:1: position.base: given twice, first at a.yaml:1 as position.rope.base");
+  CHECK(refused("position: rope\nposition.scheme: t5\n") ==
+        "a.yaml:2: position.scheme: given twice, first at a.yaml:1 as position");
+  // The other scheme's option, a file that is extended, a flag.
+  const std::string two = "position: {scheme: t5, buckets: 64, tupe: {buckets: 16}}\n";
+  CHECK(refused(two) == "no error");
+  CHECK(has(refused(two, {{"position", "tupe"}}), "given twice"));
+  folder.write("base.yaml", "position: {rope: {base: 100}}\n");
+  const auto file = folder.write("a.yaml", "extends: base.yaml\nposition.base: 200\n");
+  CHECK(load_settings(file).position.of<RopeSettings>().base == 200);
+  CHECK(load_settings(file, {{"position.rope.base", "300"}}).position.of<RopeSettings>().base ==
+        300);
 }
 
 TEST_CASE("what model.from brings along stands below the file and the flags") {

@@ -75,6 +75,15 @@ TEST_CASE("what a key allows is said in words") {
   CHECK(find_key("no.such.key") == nullptr);
 }
 
+TEST_CASE("integers take thousands and millions by their letters") {
+  Settings settings;
+  const Key& tokens = *find_key("data.validation_tokens");
+  for (const auto& [text, value] : {std::pair{"50k", "50000"}, {"1M", "1000000"}, {"7", "7"}}) {
+    tokens.set(settings, text, "");
+    CHECK(tokens.get(settings) == value);
+  }
+}
+
 TEST_CASE("numbers outside their range and texts of another type are refused") {
   const auto refused = [](const char* name, const char* text) {
     Settings settings;
@@ -88,6 +97,11 @@ TEST_CASE("numbers outside their range and texts of another type are refused") {
   CHECK(refused("model.layers", "0"));
   CHECK(refused("model.layers", "4.5"));
   CHECK(refused("model.layers", "99999999999999999999"));
+  CHECK(refused("model.layers", "1k1"));
+  CHECK(refused("model.layers", "k"));
+  CHECK(refused("model.layers", "2k"));  // out of range
+  CHECK(refused("data.validation_tokens", "0.5M"));
+  CHECK(refused("data.validation_tokens", "99999999999G"));
   CHECK(refused("model.layers", " 4"));
   CHECK(refused("model.dropout", "1"));
   CHECK(refused("model.dropout", "nan"));

@@ -20,8 +20,9 @@ struct SchemeSection {
 
   template <class Options, class Value>
   Key key(std::string_view option, Value Options::*member, RowText row) const {
-    const auto access = [ position = position, member ](auto& settings) -> auto& {
-      return (settings.*position).template of<Options>().*member;
+    const auto chosen = position;
+    const auto access = [ chosen, member ](auto& settings) -> auto& {
+      return (settings.*chosen).template of<Options>().*member;
     };
     return make_key(name + "." + std::string(option), member_of(access), std::move(row));
   }
