@@ -34,10 +34,10 @@ class CachedAttention {
   const PositionScheme& scheme_;
   const AttentionSettings& attention_;
   KeyValueCache& cache_;
-  AttentionPlace place_;                       // of layer 0
+  AttentionContext context_;                   // of layer 0
   std::map<std::int64_t, at::Tensor> biases_;  // by layer, or -1 for all
 
-  at::Tensor bias(const AttentionPlace& place);
+  at::Tensor bias(const AttentionContext& context);
 };
 
 }  // namespace roformer

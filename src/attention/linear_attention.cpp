@@ -46,13 +46,13 @@ at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
 LinearFeatures linear_features(const LinearAttentionInputs& in) {
   at::Tensor query = in.query, key = in.key;
   const bool before = in.attention.linear_rotation == LinearRotation::before;
-  const auto turned = [&](at::Tensor& q, at::Tensor& k) {
-    if (const auto turn = in.scheme.turn(in.place, q.size(-1))) {
-      q = rotated(q, turn->query);
-      k = rotated(k, turn->key);
+  const auto rotate = [&](at::Tensor& q, at::Tensor& k) {
+    if (const auto rotation = in.scheme.rotation(in.context, q.size(-1))) {
+      q = rotated(q, rotation->query);
+      k = rotated(k, rotation->key);
     }
   };
-  if (before) turned(query, key);
+  if (before) rotate(query, key);
   LinearFeatures result;
   if (in.attention.kernel == AttentionKernel::elu) {
     result.query = at::elu(query) + 1;
@@ -61,10 +61,10 @@ LinearFeatures linear_features(const LinearAttentionInputs& in) {
     result.query = favor(query, in.matrix, in.attention, true);
     result.key = favor(key, in.matrix, in.attention, false);
   }
-  result.key = without_hidden(result.key, in.place.mask);
-  result.turned_query = result.query;
-  result.turned_key = result.key;
-  if (!before) turned(result.turned_query, result.turned_key);
+  result.key = without_hidden(result.key, in.context.mask);
+  result.rotated_query = result.query;
+  result.rotated_key = result.key;
+  if (!before) rotate(result.rotated_query, result.rotated_key);
   return result;
 }
 
@@ -77,7 +77,7 @@ at::Tensor linear_denominator(const LinearFeatures& features, bool causal) {
 }
 
 at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal) {
-  const at::Tensor &query = features.turned_query, &key = features.turned_key;
+  const at::Tensor &query = features.rotated_query, &key = features.rotated_key;
   const auto state_of = [&](std::int64_t begin, std::int64_t count) {  // [B, H, F, D]
     return at::matmul(key.narrow(-2, begin, count).transpose(-2, -1),
                       value.narrow(-2, begin, count));

@@ -17,18 +17,18 @@ struct LinearAttentionInputs {
   at::Tensor key;    // [B, H, Lk, D]
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  AttentionPlace place;  // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is place.causal
+  AttentionContext context;  // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is context.causal
   at::Tensor matrix;     // [F, D] of FAVOR+; undefined for elu
 };
 
 struct LinearFeatures {
   at::Tensor query, key;                // [B, H, L, F]: of the denominator
-  at::Tensor turned_query, turned_key;  // of the numerator
+  at::Tensor rotated_query, rotated_key;  // of the numerator
 };
 LinearFeatures linear_features(const LinearAttentionInputs& inputs);
 
 // sum over j of num_ij v_j / den_i, causal: over the keys up to the query, where the queries are
-// the last Lq places. value [B, H, Lk, D] -> [B, H, Lq, D].
+// the last Lq positions. value [B, H, Lk, D] -> [B, H, Lq, D].
 at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal);
 
 // sum over j of query_i.key_j: [B, H, Lq, 1].

@@ -45,7 +45,7 @@ Positions PositionSession::first(std::int64_t length) const {
   return Positions::of(std::move(values));
 }
 
-AttentionPlace PositionSession::place(std::int64_t layer, std::int64_t length) const {
+AttentionContext PositionSession::context(std::int64_t layer, std::int64_t length) const {
   const Positions positions = first(length);
   return {.queries = positions,
           .keys = positions,
@@ -59,7 +59,7 @@ AttentionPlace PositionSession::place(std::int64_t layer, std::int64_t length) c
 at::Tensor PositionSession::extra_mask(std::int64_t length) {
   if (!extra_mask_made_) {
     extra_mask_made_ = true;
-    const AttentionPlace whole = place(0, inputs_.positions.count());
+    const AttentionContext whole = context(0, inputs_.positions.count());
     at::Tensor mask = inputs_.scheme.mask(whole);
     if (inputs_.attention.window > 0) {
       const at::Tensor window =
@@ -82,7 +82,7 @@ std::int64_t PositionSession::bias_key(std::int64_t layer) const {
 at::Tensor PositionSession::bias(std::int64_t layer, std::int64_t length) {
   if (!inputs_.scheme.has_bias()) return {};
   at::Tensor& all = biases_[bias_key(layer)];
-  if (!all.defined()) all = inputs_.scheme.bias(place(layer, inputs_.positions.count()));
+  if (!all.defined()) all = inputs_.scheme.bias(context(layer, inputs_.positions.count()));
   return all.narrow(-2, 0, length).narrow(-1, 0, length);
 }
 

@@ -15,7 +15,7 @@ namespace roformer {
 struct SessionInputs {
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  Positions positions;  // of the longest sequence; shorter ones take its first places
+  Positions positions;  // of the longest sequence; shorter ones take its first positions
   bool causal = false;
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables and biases
@@ -33,8 +33,8 @@ class PositionSession {
   const AttentionSettings& attention() const { return inputs_.attention; }
   bool causal() const { return inputs_.causal; }
 
-  // The place of a self-attention over the first `length` positions, without a mask.
-  AttentionPlace place(std::int64_t layer, std::int64_t length) const;
+  // The context of a self-attention over the first `length` positions, without a mask.
+  AttentionContext context(std::int64_t layer, std::int64_t length) const;
   // Bool [L, L], true = visible: causality, window and the scheme's own mask; undefined when
   // nothing but (possibly) causality hides a key.
   at::Tensor extra_mask(std::int64_t length);

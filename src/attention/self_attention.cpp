@@ -23,32 +23,32 @@ struct Parts {
 };
 
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                       AttentionPlace place) {
-  place.causal = session.causal();
+                       AttentionContext context) {
+  context.causal = session.causal();
   const LinearFeatures features =
       linear_features({.query = parts.query,
                        .key = parts.key,
                        .scheme = session.scheme(),
                        .attention = session.attention(),
-                       .place = place,
+                       .context = context,
                        .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
   return linear_attention(features, parts.value, session.causal());
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                     AttentionPlace place) {
+                     AttentionContext context) {
   const std::int64_t length = parts.query.size(2);
-  place.projections = in.projections;
-  place.mask = session.extra_mask(length);
-  if (!place.mask.defined() && session.causal()) {
-    place.mask = causal_mask(place.queries, place.keys).to(place.device);
+  context.projections = in.projections;
+  context.mask = session.extra_mask(length);
+  if (!context.mask.defined() && session.causal()) {
+    context.mask = causal_mask(context.queries, context.keys).to(context.device);
   }
   return attend({.query = parts.query,
                  .key = parts.key,
                  .value = parts.value,
                  .scheme = session.scheme(),
                  .attention = session.attention(),
-                 .place = place,
+                 .context = context,
                  .bias = session.bias(in.layer, length),
                  .dropout = in.dropout})
       .output;
@@ -65,9 +65,9 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
     const Parts parts{.query = all[0], .key = all[1], .value = all[2]};
-    const AttentionPlace place = session.place(in.layer, block.length);
+    const AttentionContext context = session.context(in.layer, block.length);
     const at::Tensor attended =
-        softmax ? by_scores(in, session, parts, place) : by_features(in, session, parts, place);
+        softmax ? by_scores(in, session, parts, context) : by_features(in, session, parts, context);
     outputs.push_back(
         attended.transpose(1, 2).reshape({block.sequences * block.length, in.heads * head_width}));
   }
@@ -86,9 +86,9 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
        .heads = in.heads,
        .scale = session.scheme().score_scale(head_width),
        .causal = session.causal(),
-       .turn =
+       .rotation =
            [&](std::int64_t length) {
-             return session.scheme().turn(session.place(in.layer, length), head_width);
+             return session.scheme().rotation(session.context(in.layer, length), head_width);
            },
        .additive = [&](std::int64_t length) { return session.additive(in.layer, length); }});
 }

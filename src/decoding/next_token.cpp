@@ -21,12 +21,12 @@ at::Tensor NextToken::append(const at::Tensor& ids) {
   const at::Tensor& input = cached ? ids : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);
   const TokenLayout layout = TokenLayout::uniform(texts, length);
-  return parts_.head.logits(parts_.encoder.forward(
-      {.ids = input.reshape({-1}),
-       .layout = layout,
-       .places = at::arange(length - 1, texts * length, length, ids.options()),
-       .precision = parts_.precision,
-       .cache = cached ? &cache_ : nullptr}));
+  return parts_.head.logits(
+      parts_.encoder.forward({.ids = input.reshape({-1}),
+                              .layout = layout,
+                              .rows = at::arange(length - 1, texts * length, length, ids.options()),
+                              .precision = parts_.precision,
+                              .cache = cached ? &cache_ : nullptr}));
 }
 
 }  // namespace roformer

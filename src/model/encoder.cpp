@@ -194,9 +194,9 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
                          .key_weight = layer.projection.narrow(0, model.width, model.width)},
          .dropout = dropout_at(index, 0, settings_.attention.dropout)});
     at::Tensor residual = pre ? sum : input;
-    if (last && in.places.defined()) {
-      attended = at::index_select(attended, 0, in.places);
-      residual = at::index_select(residual, 0, in.places);
+    if (last && in.rows.defined()) {
+      attended = at::index_select(attended, 0, in.rows);
+      residual = at::index_select(residual, 0, in.rows);
     }
     const Norm& middle = pre ? layer.feed_forward_norm : layer.attention_norm;
     NormedSum state = residual_norm({.input = project(attended, layer.output),
@@ -221,7 +221,7 @@ at::Tensor Encoder::forward(const EncoderInputs& in) const {
     sum = state.sum;
     input = state.normed;
   }
-  if (layers_.empty() && in.places.defined()) return at::index_select(input, 0, in.places);
+  if (layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.places);
   return input;
 }
 

@@ -40,7 +40,7 @@ struct EncoderInputs {
   at::Tensor places;
   bool training = false;
   std::uint64_t dropout_key = 0;
-  std::uint64_t feature_key = 0;  // of FAVOR+'s random matrices (favor_key)
+  std::uint64_t feature_key = 0;          // of FAVOR+'s random matrices (favor_key)
   Precision precision = Precision::fp32;  // fp32 or bf16
   // Decoding, with a causal mask and softmax attention: what went through before. The ids are those
   // that follow, as many of each sequence; without training.
@@ -51,7 +51,7 @@ class Encoder {
  public:
   Encoder(EncoderSettings settings, ParameterStore& parameters);
 
-  // [T, M], or [P, M] with places.
+  // [T, M], or [P, M] with rows.
   at::Tensor forward(const EncoderInputs& inputs) const;
 
   const EncoderSettings& settings() const { return settings_; }

@@ -43,7 +43,7 @@ class AttentionLayers {
 
   bool causal() const { return settings_.task == TaskKind::causal_lm; }
   at::Tensor attend_plainly(const at::Tensor& projected, const Layer& layer,
-                            AttentionPlace place) const;
+                            AttentionContext context) const;
 };
 
 }  // namespace roformer

@@ -46,7 +46,7 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
       encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
                         .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
                         .layout = layout,
-                        .places = copy_to(firsts, plan_.device),
+                        .rows = copy_to(firsts, plan_.device),
                         .training = mode.training,
                         .dropout_key = mode.key,
                         .feature_key = features,

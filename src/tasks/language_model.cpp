@@ -55,7 +55,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
-                                              .places = batch.places,
+                                              .rows = batch.places,
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,
@@ -69,7 +69,7 @@ at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layou
   return head_.logits(encoder_.forward({.ids = ids,
                                         .layout = layout,
                                         .positions = positions,
-                                        .places = places,
+                                        .rows = places,
                                         .precision = plan_.precision}));
 }
 

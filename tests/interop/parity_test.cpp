@@ -60,7 +60,7 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
   const at::Tensor states = encoder.forward({.ids = expected["ids"],
                                              .token_types = expected["types"],
                                              .layout = layout,
-                                             .places = expected["places"]});
+                                             .rows = expected["places"]});
   const at::Tensor loss =
       head.loss(states, expected["labels"]).loss_sum / expected["labels"].numel();
   CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
@@ -93,7 +93,7 @@ TEST_CASE("classifiers give transformers' logits, loss and gradients") {
   const at::Tensor states = encoder.forward({.ids = expected["ids"],
                                              .token_types = expected["types"],
                                              .layout = layout,
-                                             .places = at::tensor({0, 11}, at::kLong)});
+                                             .rows = at::tensor({0, 11}, at::kLong)});
   const at::Tensor logits = head.forward(states, /*training=*/false, 0);
   CHECK(largest_difference(logits, expected["logits"]) < kTolerance);
   const at::Tensor labels = expected["labels"];

@@ -43,7 +43,7 @@ TEST_CASE("computing the last layer at the wanted places only changes nothing") 
   const auto gradient = [&](bool shortcut) {
     parameters.zero_gradients();
     const at::Tensor states =
-        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .places = places})
+        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .rows = places})
                  : at::index_select(encoder.forward({.ids = ids(12), .layout = layout}), 0, places);
     head.loss(states, labels).loss_sum.backward();
     return parameters.flat_gradients().clone();
