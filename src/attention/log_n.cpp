@@ -34,11 +34,6 @@ at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionConte
   if (settings.log_n != LogNScaling::encoder) {
     for (std::int64_t i = 0; i < context.queries.count(); ++i) add(context.queries[i] + 1);
     shape = {1, 1, context.queries.count(), 1};
-  } else if (context.lengths.defined()) {
-    const at::Tensor lengths = context.lengths.to(at::kCPU, at::kLong).contiguous();
-    for (std::int64_t b = 0; b < lengths.numel(); ++b)
-      add(lengths.const_data_ptr<std::int64_t>()[b]);
-    shape = {lengths.numel(), 1, 1, 1};
   } else {
     add(context.keys.count());
     shape = {1, 1, 1, 1};

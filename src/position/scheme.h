@@ -15,7 +15,7 @@
 #include "config/position_facts.h"
 #include "config/position_settings.h"
 #include "position/positions.h"
-#include "tensor/parameters.h"
+#include "tensor/parameter_scope.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -45,7 +45,6 @@ struct AttentionContext {
   bool causal = false;
   bool training = false;
   at::Tensor mask;  // bool, broadcastable to [B, H, Lq, Lk], with causality; undefined: all visible
-  at::Tensor lengths;                // [B] int64, valid keys of each sequence; undefined: all
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
   LayerProjections projections;
@@ -117,7 +116,7 @@ class PositionScheme {
 struct SchemeInputs {
   const PositionSettings& settings;
   ModelShape shape;
-  ParameterStore& parameters;
+  ParameterScope parameters;
 };
 
 // The scheme that settings.scheme names.

@@ -66,7 +66,8 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
   const TokenLayout layout = TokenLayout::uniform(x.size(0) / length, length);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
-                           .positions = Positions::range(0, length),
+                           .queries = Positions::range(0, length),
+                           .keys = Positions::range(0, length),
                            .causal = causal(),
                            .training = true,
                            .device = plan_.device});
@@ -77,7 +78,7 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
     const at::Tensor projected = project(state, layer.projection);
     const at::Tensor attended =
         form == AttentionForm::plain
-            ? attend_plainly(projected, layer, session.context(index, length))
+            ? attend_plainly(projected, layer, session.context(index, Extent::square(length)))
             : self_attention(
                   {.projected = projected,
                    .bias = layer.projection_bias,

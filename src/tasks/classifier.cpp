@@ -24,7 +24,7 @@ Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::i
                        const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      encoder_(stack_settings(settings, vocabulary), parameters_),
       head_({.kind = settings.glue.head, .outputs = outputs, .dropout = settings.glue.head_dropout},
             encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);

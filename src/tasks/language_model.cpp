@@ -42,7 +42,7 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
                              const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      encoder_(stack_settings(settings, vocabulary), parameters_),
       head_(encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);

@@ -7,12 +7,12 @@
 
 namespace roformer {
 
-EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary) {
-  EncoderSettings result{.model = settings.model,
-                         .attention = settings.attention,
-                         .position = settings.position,
-                         .causal = settings.task == TaskKind::causal_lm,
-                         .training_length = settings.data.length};
+StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary) {
+  StackSettings result{.model = settings.model,
+                       .attention = settings.attention,
+                       .position = settings.position,
+                       .causal = settings.task == TaskKind::causal_lm,
+                       .training_length = settings.data.length};
   if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
   if (result.model.vocabulary < vocabulary) {
     throw_usage("model.vocabulary",

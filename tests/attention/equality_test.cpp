@@ -29,7 +29,8 @@ struct Layer {
     const at::ScalarType type = x.scalar_type();
     PositionSession session({.scheme = *small.scheme,
                              .attention = attention,
-                             .positions = positions,
+                             .queries = positions,
+                             .keys = positions,
                              .causal = small.causal,
                              .type = type});
     at::Tensor input = x;

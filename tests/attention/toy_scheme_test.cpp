@@ -48,8 +48,10 @@ TEST_CASE("a scheme in one file can be registered and trained") {
   const at::Tensor bias = at::zeros({24});
   const AttentionSettings attention;
   const auto loss = [&] {
-    PositionSession session(
-        {.scheme = *scheme, .attention = attention, .positions = Positions::range(0, 10)});
+    PositionSession session({.scheme = *scheme,
+                             .attention = attention,
+                             .queries = Positions::range(0, 10),
+                             .keys = Positions::range(0, 10)});
     const at::Tensor packed = at::cat({at::zeros({40, 16}), values}, 1);
     const at::Tensor output =
         self_attention({.projected = packed, .bias = bias, .layout = layout, .heads = 2}, session);
