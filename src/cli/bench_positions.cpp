@@ -11,13 +11,13 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/version.h"
+#include "bench/position_benchmark.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/suggest.h"
 #include "report/table.h"
-#include "tasks/position_benchmark.h"
 
 namespace roformer {
 namespace {

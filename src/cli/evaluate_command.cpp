@@ -18,8 +18,8 @@
 #include "cli/evaluate_classifier.h"
 #include "cli/trained_model_flags.h"
 #include "report/html.h"
-#include "tasks/evaluation_report.h"
-#include "tasks/train.h"
+#include "runs/evaluation_report.h"
+#include "runs/train.h"
 #include "training/checkpoint.h"
 
 namespace roformer {

@@ -12,10 +12,10 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "runs/evaluation_report.h"
+#include "runs/trained_model.h"
 #include "study/job_runner.h"
 #include "study/training_run.h"
-#include "tasks/evaluation_report.h"
-#include "tasks/trained_model.h"
 #include "training/checkpoint.h"
 #include "training/training_summary.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "metrics/statistics.h"
-#include "tasks/evaluation_report.h"
+#include "runs/evaluation_report.h"
 
 namespace roformer {
 namespace {

@@ -17,7 +17,7 @@ namespace {
 const std::vector<std::string> kRooms = {"base",   "config",  "text",     "metrics",   "report",
                                          "tensor", "data",    "position", "attention", "verify",
                                          "model",  "interop", "training", "decoding",  "tasks",
-                                         "study",  "cli"};
+                                         "runs",   "bench",   "study",    "cli"};
 // Rooms before this one know nothing of LibTorch.
 const std::string kFirstTorchRoom = "tensor";
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/trained_model.h"
+#include "runs/trained_model.h"
 
 namespace roformer {
 

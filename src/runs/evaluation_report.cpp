@@ -1,4 +1,4 @@
-#include "tasks/evaluation_report.h"
+#include "runs/evaluation_report.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "config/load.h"
 #include "data/prepare.h"
-#include "tasks/train.h"
+#include "runs/train.h"
 #include "temporary_folder.h"
 #include "tensor/device.h"
 

@@ -1,4 +1,4 @@
-#include "tasks/position_benchmark.h"
+#include "bench/position_benchmark.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -9,12 +9,12 @@
 #include <memory>
 #include <optional>
 
+#include "bench/attention_layer.h"
+#include "bench/random_training.h"
 #include "config/check.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "metrics/statistics.h"
-#include "tasks/attention_layer.h"
-#include "tasks/random_training.h"
 #include "tensor/memory_meter.h"
 #include "verify/plain_attention.h"
 

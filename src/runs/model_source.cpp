@@ -1,4 +1,4 @@
-#include "tasks/model_source.h"
+#include "runs/model_source.h"
 
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tasks/hugging_face_run.h"
+#include "runs/hugging_face_run.h"
 
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
@@ -18,8 +18,8 @@
 #include "data/glue.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_export.h"
+#include "runs/train.h"
 #include "tasks/language_model.h"
-#include "tasks/train.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 

@@ -1,4 +1,4 @@
-#include "tasks/pseudo_perplexity.h"
+#include "runs/pseudo_perplexity.h"
 
 #include <c10/core/GradMode.h>
 

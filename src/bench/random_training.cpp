@@ -1,4 +1,4 @@
-#include "tasks/random_training.h"
+#include "bench/random_training.h"
 
 #include <ATen/TensorOperators.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/trained_model.h"
+#include "runs/trained_model.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "runs/train.h"
 #include "tasks/glue_task.h"
-#include "tasks/train.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 

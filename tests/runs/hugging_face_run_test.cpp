@@ -1,5 +1,5 @@
 // A Hugging Face folder becomes a run that the other commands open, and a run becomes a folder.
-#include "tasks/hugging_face_run.h"
+#include "runs/hugging_face_run.h"
 
 #include <ATen/ATen.h>
 
@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "catch.h"
 #include "interop/hugging_face.h"
-#include "tasks/fill_mask.h"
-#include "tasks/tiny_run.h"
-#include "tasks/trained_model.h"
+#include "runs/fill_mask.h"
+#include "runs/tiny_run.h"
+#include "runs/trained_model.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 

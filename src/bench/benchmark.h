@@ -18,7 +18,7 @@ struct StepBenchmark {
   double best_milliseconds = 0;
   double tokens_per_second = 0;  // of the median
   double examples_per_second = 0;
-  double gflop = 0;              // matrix products of a step
+  double gflop = 0;  // matrix products of a step
   double gflops_per_second = 0;
   double ceiling_gflops_per_second = 0;  // of a 2048 x 2048 x 2048 product in the same precision
   double matmul_share = 0;               // of the ceiling

@@ -1,4 +1,4 @@
-#include "tasks/glue_prediction.h"
+#include "runs/glue_prediction.h"
 
 #include <ATen/ops/softmax.h>
 #include <fmt/format.h>

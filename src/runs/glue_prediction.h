@@ -11,8 +11,8 @@
 
 #include "data/glue.h"
 #include "data/text_lines.h"
+#include "runs/trained_model.h"
 #include "tasks/glue_task.h"
-#include "tasks/trained_model.h"
 
 namespace roformer {
 

@@ -8,8 +8,8 @@
 
 #include "report/chart.h"
 #include "report/table.h"
+#include "runs/pseudo_perplexity.h"
 #include "tasks/language_task.h"
-#include "tasks/pseudo_perplexity.h"
 
 namespace roformer {
 

@@ -1,4 +1,4 @@
-#include "tasks/benchmark.h"
+#include "bench/benchmark.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/mm.h>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <utility>
 
+#include "bench/random_training.h"
 #include "metrics/statistics.h"
-#include "tasks/random_training.h"
 
 namespace roformer {
 namespace {

@@ -1,14 +1,14 @@
 // A run opened again: its weights, what may be changed about it, and what it says about masks.
-#include "tasks/trained_model.h"
+#include "runs/trained_model.h"
 
 #include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "catch.h"
 #include "has.h"
-#include "tasks/fill_mask.h"
+#include "runs/fill_mask.h"
+#include "runs/tiny_run.h"
 #include "tasks/language_task.h"
-#include "tiny_run.h"
 
 using namespace roformer;
 

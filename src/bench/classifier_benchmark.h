@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/benchmark.h"
 #include "config/settings.h"
-#include "tasks/benchmark.h"
 #include "tensor/device.h"
 
 namespace roformer {

@@ -9,10 +9,10 @@
 #include "config/study_settings.h"
 #include "data/glue.h"
 #include "data/prepare.h"
-#include "tasks/train.h"
+#include "runs/tiny_glue.h"
+#include "runs/train.h"
 #include "temporary_folder.h"
 #include "text/byte_tokenizer.h"
-#include "tiny_glue.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "tasks/classifier_benchmark.h"
+#include "bench/classifier_benchmark.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/random.h"
+#include "bench/random_training.h"
 #include "tasks/glue_task.h"
-#include "tasks/random_training.h"
 #include "training/optimizer.h"
 
 namespace roformer {

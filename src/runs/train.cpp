@@ -1,4 +1,4 @@
-#include "tasks/train.h"
+#include "runs/train.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -18,9 +18,9 @@
 #include "config/problems.h"
 #include "config/schema.h"
 #include "data/dataset.h"
+#include "runs/model_source.h"
 #include "tasks/glue_task.h"
 #include "tasks/language_task.h"
-#include "tasks/model_source.h"
 #include "tensor/device.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"

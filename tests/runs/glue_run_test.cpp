@@ -13,10 +13,10 @@
 #include "catch.h"
 #include "has.h"
 #include "report/json_lines.h"
-#include "tasks/model_source.h"
-#include "tasks/trained_model.h"
-#include "tiny_glue.h"
-#include "tiny_run.h"
+#include "runs/model_source.h"
+#include "runs/tiny_glue.h"
+#include "runs/tiny_run.h"
+#include "runs/trained_model.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "tasks/train.h"
+#include "runs/train.h"
 #include "temporary_folder.h"
 
 namespace roformer {

@@ -1,9 +1,9 @@
 // What is measured of whom; the times themselves are no test's business.
-#include "tasks/position_benchmark.h"
+#include "bench/position_benchmark.h"
 
+#include "bench/benchmark.h"
 #include "catch.h"
 #include "config/load.h"
-#include "tasks/benchmark.h"
 
 using namespace roformer;
 

@@ -1,4 +1,4 @@
-#include "tasks/attention_layer.h"
+#include "bench/attention_layer.h"
 
 #include <ATen/TensorOperators.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/fill_mask.h"
+#include "runs/fill_mask.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/tensor.h>

@@ -1,5 +1,5 @@
 // What model.from gives to a configuration, and what of it is read for that.
-#include "tasks/model_source.h"
+#include "runs/model_source.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "catch.h"
 #include "has.h"
-#include "tasks/tiny_run.h"
+#include "runs/tiny_run.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;

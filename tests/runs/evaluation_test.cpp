@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "catch.h"
 #include "data/rows.h"
+#include "runs/pseudo_perplexity.h"
+#include "runs/tiny_run.h"
 #include "tasks/language_task.h"
-#include "tasks/pseudo_perplexity.h"
-#include "tiny_run.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // What is refused when a training is opened, before anything is written, and how a run goes on.
-#include "tasks/train.h"
+#include "runs/train.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,9 +10,9 @@
 #include "config/dump.h"
 #include "has.h"
 #include "report/json_lines.h"
-#include "tasks/model_source.h"
-#include "tiny_glue.h"
-#include "tiny_run.h"
+#include "runs/model_source.h"
+#include "runs/tiny_glue.h"
+#include "runs/tiny_run.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
