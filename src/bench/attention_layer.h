@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "config/settings.h"
+#include "config/task_facts.h"
 #include "position/scheme.h"
 #include "tensor/device.h"
 #include "tensor/parameters.h"
@@ -41,7 +42,7 @@ class AttentionLayers {
   std::vector<Layer> layers_;
   std::unique_ptr<PositionScheme> scheme_;
 
-  bool causal() const { return settings_.task == TaskKind::causal_lm; }
+  bool causal() const { return task_facts(settings_.task).causal; }
   at::Tensor attend_plainly(const at::Tensor& projected, const Layer& layer,
                             AttentionPlace place) const;
 };

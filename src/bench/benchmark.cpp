@@ -9,15 +9,16 @@
 #include <cmath>
 #include <utility>
 
-#include "bench/random_training.h"
+#include "bench/random_language.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 
 namespace roformer {
 namespace {
 
 // Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
-// both gradients. Behind the last attention only the chosen places are computed.
-double step_gflop(const Settings& settings, double tokens, double places) {
+// both gradients. Behind the last attention only the targets' rows are computed.
+double step_gflop(const Settings& settings, double tokens, double targets) {
   const auto width = static_cast<double>(settings.model.width);
   const auto inner = static_cast<double>(settings.model.feed_forward);
   const auto layers = static_cast<double>(settings.model.layers);
@@ -25,11 +26,11 @@ double step_gflop(const Settings& settings, double tokens, double places) {
                           ? static_cast<double>(settings.model.embedding_width)
                           : width;
   const double projections = layers * tokens * 3 * width * width;
-  const double behind = ((layers - 1) * tokens + places) * (width * width + 2 * width * inner);
-  const double visible = settings.task == TaskKind::causal_lm ? 0.5 : 1;
+  const double behind = ((layers - 1) * tokens + targets) * (width * width + 2 * width * inner);
+  const double visible = task_facts(settings.task).causal ? 0.5 : 1;
   const double attention =
       layers * tokens * 2 * static_cast<double>(settings.data.length) * width * visible;
-  const double head = places * narrow * (width + static_cast<double>(settings.model.vocabulary));
+  const double head = targets * narrow * (width + static_cast<double>(settings.model.vocabulary));
   return 6 * (projections + behind + attention + head) * 1e-9;
 }
 
@@ -82,21 +83,21 @@ StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
 
 StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
                                        std::int64_t steps, std::int64_t warmup) {
-  RandomTraining training(settings, plan);
+  TimedTraining training(random_language(settings, plan), settings);
   std::vector<StepTime> times;
-  double places = 0;
+  double targets = 0;
   for (std::int64_t i = 0; i < warmup + steps; ++i) {
-    const RandomTraining::Step step = training.step(static_cast<std::uint64_t>(i));
+    const StepTime step = training.step(i);
     if (i < warmup) continue;
-    times.push_back({.milliseconds = step.milliseconds, .loading = step.loading});
-    places += step.places / static_cast<double>(steps);
+    times.push_back(step);
+    targets += static_cast<double>(step.targets) / static_cast<double>(steps);
   }
   const std::int64_t tokens = settings.training.batch * settings.data.length;
   return step_benchmark(std::move(times),
                         {.parameters = training.parameters().count(),
                          .tokens = tokens,
                          .examples = settings.training.batch,
-                         .gflop = step_gflop(settings, static_cast<double>(tokens), places)},
+                         .gflop = step_gflop(settings, static_cast<double>(tokens), targets)},
                         plan);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/timed_training.h"
 #include "config/settings.h"
 #include "tensor/device.h"
 
@@ -32,10 +33,6 @@ StepBenchmark benchmark_language_model(const Settings& settings, const ComputePl
                                        std::int64_t steps, std::int64_t warmup = 3);
 
 // From the times of single steps to the figures above.
-struct StepTime {
-  double milliseconds = 0;
-  double loading = 0;  // of these, for making the batch
-};
 struct StepWork {
   std::int64_t parameters = 0;
   std::int64_t tokens = 0;

@@ -8,9 +8,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "bench/random_training.h"
 #include "tasks/glue_task.h"
-#include "training/optimizer.h"
 
 namespace roformer {
 namespace {
@@ -56,12 +54,52 @@ TextBatch batch_of(const std::vector<EncodedText>& texts) {
   return batch;
 }
 
-StepWork work_of(Classifier& model, const std::vector<std::int64_t>& lengths, double gflop) {
-  return {.parameters = model.parameters().count(),
+StepWork work_of(const ParameterStore& parameters, const std::vector<std::int64_t>& lengths,
+                 double gflop) {
+  return {.parameters = parameters.count(),
           .tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}),
           .examples = std::ssize(lengths),
           .gflop = gflop};
 }
+
+struct SentenceBatch : TrainingBatch {
+  TextBatch texts;
+};
+
+// Fine-tuning on sentences of random tokens, all of one label.
+class RandomSentences : public TrainingObjective {
+ public:
+  RandomSentences(const Settings& settings, const ComputePlan& plan,
+                  std::vector<std::int64_t> lengths)
+      : settings_(settings),
+        lengths_(std::move(lengths)),
+        model_(settings, settings.model.vocabulary, glue_outputs(settings.glue.task), plan),
+        examples_(lengths_.size(), &example_) {}
+
+  ParameterStore& parameters() override { return model_.parameters(); }
+
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    auto result = std::make_unique<SentenceBatch>();
+    result->texts =
+        batch_of(random_texts(lengths_, settings_.model.vocabulary,
+                              random_key({settings_.seed, static_cast<std::uint64_t>(number)})));
+    result->target_count = std::ssize(lengths_);
+    result->tokens = std::ssize(result->texts.ids);
+    return result;
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const TextBatch& texts = static_cast<const SentenceBatch&>(batch).texts;
+    return glue_loss_sum(settings_.glue.task, model_.forward(texts, mode), examples_);
+  }
+
+ private:
+  Settings settings_;
+  std::vector<std::int64_t> lengths_;
+  Classifier model_;
+  GlueExample example_{.label = 1};
+  std::vector<const GlueExample*> examples_;  // one of each sentence
+};
 
 }  // namespace
 
@@ -79,40 +117,16 @@ std::vector<std::int64_t> sst2_lengths(std::int64_t sentences) {
 
 StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& plan,
                                    std::int64_t steps, std::int64_t warmup) {
-  const std::int64_t vocabulary = settings.model.vocabulary;
-  const GlueTask task = settings.glue.task;
-  Classifier model(settings, vocabulary, glue_outputs(task), plan);
-  AdamW optimizer(model.parameters(), {.beta1 = settings.training.beta1,
-                                       .beta2 = settings.training.beta2,
-                                       .epsilon = settings.training.epsilon,
-                                       .weight_decay = settings.training.weight_decay});
   const std::vector<std::int64_t> lengths = sst2_lengths(settings.training.batch);
-  const std::vector<GlueExample> examples(lengths.size(), GlueExample{.label = 1});
-  std::vector<const GlueExample*> labels;
-  for (const GlueExample& example : examples) labels.push_back(&example);
+  TimedTraining training(std::make_unique<RandomSentences>(settings, plan, lengths), settings);
   std::vector<StepTime> times;
   for (std::int64_t i = 0; i < warmup + steps; ++i) {
-    const auto start = BenchmarkClock::now();
-    const auto number = static_cast<std::uint64_t>(i);
-    const TextBatch batch =
-        batch_of(random_texts(lengths, vocabulary, random_key({settings.seed, number})));
-    const double loading = milliseconds_since(start);
-    model.parameters().apply_constraints();
-    const at::Tensor loss = glue_loss_sum(
-        task, model.forward(batch, {.training = true, .key = random_key({7, number}), .step = i}),
-        labels);
-    loss.backward();
-    const OptimizerOutcome outcome =
-        optimizer.step({.learning_rate = settings.training.learning_rate,
-                        .places = static_cast<double>(labels.size()),
-                        .clip = settings.training.clip,
-                        .loss = loss.detach()});
-    wait_for(outcome.gradient_norm);
-    if (i < warmup) continue;
-    times.push_back({.milliseconds = milliseconds_since(start), .loading = loading});
+    const StepTime step = training.step(i);
+    if (i >= warmup) times.push_back(step);
   }
-  return step_benchmark(std::move(times),
-                        work_of(model, lengths, 3 * forward_gflop(settings, lengths)), plan);
+  return step_benchmark(
+      std::move(times),
+      work_of(training.parameters(), lengths, 3 * forward_gflop(settings, lengths)), plan);
 }
 
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
@@ -130,7 +144,8 @@ StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& 
     model.predict(texts);
     if (i >= warmup) times.push_back({.milliseconds = milliseconds_since(start)});
   }
-  return step_benchmark(std::move(times), work_of(model, lengths, forward_gflop(settings, lengths)),
+  return step_benchmark(std::move(times),
+                        work_of(model.parameters(), lengths, forward_gflop(settings, lengths)),
                         plan);
 }
 

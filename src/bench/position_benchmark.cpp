@@ -10,10 +10,12 @@
 #include <optional>
 
 #include "bench/attention_layer.h"
-#include "bench/random_training.h"
+#include "bench/random_language.h"
+#include "bench/timed_training.h"
 #include "config/check.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/memory_meter.h"
 #include "verify/plain_attention.h"
@@ -28,8 +30,8 @@ double middle(const std::vector<double>& times) {
 
 // What serves only the task that the settings were written for has nothing to say in another.
 void make_causal(Settings& settings) {
-  if (settings.task == TaskKind::causal_lm) return;
-  settings.task = TaskKind::causal_lm;
+  if (task_facts(settings.task).causal) return;
+  settings.task = std::ranges::find_if(all_task_facts(), &TaskFacts::causal)->task;
   for (const Key& key : schema()) {
     if (!key.applies_to(settings.task)) key.set(settings, key.default_text(), {});
   }
@@ -44,14 +46,14 @@ class Contestant {
         plan_(plan),
         options_(options),
         layers_(settings, options.layers, plan) {
-    if (options.model) training_.emplace(settings, plan);
+    if (options.model) training_.emplace(random_language(settings, plan), settings);
     with_plain_ = options.plain && plain_fits();
   }
 
   // Measurements of a round.
   std::int64_t parts() const { return 2 + (with_plain_ ? 2 : 0) + (training_ ? 1 : 0); }
 
-  void round(const at::Tensor& x, const at::Tensor& slopes, std::uint64_t number, bool counts) {
+  void round(const at::Tensor& x, const at::Tensor& slopes, std::int64_t number, bool counts) {
     const auto note = [&](std::vector<double>& times, double time) {
       if (counts) times.push_back(time);
     };
@@ -72,7 +74,7 @@ class Contestant {
       return static_cast<double>(meter.peak());
     };
     return {.scheme = settings_.position.scheme,
-            .causal = settings_.task == TaskKind::causal_lm,
+            .causal = task_facts(settings_.task).causal,
             .length = options_.length,
             .forward = middle(forward_),
             .training = middle(training_times_),
@@ -89,7 +91,7 @@ class Contestant {
   ComputePlan plan_;
   PositionBenchmarkOptions options_;
   AttentionLayers layers_;
-  std::optional<RandomTraining> training_;
+  std::optional<TimedTraining> training_;
   bool with_plain_ = false;
   std::string remark_;
   std::vector<double> forward_, training_times_, plain_forward_, plain_training_, steps_;
@@ -132,12 +134,12 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
   result.position.scheme = scheme;
   result.data.length = options.length;
   result.training.batch = options.sequences;
-  for (std::int64_t* places : {&result.position.learned.length, &result.position.tupe.length,
-                               &result.position.music_transformer.length}) {
-    *places = std::max(*places, options.length);
+  for (std::int64_t* positions : {&result.position.learned.length, &result.position.tupe.length,
+                                  &result.position.music_transformer.length}) {
+    *positions = std::max(*positions, options.length);
   }
   if (find_position_facts(scheme)->causal_only) make_causal(result);
-  if (result.task == TaskKind::causal_lm) result.position.alibi.variant = AlibiVariant::causal;
+  if (task_facts(result.task).causal) result.position.alibi.variant = AlibiVariant::causal;
   return result;
 }
 
@@ -148,10 +150,10 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
   for (const std::string& scheme : options.schemes) {
     if (scheme != "none") all.push_back(benchmark_settings(settings, scheme, options));
   }
-  const bool any_causal = std::any_of(
-      all.begin(), all.end(), [](const Settings& s) { return s.task == TaskKind::causal_lm; });
+  const bool any_causal = std::any_of(all.begin(), all.end(),
+                                      [](const Settings& s) { return task_facts(s.task).causal; });
   Settings none = benchmark_settings(settings, "none", options);
-  if (any_causal && none.task != TaskKind::causal_lm) {
+  if (any_causal && !task_facts(none.task).causal) {
     Settings causal = none;
     make_causal(causal);
     all.insert(all.begin(), causal);
@@ -165,7 +167,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
     Problems problems;
     check(one, {}, {}, problems);
     costs.push_back({.scheme = one.position.scheme,
-                     .causal = one.task == TaskKind::causal_lm,
+                     .causal = task_facts(one.task).causal,
                      .length = options.length,
                      .remark = problems.empty() ? "" : "refused: " + problems.lines().front()});
     contestants.push_back(problems.empty() ? std::make_unique<Contestant>(one, plan, options)
@@ -182,7 +184,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
   for (std::int64_t round = 0; round <= options.repeats; ++round) {
     for (const auto& contestant : contestants) {
       if (contestant == nullptr) continue;
-      contestant->round(x, slopes, static_cast<std::uint64_t>(round), round > 0);
+      contestant->round(x, slopes, round, round > 0);
       progress(done += contestant->parts(), parts);
     }
   }

@@ -41,8 +41,8 @@ struct PositionCost {
   std::string remark;  // why something was not measured
 };
 
-// Settings as a scheme needs them here: tables with a row for each place, `causal` for schemes that
-// only look to the left. `length` and `sequences` become data.length and training.batch.
+// Settings as a scheme needs them here: tables with a row for each position, `causal` for schemes
+// that only look to the left. `length` and `sequences` become data.length and training.batch.
 Settings benchmark_settings(const Settings& settings, const std::string& scheme,
                             const PositionBenchmarkOptions& options);
 

@@ -17,6 +17,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/suggest.h"
+#include "config/task_facts.h"
 #include "report/table.h"
 
 namespace roformer {
@@ -169,7 +170,7 @@ void bench_positions(const BenchPositionsOptions& options) {
   prepare_threads(settings.threads);
   const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
   const std::vector<PositionCost> costs = measure(options, settings, plan);
-  const Table table = cost_table(options, costs, settings.task == TaskKind::causal_lm);
+  const Table table = cost_table(options, costs, task_facts(settings.task).causal);
   const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
   if (options.json) {

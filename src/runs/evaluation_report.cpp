@@ -12,7 +12,7 @@ namespace roformer {
 namespace {
 
 constexpr NumberFormat kLoss{.style = NumberFormat::Style::fixed, .digits = 4};
-constexpr std::int64_t kBins = 32;  // points of a line over places
+constexpr std::int64_t kBins = 32;  // points of a line over positions
 
 Cell optional_cell(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell(std::monostate{});
@@ -27,7 +27,8 @@ bool has_changes(const EvaluationReport& report) {
 
 std::string describe(const ArrangementSettings& arrangement) {
   std::vector<std::string> words;
-  if (arrangement.shift != 0) words.push_back(fmt::format("from place {} on", arrangement.shift));
+  if (arrangement.shift != 0)
+    words.push_back(fmt::format("from position {} on", arrangement.shift));
   if (arrangement.drop_middle != 0) {
     words.push_back(fmt::format("{:g}% dropped", 100 * arrangement.drop_middle));
   }
@@ -40,10 +41,10 @@ std::string describe(const ArrangementSettings& arrangement) {
 double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged) {
   double sum = 0;
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < plain.places_by_position.size(); ++i) {
-    if (arranged.places_by_position[i] == 0 || plain.places_by_position[i] == 0) continue;
-    sum += plain.losses_by_position[i] * static_cast<double>(plain.places_by_position[i]);
-    count += plain.places_by_position[i];
+  for (std::size_t i = 0; i < plain.targets_by_position.size(); ++i) {
+    if (arranged.targets_by_position[i] == 0 || plain.targets_by_position[i] == 0) continue;
+    sum += plain.losses_by_position[i] * static_cast<double>(plain.targets_by_position[i]);
+    count += plain.targets_by_position[i];
   }
   return arranged.loss - sum / static_cast<double>(count);
 }
@@ -66,7 +67,7 @@ Table to_table(const EvaluationReport& report) {
                        .key = "bits_per_character",
                        .format = {.style = Style::fixed, .digits = 4}});
   }
-  columns.push_back({.title = "places", .format = count});
+  columns.push_back({.title = "targets", .format = count});
   Table table(std::move(columns));
   for (const EvaluatedLength& entry : report.lengths) {
     std::vector<Cell> cells = {entry.length};
@@ -76,7 +77,7 @@ Table to_table(const EvaluationReport& report) {
     cells.emplace_back(entry.figures.accuracy);
     cells.emplace_back(perplexity(entry.figures.loss));
     if (report.causal) cells.push_back(optional_cell(entry.bits_per_character));
-    cells.emplace_back(entry.figures.places);
+    cells.emplace_back(entry.figures.targets);
     table.add_row(std::move(cells));
   }
   return table;
@@ -92,13 +93,13 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                      {"loss", entry.figures.loss},
                                      {"accuracy", entry.figures.accuracy},
                                      {"perplexity", perplexity(entry.figures.loss)},
-                                     {"places", entry.figures.places},
+                                     {"targets", entry.figures.targets},
                                      {"tokens", entry.figures.tokens}};
     if (entry.change) object["loss_change"] = *entry.change;
     if (entry.bits_per_character) object["bits_per_character"] = *entry.bits_per_character;
     if (by_position) {
       object["losses_by_position"] = entry.figures.losses_by_position;  // NaN becomes null
-      object["places_by_position"] = entry.figures.places_by_position;
+      object["targets_by_position"] = entry.figures.targets_by_position;
     }
     lengths.push_back(std::move(object));
   }
@@ -118,14 +119,14 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
 }
 
 std::string losses_to_csv(const EvaluationReport& report) {
-  std::string text = "length,shift,drop_middle,shuffle_blocks,place,losses,loss\n";
+  std::string text = "length,shift,drop_middle,shuffle_blocks,position,targets,loss\n";
   for (const EvaluatedLength& entry : report.lengths) {
     const LanguageEvaluation& figures = entry.figures;
     for (std::size_t i = 0; i < figures.losses_by_position.size(); ++i) {
-      if (figures.places_by_position[i] == 0) continue;
+      if (figures.targets_by_position[i] == 0) continue;
       text += fmt::format("{},{},{},{},{},{},{}\n", entry.length, entry.arrangement.shift,
                           entry.arrangement.drop_middle, entry.arrangement.shuffle_blocks, i,
-                          figures.places_by_position[i], figures.losses_by_position[i]);
+                          figures.targets_by_position[i], figures.losses_by_position[i]);
     }
   }
   return text;
@@ -151,7 +152,7 @@ LineChart loss_by_length(const EvaluationReport& report) {
   return chart;
 }
 
-Series losses_over_places(const LanguageEvaluation& figures, std::string name) {
+Series losses_over_positions(const LanguageEvaluation& figures, std::string name) {
   Series line{.name = std::move(name)};
   const auto length = static_cast<std::int64_t>(figures.losses_by_position.size());
   const std::int64_t bins = std::min(kBins, length);
@@ -160,10 +161,10 @@ Series losses_over_places(const LanguageEvaluation& figures, std::string name) {
     double sum = 0;
     std::int64_t count = 0;
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const std::int64_t places = figures.places_by_position[i];
-      if (places == 0) continue;
-      sum += figures.losses_by_position[i] * static_cast<double>(places);
-      count += places;
+      const std::int64_t targets = figures.targets_by_position[i];
+      if (targets == 0) continue;
+      sum += figures.losses_by_position[i] * static_cast<double>(targets);
+      count += targets;
     }
     line.x.push_back(static_cast<double>(begin + end - 1) / 2);
     line.y.push_back(count > 0 ? sum / static_cast<double>(count)
@@ -173,14 +174,14 @@ Series losses_over_places(const LanguageEvaluation& figures, std::string name) {
 }
 
 LineChart loss_by_position(const EvaluationReport& report) {
-  LineChart chart{.title = "Loss at each place of the text",
+  LineChart chart{.title = "Loss at each position of the text",
                   .subtitle = fmt::format("{}, {}", report.position, report.model),
-                  .x = {.title = "place"},
+                  .x = {.title = "position"},
                   .y = {.title = "loss", .unit = "nats"},
                   .references = {{.value = static_cast<double>(report.training_length),
                                   .label = "trained length"}}};
   for (const EvaluatedLength& entry : report.lengths) {
-    chart.series.push_back(losses_over_places(
+    chart.series.push_back(losses_over_positions(
         entry.figures, fmt::format("{} tokens, {}", entry.length, describe(entry.arrangement))));
   }
   return chart;
@@ -190,13 +191,13 @@ LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   const nlohmann::json& entry = report.at("evaluations").at(0);
   LanguageEvaluation result{.loss = entry.at("loss").get<double>(),
                             .accuracy = entry.at("accuracy").get<double>(),
-                            .places = entry.at("places").get<std::int64_t>(),
+                            .targets = entry.at("targets").get<std::int64_t>(),
                             .tokens = entry.at("tokens").get<std::int64_t>()};
   for (const nlohmann::json& loss : entry.at("losses_by_position")) {
     result.losses_by_position.push_back(
         loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::quiet_NaN());
   }
-  result.places_by_position = entry.at("places_by_position").get<std::vector<std::int64_t>>();
+  result.targets_by_position = entry.at("targets_by_position").get<std::vector<std::int64_t>>();
   return result;
 }
 

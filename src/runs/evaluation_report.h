@@ -1,4 +1,5 @@
-// The figures of `roformer evaluate` as a table, JSON, CSV of the loss at each place, and charts.
+// The figures of `roformer evaluate` as a table, JSON, CSV of the loss at each position, and
+// charts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ struct EvaluatedLength {
   ArrangementSettings arrangement;
   LanguageEvaluation figures;
   std::optional<double> bits_per_character;  // of causal models
-  // Loss minus that of the text as it stands, both at the places that this arrangement keeps;
+  // Loss minus that of the text as it stands, both at the targets that this arrangement keeps;
   // nothing for the text as it stands.
   std::optional<double> change;
 };
@@ -34,26 +35,26 @@ struct EvaluationReport {
   std::optional<PseudoPerplexity> pseudo_perplexity;
 };
 
-// "as it stands", "from place 64 on", "30% dropped", "8 shuffled blocks".
+// "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".
 std::string describe(const ArrangementSettings& arrangement);
 
-// The change of the loss from `plain` to `arranged` at the places that the arrangement has losses
-// at.
+// The change of the loss from `plain` to `arranged` at the positions that the arrangement has
+// losses at.
 double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged);
 
 Table to_table(const EvaluationReport& report);
-// Every figure with all digits; with the loss at each place where asked for.
+// Every figure with all digits; with the loss at each position where asked for.
 nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position);
-// length, arrangement, place, losses, mean loss: one line for each place that has a loss.
+// length, arrangement, position, targets, mean loss: one line for each position that has a loss.
 std::string losses_to_csv(const EvaluationReport& report);
 
-// The first evaluation of what to_json wrote with the loss at each place; throws nlohmann's
+// The first evaluation of what to_json wrote with the loss at each position; throws nlohmann's
 // exception for anything else.
 LanguageEvaluation evaluation_of(const nlohmann::json& report);
 
 LineChart loss_by_length(const EvaluationReport& report);
-// Means over neighbouring places, so that masked models' few losses make a line.
-Series losses_over_places(const LanguageEvaluation& figures, std::string name);
+// Means over neighbouring positions, so that masked models' few losses make a line.
+Series losses_over_positions(const LanguageEvaluation& figures, std::string name);
 LineChart loss_by_position(const EvaluationReport& report);
 
 }  // namespace roformer

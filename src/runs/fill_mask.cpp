@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "config/task_facts.h"
 #include "decoding/sampling.h"
 
 namespace roformer {
@@ -28,8 +29,8 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 struct MaskedText {
-  std::vector<std::int64_t> ids;     // [CLS] text [SEP]
-  std::vector<std::int64_t> places;  // of the masks in them
+  std::vector<std::int64_t> ids;        // [CLS] text [SEP]
+  std::vector<std::int64_t> positions;  // of the masks in them
 };
 
 MaskedText encode(const std::vector<std::string>& parts, const Tokenizer& tokenizer) {
@@ -38,7 +39,7 @@ MaskedText encode(const std::vector<std::string>& parts, const Tokenizer& tokeni
   if (special.classification >= 0) result.ids.push_back(special.classification);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) {
-      result.places.push_back(static_cast<std::int64_t>(result.ids.size()));
+      result.positions.push_back(static_cast<std::int64_t>(result.ids.size()));
       result.ids.push_back(special.mask);
     }
     for (const TokenId id : tokenizer.encode(parts[i])) result.ids.push_back(id);
@@ -77,32 +78,32 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
                                                    std::string_view text, std::int64_t top) {
   const Tokenizer& tokenizer = *trained.tokenizer;
   const SpecialTokens& special = tokenizer.special();
-  if (trained.settings.task != TaskKind::mlm || special.mask < 0) {
+  if (!task_facts(trained.settings.task).fills_masks || special.mask < 0) {
     throw_usage(trained.checkpoint.string(), "is not a masked language model",
                 "a run with task mlm; `roformer generate` continues a text with a causal one");
   }
   const std::vector<std::string> parts = split(text);
   const MaskedText masked = encode(parts, tokenizer);
-  if (masked.places.empty()) return {};
+  if (masked.positions.empty()) return {};
   const auto length = static_cast<std::int64_t>(masked.ids.size());
-  require_places(trained.settings, "text", length);
+  require_positions(trained.settings, "text", length);
 
   const c10::AutoGradMode no_gradient(false);
   const at::Device device = trained.model->plan().device;
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
     return at::tensor(values, at::kLong).to(device);
   };
-  const at::Tensor logits =
-      trained.model
-          ->logits(on_device(masked.ids), TokenLayout::uniform(1, length), on_device(masked.places))
-          .to(at::kCPU, at::kFloat)
-          .contiguous();
+  const at::Tensor logits = trained.model
+                                ->logits(on_device(masked.ids), TokenLayout::uniform(1, length),
+                                         on_device(masked.positions))
+                                .to(at::kCPU, at::kFloat)
+                                .contiguous();
   const std::int64_t width = logits.size(1);
   const auto count = static_cast<std::size_t>(std::min(width, tokenizer.vocabulary_size()));
   float* const data = logits.mutable_data_ptr<float>();
 
   std::vector<std::vector<MaskPrediction>> result;
-  for (std::size_t mask = 0; mask < masked.places.size(); ++mask) {
+  for (std::size_t mask = 0; mask < masked.positions.size(); ++mask) {
     const std::span<float> row(data + static_cast<std::int64_t>(mask) * width, count);
     for (const TokenId id : std::array{special.padding, special.unknown, special.classification,
                                        special.separator, special.mask}) {

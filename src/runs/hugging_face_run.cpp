@@ -14,6 +14,7 @@
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
 #include "interop/hugging_face.h"
@@ -140,7 +141,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
                        ExistingRun existing) {
   PretrainedModel model = read_hugging_face_folder(folder);
   const Settings settings = import_settings(model, overrides, folder);
-  const bool classifier = settings.task == TaskKind::glue;
+  const bool classifier = model.has_classification_head();
   ImportedRun result{.path = settings.runs / settings.run};
   result.model = fmt::format("{} with {}", settings.position.scheme == "rope" ? "RoFormer" : "BERT",
                              classifier ? fmt::format("a head for {}", to_word(settings.glue.task))
@@ -181,7 +182,8 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
   for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
   ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-  if (settings.task == TaskKind::glue) model.labels = glue_task_facts(settings.glue.task).labels;
+  if (task_facts(settings.task).predicts_labels)
+    model.labels = glue_task_facts(settings.glue.task).labels;
   ExportSummary summary = write_hugging_face_folder(model, folder);
   result.architecture = std::move(summary.architecture);
   result.notes = std::move(summary.notes);

@@ -36,8 +36,8 @@ bool is_own(const std::string& key) {
 }
 
 bool describes_model(const Key& key, const Settings& settings) {
-  if (key.name.starts_with("glue.head")) return settings.task == TaskKind::glue;
-  if (key.name == "position.scheme") return true;
+  // The head's keys are the defaults where the source has no such head.
+  if (key.name == "position.scheme" || key.name.starts_with("glue.head")) return true;
   if (!key.scheme().empty()) return key.scheme() == settings.position.scheme;
   return (key.name.starts_with("model.") && !is_own(key.name)) ||
          key.name.starts_with("attention.");
@@ -78,7 +78,6 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
 }
 
 Settings hugging_face_settings(Settings settings) {
-  settings.task = TaskKind::glue;  // so that the family's head comes along
   keep_training_length(settings);
   return settings;
 }
@@ -193,9 +192,7 @@ std::string start_from(const ModelSource& source, const Settings& settings,
 }
 
 void compare_tokenizers(const ModelSource& source, const Tokenizer& tokenizer) {
-  if (source.tokenizer == nullptr || tokenizer.fingerprint() == source.tokenizer->fingerprint()) {
-    return;
-  }
+  if (tokenizer.fingerprint() == source.tokenizer->fingerprint()) return;
   log::warn(
       "{} was trained with another tokenizer ({}, {} pieces) than this run has ({}, {}): its "
       "token vectors stand for other pieces",

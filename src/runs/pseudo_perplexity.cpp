@@ -30,19 +30,19 @@ std::vector<std::vector<TokenId>> sequences_of(const Row& row, bool cross_docume
   return result;
 }
 
-// The sequence once for each of the places, with that place masked.
-MaskedBatch masked_in_turn(std::span<const TokenId> sequence, std::span<const std::int64_t> places,
-                           TokenId mask) {
+// The sequence once for each of the positions, with that one masked.
+MaskedBatch masked_in_turn(std::span<const TokenId> sequence,
+                           std::span<const std::int64_t> positions, TokenId mask) {
   MaskedBatch batch;
-  batch.rows = static_cast<std::int64_t>(places.size());
+  batch.rows = static_cast<std::int64_t>(positions.size());
   batch.length = static_cast<std::int64_t>(sequence.size());
-  for (const std::int64_t place : places) {
+  for (const std::int64_t position : positions) {
     const auto begin = static_cast<std::int64_t>(batch.ids.size());
     batch.sequence_starts.push_back(begin);
     batch.ids.insert(batch.ids.end(), sequence.begin(), sequence.end());
-    batch.places.push_back(begin + place);
-    batch.labels.push_back(sequence[static_cast<std::size_t>(place)]);
-    batch.ids[static_cast<std::size_t>(begin + place)] = mask;
+    batch.target_positions.push_back(begin + position);
+    batch.labels.push_back(sequence[static_cast<std::size_t>(position)]);
+    batch.ids[static_cast<std::size_t>(begin + position)] = mask;
   }
   batch.sequence_starts.push_back(static_cast<std::int64_t>(batch.ids.size()));
   return batch;
@@ -61,14 +61,15 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
   double sum = 0;
   for (std::int64_t number = 0; number < result.sequences; ++number) {
     for (const auto& sequence : sequences_of(rows[number], options.cross_documents)) {
-      std::vector<std::int64_t> places;
+      std::vector<std::int64_t> positions;
       for (std::size_t i = 0; i < sequence.size(); ++i) {
-        if (!tokenizer.is_special(sequence[i])) places.push_back(static_cast<std::int64_t>(i));
+        if (!tokenizer.is_special(sequence[i])) positions.push_back(static_cast<std::int64_t>(i));
       }
       const auto length = static_cast<std::int64_t>(sequence.size());
       const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, kTokens / length));
-      for (std::size_t begin = 0; begin < places.size(); begin += step) {
-        const auto part = std::span(places).subspan(begin, std::min(step, places.size() - begin));
+      for (std::size_t begin = 0; begin < positions.size(); begin += step) {
+        const auto part =
+            std::span(positions).subspan(begin, std::min(step, positions.size() - begin));
         const LanguageBatch batch = to_device(
             masked_in_turn(sequence, part, tokenizer.special().mask), model.plan().device);
         const CrossEntropy loss =

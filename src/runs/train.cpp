@@ -17,10 +17,9 @@
 #include "config/load.h"
 #include "config/problems.h"
 #include "config/schema.h"
-#include "data/dataset.h"
+#include "config/task_facts.h"
 #include "runs/model_source.h"
-#include "tasks/glue_task.h"
-#include "tasks/language_task.h"
+#include "tasks/registry.h"
 #include "tensor/device.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"
@@ -29,74 +28,10 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-std::string hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
-
 void check_data(const Settings& settings) {
   if (!settings.data.directory.empty()) return;
-  if (settings.task == TaskKind::glue) {
-    throw_usage("data.directory", "nothing to train on",
-                "--data.directory FOLDER, the GLUE folder that holds MRPC/, SST-2/ and so on");
-  }
   throw_usage("data.directory", "nothing to train on",
-              "make a data set with `roformer data prepare`, then --data.directory FOLDER");
-}
-
-// A recipe that says how the data is split holds for its prepared set, too.
-void check_split(const Settings& settings, const DatasetDescription& description) {
-  const double wanted = settings.data.validation_fraction;
-  if (wanted == 0 || wanted == description.validation_fraction) return;
-  throw_usage(
-      "data.validation_fraction",
-      fmt::format("{} is wanted, {} was prepared with {}", wanted, settings.data.directory.string(),
-                  description.validation_fraction),
-      fmt::format("prepare it again with --validation-fraction {}, or set the key to 0", wanted));
-}
-
-// A task with what it stands on.
-struct OpenedTask {
-  std::unique_ptr<Dataset> dataset;
-  std::unique_ptr<Tokenizer> tokenizer;
-  std::unique_ptr<TrainingTask> task;
-  nlohmann::json data;  // for run.json
-};
-
-OpenedTask open_language_task(const Settings& settings, const ComputePlan& plan) {
-  OpenedTask opened{.dataset = std::make_unique<Dataset>(settings.data.directory)};
-  const DatasetDescription& description = opened.dataset->description();
-  check_split(settings, description);
-  opened.data = {{"folder", settings.data.directory.string()},
-                 {"name", description.name},
-                 {"fingerprint", hex(description.fingerprint)},
-                 {"tokenizer_fingerprint", hex(description.tokenizer_fingerprint)},
-                 {"training_tokens", description[Split::train].counts.tokens},
-                 {"validation_tokens", description[Split::validation].counts.tokens}};
-  opened.task = make_language_task(settings, *opened.dataset, plan);
-  return opened;
-}
-
-// The tokenizer is the run's own where it goes on, else the one given, else the source's.
-OpenedTask open_glue_task(const Settings& settings, const ComputePlan& plan, ModelSource* source,
-                          const std::optional<fs::path>& stored) {
-  OpenedTask opened;
-  const bool given =
-      !settings.tokenizer.file.empty() || settings.tokenizer.kind != TokenizerKind::automatic;
-  if (stored) {
-    opened.tokenizer = load_tokenizer(*stored);
-  } else if (given || source == nullptr) {
-    if (!given) {
-      throw_usage("tokenizer.file", "is not given, and there is no model.from to take one from",
-                  "--model.from RUN, or --tokenizer.file vocab.txt for a new model");
-    }
-    opened.tokenizer = open_tokenizer(settings.tokenizer);
-  } else {
-    opened.tokenizer = std::move(source->tokenizer);
-  }
-  auto task = std::make_unique<GlueTraining>(settings, *opened.tokenizer, plan);
-  opened.data = task->data_record();
-  opened.task = std::move(task);
-  return opened;
+              std::string(task_facts(settings.task).data_hint));
 }
 
 std::string precision_name(const ComputePlan& plan) {
@@ -115,7 +50,7 @@ nlohmann::json read_record(const fs::path& run) {
 
 // Other data, or the same in another precision, would go on silently with other numbers.
 void compare_with_record(const nlohmann::json& record, const nlohmann::json& data,
-                         const ComputePlan& plan) {
+                         const Settings& settings, const ComputePlan& plan) {
   const nlohmann::json begun = record.value("data", nlohmann::json::object());
   for (const auto& [field, now] : data.items()) {
     if (field == "folder" || field == "name") continue;  // data may be moved
@@ -130,12 +65,16 @@ void compare_with_record(const nlohmann::json& record, const nlohmann::json& dat
                     begun.value("folder", "data.directory then")));
   }
   const nlohmann::json precision = record.value("precision", nlohmann::json());
-  if (precision.is_string() && precision != precision_name(plan)) {
-    throw_usage("training.precision",
-                fmt::format("the run was begun in {}, here it would go on in {} ({})",
-                            precision.get<std::string>(), precision_name(plan), plan.reason),
-                "go on with the device of its beginning, or start another run with --run NAME");
+  if (!precision.is_string() || precision == precision_name(plan)) return;
+  if (settings.training.precision != Precision::automatic) {  // it was asked for
+    log::warn("the run was begun in {} and goes on in {}", precision.get<std::string>(),
+              precision_name(plan));
+    return;
   }
+  throw_usage("training.precision",
+              fmt::format("the run was begun in {}, here it would go on in {} ({})",
+                          precision.get<std::string>(), precision_name(plan), plan.reason),
+              "go on with the device of its beginning, or say --training.precision with --resume");
 }
 
 std::string shown(const std::string& value) {
@@ -210,16 +149,14 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
-  std::optional<fs::path> stored;
-  if (begun || !begun_with.is_null()) stored = folder;
-  const OpenedTask opened =
-      settings.task == TaskKind::glue
-          ? open_glue_task(settings, plan, source ? &*source : nullptr, stored)
-          : open_language_task(settings, plan);
-  if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, plan);
+  TaskSources sources{.settings = settings, .plan = plan};
+  if (begun || !begun_with.is_null()) sources.stored = load_tokenizer(folder);
+  if (source) sources.offered = source->tokenizer;
+  const OpenedTask opened = open_task(sources);
+  if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, settings, plan);
   std::string start;
   if (source) {
-    compare_tokenizers(*source, opened.dataset ? opened.dataset->tokenizer() : *opened.tokenizer);
+    compare_tokenizers(*source, *opened.tokenizer);
     if (settings.model.from_weights) {
       start = start_from(*source, settings, opened.task->parameters());
     } else {
@@ -244,7 +181,11 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
             format_count(task->parameters().count()), settings.position.scheme,
             precision_name(plan), plan.reason, at::get_num_threads());
   if (!start.empty()) log::info("{}", start);
-  return train(*task, {.settings = settings.training, .seed = settings.seed, .run = run});
+  return train(*task, {.settings = settings.training,
+                       .seed = settings.seed,
+                       .run = run,
+                       .prefetch = {.threads = settings.data.loader_threads,
+                                    .depth = settings.data.prefetch}});
 }
 
 }  // namespace roformer

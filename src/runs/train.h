@@ -24,7 +24,8 @@ Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
 // the flags. Of the file only the run's name counts; a key of it that says something else than the
 // stored settings is a warning with both values. Throws Error (usage) where there is no such run,
 // and for a flag that changes anything but the keys that may change (training.steps, how often it
-// logs, validates and saves, what it keeps, where the data are, device, threads).
+// logs, validates and saves, what it keeps, what helps against divergence, where the data are,
+// device, threads).
 Settings resumed_settings(const std::filesystem::path& file, const std::vector<Override>& flags);
 
 }  // namespace roformer

@@ -1,5 +1,7 @@
 #include "runs/trained_model.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/task_facts.h"
 #include "runs/train.h"
 #include "tasks/glue_task.h"
 #include "tensor/safetensors.h"
@@ -37,8 +40,20 @@ std::string flags_of(const std::vector<Override>& overrides) {
   return flags;
 }
 
-void load_weights(const std::filesystem::path& file, const std::vector<Override>& overrides,
-                  ParameterStore& parameters) {
+// Every answer of such weights would be "not a number".
+void require_finite(const std::filesystem::path& file, const ParameterStore& parameters) {
+  for (const Parameter& parameter : parameters.all()) {
+    if (at::isfinite(parameter.value).all().item<bool>()) continue;
+    throw_failure(file.string(),
+                  fmt::format("\"{}\" holds numbers that are not finite: the training had diverged",
+                              parameter.spec.name),
+                  "an earlier checkpoint with --checkpoint STEP, or train with a lower "
+                  "training.learning_rate");
+  }
+}
+
+void fill_parameters(const std::filesystem::path& file, const std::vector<Override>& overrides,
+                     ParameterStore& parameters) {
   if (overrides.empty()) return load_parameters(file, parameters);
   const Safetensors readable(file);  // a damaged file is not the overrides' fault
   try {
@@ -49,6 +64,14 @@ void load_weights(const std::filesystem::path& file, const std::vector<Override>
         "does not fit the trained weights, because the parameters differ: " + error.parts().message,
         "change only what has no parameters of its own, or train a model with it");
   }
+}
+
+void load_weights(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides,
+                  ParameterStore& parameters) {
+  const std::filesystem::path file = checkpoint / "model.safetensors";
+  fill_parameters(file, overrides, parameters);
+  require_finite(file, parameters);
+  parameters.apply_constraints();
 }
 
 OpenedCheckpoint open_checkpoint(const std::filesystem::path& run_or_checkpoint,
@@ -90,7 +113,8 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
   TrainedModel result{open_checkpoint(run_or_checkpoint, options)};
   const Settings& settings = result.settings;
-  if (settings.task != TaskKind::mlm && settings.task != TaskKind::causal_lm) {
+  const TaskFacts& facts = task_facts(settings.task);
+  if (!facts.fills_masks && !facts.generates) {
     throw_usage(run_or_checkpoint.string(), "is not a language model's run",
                 "a run with task mlm or causal_lm");
   }
@@ -98,9 +122,7 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
   result.model =
       std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
                                       plan_compute(settings.device, settings.training.precision));
-  load_weights(result.checkpoint / "model.safetensors", options.overrides,
-               result.model->parameters());
-  result.model->parameters().apply_constraints();
+  load_weights(result.checkpoint, options.overrides, result.model->parameters());
   return result;
 }
 
@@ -108,7 +130,7 @@ TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_ch
                                           const TrainedModelOptions& options) {
   TrainedClassifier result{open_checkpoint(run_or_checkpoint, options)};
   const Settings& settings = result.settings;
-  if (settings.task != TaskKind::glue) {
+  if (!task_facts(settings.task).predicts_labels) {
     throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
                 "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
                     run_or_checkpoint.string());
@@ -117,19 +139,17 @@ TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_ch
   result.classifier = std::make_unique<Classifier>(
       settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
       plan_compute(settings.device, settings.training.precision));
-  load_weights(result.checkpoint / "model.safetensors", options.overrides,
-               result.classifier->parameters());
-  result.classifier->parameters().apply_constraints();
+  load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
   return result;
 }
 
-void require_places(const Settings& settings, const std::string& what, std::int64_t length,
-                    std::int64_t shift) {
+void require_positions(const Settings& settings, const std::string& what, std::int64_t length,
+                       std::int64_t shift) {
   const std::int64_t most = maximal_length(settings.position);
   if (most == 0 || shift + length <= most) return;
   throw_usage(what,
-              fmt::format("{} tokens{} do not fit the {} places that {} has", length,
-                          shift > 0 ? fmt::format(" from place {} on", shift) : "", most,
+              fmt::format("{} tokens{} do not fit the {} positions that {} has", length,
+                          shift > 0 ? fmt::format(" from position {} on", shift) : "", most,
                           settings.position.scheme),
               "a shorter text, or a scheme without a table");
 }

@@ -54,9 +54,9 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});
 
-// Throws Error (usage) where the model's scheme has no place for a text of `length` tokens that
-// begins at `shift`. `what` names the flag.
-void require_places(const Settings& settings, const std::string& what, std::int64_t length,
-                    std::int64_t shift = 0);
+// Throws Error (usage) where the model's scheme has too few positions for a text of `length` tokens
+// that begins at `shift`. `what` names the flag.
+void require_positions(const Settings& settings, const std::string& what, std::int64_t length,
+                       std::int64_t shift = 0);
 
 }  // namespace roformer

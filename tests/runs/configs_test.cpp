@@ -7,6 +7,7 @@
 #include "catch.h"
 #include "config/load.h"
 #include "config/study_settings.h"
+#include "config/task_facts.h"
 #include "data/glue.h"
 #include "data/prepare.h"
 #include "runs/tiny_glue.h"
@@ -88,7 +89,7 @@ TEST_CASE("every configuration of a GLUE task trains for two steps on a small mo
     const TrainingSummary summary = train_run(settings, ExistingRun::refuse);
     CHECK(summary.consumed.steps == 2);
     CHECK(summary.validations.back().result.figures.contains(
-        glue_task_facts(settings.glue.task).metric));
+        std::string(glue_metric(settings.glue.task))));
   }
   CHECK(number == 10);
 }

@@ -73,7 +73,7 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
 
 TEST_CASE("a text beyond a table is refused before it is computed") {
   const TinyRun run("learned", {{"position.length", "40"}});
-  CHECK_NOTHROW(require_places(run.settings, "--length", 40));
-  CHECK_THROWS_AS(require_places(run.settings, "--length", 41), Error);
-  CHECK_THROWS_AS(require_places(run.settings, "--length", 32, 9), Error);
+  CHECK_NOTHROW(require_positions(run.settings, "--length", 40));
+  CHECK_THROWS_AS(require_positions(run.settings, "--length", 41), Error);
+  CHECK_THROWS_AS(require_positions(run.settings, "--length", 32, 9), Error);
 }

@@ -25,7 +25,7 @@ TrainingSummary train_toy(const fs::path& path, ToyTask& task, const TrainingSet
                           ExistingRun existing = ExistingRun::refuse) {
   const RunDirectory run(path, existing);
   write_file_atomically(run.config(), "task: toy\n");
-  return train(task, {.settings = settings, .seed = kSeed, .run = run});
+  return train(task, {.settings = settings, .seed = kSeed, .run = run, .prefetch = {.threads = 0}});
 }
 
 // All that must be equal between two runs: no times.
