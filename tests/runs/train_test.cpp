@@ -117,9 +117,9 @@ TEST_CASE("a validation split without a row or a place is noticed before the run
   CHECK(has(message, "--validation-fraction"));
   CHECK_FALSE(fs::exists(tiny.run()));
   if (task == "causal_lm") return;
-  // So few are masked that none is among the places of the one row.
+  // So few are masked that none is in the one row.
   TinyRun sparse("rope", {{"data.masking.probability", "1e-9"}, {"data.validation_tokens", "1"}});
-  CHECK(has(refusal(sparse.settings), "has no place to predict"));
+  CHECK(has(refusal(sparse.settings), "has no target to predict"));
   CHECK_FALSE(fs::exists(sparse.run()));
 }
 
@@ -160,11 +160,12 @@ TEST_CASE("a run goes on with nothing else than what it was begun with") {
     CHECK(has(refusal(longer, ExistingRun::resume), "with: validation tokens "));
   }
   SECTION("in another precision") {
+    longer.training.precision = Precision::automatic;
     nlohmann::json record = record_of(tiny.run());
-    record["precision"] = "bf16";
+    record["precision"] = "fp8";
     write_file_atomically(tiny.run() / "run.json", record.dump());
     CHECK(has(refusal(longer, ExistingRun::resume),
-              "training.precision: the run was begun in bf16, here it would go on in fp32"));
+              "training.precision: the run was begun in fp8, here it would go on in "));
   }
   CHECK(list_checkpoints(tiny.run() / "checkpoints") == checkpoints);
 }
@@ -206,6 +207,15 @@ TEST_CASE("a continuation takes the stored settings and the flags") {
   CHECK(filed.resumed().training.steps.amount == 7);
   // The flags of the beginning may be repeated.
   CHECK(filed.refused({{"model.width", "32"}, {"position", "rope"}}).empty());
+
+  // What helps a training that diverged may be given, precision included.
+  const Settings remedied = filed.resumed({{"training.steps", "8"},
+                                           {"training.learning_rate", "1e-5"},
+                                           {"training.warmup", "2"},
+                                           {"training.clip", "0.5"},
+                                           {"training.precision", "bf16"}});
+  CHECK(remedied.training.learning_rate == 1e-5);
+  CHECK(train_run(remedied, ExistingRun::resume).consumed.steps == 8);
 
   const std::string refused = filed.refused({{"model.layers", "4"}, {"seed", "9"}});
   CHECK(has(refused, "--model.layers: is 2 in the stored run, got 4"));
