@@ -22,14 +22,14 @@ namespace {
 
 struct Block {
   TokenBlock tokens;
-  std::optional<Turn> turn;
+  std::optional<RotationPair> rotation;
   at::Tensor additive;   // detached, broadcast to [1, H, L, L]
   at::Tensor output;     // [B, H, L, D]
   at::Tensor logarithm;  // [B, H, L] log of the softmax's denominator
 };
 
 struct State {
-  at::Tensor projected;  // [T, 3HD], biased and turned
+  at::Tensor projected;  // [T, 3HD], biased and rotated
   std::int64_t heads = 0, head_width = 0;
   double scale = 1;
   bool causal = false;
@@ -49,7 +49,7 @@ bool same_rotation(const Rotation& a, const Rotation& b) {
   return a.cosine.is_same(b.cosine);
 }
 
-// Adds the bias to a block's rows and turns q and k (and v) in place.
+// Adds the bias to a block's rows and rotates q and k (and v) in place.
 void prepare(const State& state, const Block& block, const at::Tensor& bias) {
   const std::int64_t width = state.heads * state.head_width, row = 3 * width;
   const auto pass = [&](std::int64_t first, std::int64_t parts, const Rotation* rotation) {
@@ -68,25 +68,25 @@ void prepare(const State& state, const Block& block, const at::Tensor& bias) {
                  .bias = bias.narrow(0, first * width, parts * width),
                  .rotation = rotation});
   };
-  if (!block.turn) return pass(0, 3, nullptr);
-  const Turn& turn = *block.turn;
-  if (same_rotation(turn.query, turn.key)) {
-    pass(0, turn.value ? 3 : 2, &turn.query);
+  if (!block.rotation) return pass(0, 3, nullptr);
+  const RotationPair& pair = *block.rotation;
+  if (same_rotation(pair.query, pair.key)) {
+    pass(0, pair.value ? 3 : 2, &pair.query);
   } else {
-    pass(0, 1, &turn.query);
-    pass(1, turn.value ? 2 : 1, &turn.key);
+    pass(0, 1, &pair.query);
+    pass(1, pair.value ? 2 : 1, &pair.key);
   }
-  if (!turn.value) pass(2, 1, nullptr);
+  if (!pair.value) pass(2, 1, nullptr);
 }
 
-// Turns the gradient of one part back and stores it among the packed gradients.
+// Rotates the gradient of one part back and stores it among the packed gradients.
 void pack_gradient(const State& state, const Block& block, const at::Tensor& gradient,
                    std::int64_t which, const at::Tensor& packed) {
   const std::int64_t width = state.heads * state.head_width, row = 3 * width;
   const at::Tensor source = gradient.stride(-1) == 1 ? gradient : gradient.contiguous();
   const Rotation* rotation = nullptr;
-  if (block.turn && (which < 2 || block.turn->value)) {
-    rotation = which == 0 ? &block.turn->query : &block.turn->key;
+  if (block.rotation && (which < 2 || block.rotation->value)) {
+    rotation = which == 0 ? &block.rotation->query : &block.rotation->key;
   }
   const auto pass = [&](std::int64_t sequence, std::int64_t tokens) {
     rotate_rows({.source = source,
@@ -209,7 +209,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   at::Tensor output;
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {
     Block block{.tokens = inputs.layout.blocks[i],
-                .turn = inputs.turn(inputs.layout.blocks[i].length)};
+                .rotation = inputs.rotation(inputs.layout.blocks[i].length)};
     const std::int64_t tokens = block.tokens.sequences * block.tokens.length;
     std::optional<at::Tensor> mask;
     if (additives[i].defined()) {

@@ -27,9 +27,9 @@ HuggingFaceFamily family_of(const Settings& settings) {
   if (roformer) {
     const PositionSettings::Rope& rope = position.rope;
     expect(rope.layout == RotaryLayout::interleaved,
-           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
+           "RoFormer rotates neighbouring features (position.rope.layout interleaved)");
     expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
-    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
+    expect(rope.fraction == 1, "RoFormer rotates whole heads (position.rope.fraction 1)");
     expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
     expect(rope.scaling == RopeScaling::none,
            "RoFormer has no frequency scaling (position.rope.scaling none)");

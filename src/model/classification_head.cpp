@@ -11,7 +11,7 @@
 namespace roformer {
 
 ClassificationHead::ClassificationHead(const ClassificationHeadSettings& settings,
-                                       const Encoder& encoder, ParameterStore& parameters)
+                                       const TransformerStack& encoder, ParameterStore& parameters)
     : settings_(settings), activation_(encoder.settings().model.activation) {
   const ModelSettings& model = encoder.settings().model;
   const int depth = static_cast<int>(model.layers) + 1;

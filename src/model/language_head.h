@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 #include "tensor/operations.h"
 #include "tensor/parameters.h"
 
@@ -13,7 +13,7 @@ namespace roformer {
 
 class LanguageHead {
  public:
-  LanguageHead(const Encoder& encoder, ParameterStore& parameters);
+  LanguageHead(const TransformerStack& encoder, ParameterStore& parameters);
 
   // Cross entropy at the places. states [P, M], labels [P] int64.
   CrossEntropy loss(const at::Tensor& states, const at::Tensor& labels) const;

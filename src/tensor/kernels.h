@@ -62,7 +62,7 @@ struct ResidualNorm {
   A* shift_gradient = nullptr;      // [columns], added to
 };
 
-// Turns pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
+// Rotates pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
 // is (t / inner) % positions, so that any regular layout needs no index.
 template <typename T>
 struct Rotate {
@@ -76,9 +76,9 @@ struct Rotate {
   std::int64_t output_head = 0;
   std::int64_t heads = 0;
   std::int64_t width = 0;         // features of a head
-  std::int64_t rotary_width = 0;  // the first of them that are turned; 0: none (bias or copy only)
+  std::int64_t rotary_width = 0;  // the first of them that are rotated; 0: none (bias or copy only)
   bool interleaved = true;
-  bool inverse = false;       // turn by the negative angle
+  bool inverse = false;       // rotate by the negative angle
   const A* cosine = nullptr;  // [positions, rotary_width / 2]
   const A* sine = nullptr;
   std::int64_t positions = 1;

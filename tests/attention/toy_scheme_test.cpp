@@ -19,9 +19,10 @@ class Previous : public PositionScheme {
                                    .decay = false});
   }
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const at::Tensor past = place.queries.tensor().unsqueeze(1) - place.keys.tensor().unsqueeze(0);
-    return strength_.view({1, -1, 1, 1}) * (past == 1).to(place.type);
+  at::Tensor bias(const AttentionContext& context) const override {
+    const at::Tensor past =
+        context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0);
+    return strength_.view({1, -1, 1, 1}) * (past == 1).to(context.type);
   }
 
  private:
@@ -40,15 +41,17 @@ TEST_CASE("a scheme in one file can be registered and trained") {
   const auto scheme = make_scheme({.settings = settings,
                                    .shape = {.layers = 1, .width = 8, .heads = 2, .head_width = 4},
                                    .parameters = parameters});
-  // The wanted output is the value of the previous place.
+  // The wanted output is the value of the previous position.
   at::manual_seed(1);
   const TokenLayout layout = TokenLayout::uniform(4, 10);
   const at::Tensor values = at::randn({40, 8});
   const at::Tensor bias = at::zeros({24});
   const AttentionSettings attention;
   const auto loss = [&] {
-    PositionSession session(
-        {.scheme = *scheme, .attention = attention, .positions = Positions::range(0, 10)});
+    PositionSession session({.scheme = *scheme,
+                             .attention = attention,
+                             .queries = Positions::range(0, 10),
+                             .keys = Positions::range(0, 10)});
     const at::Tensor packed = at::cat({at::zeros({40, 16}), values}, 1);
     const at::Tensor output =
         self_attention({.projected = packed, .bias = bias, .layout = layout, .heads = 2}, session);

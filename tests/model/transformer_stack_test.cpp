@@ -1,5 +1,5 @@
 // The encoder's shortcuts against the long way.
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 
 #include <ATen/ATen.h>
 
@@ -10,8 +10,8 @@ using namespace roformer;
 
 namespace {
 
-EncoderSettings small(const std::string& scheme, NormPlacement norm = NormPlacement::post) {
-  EncoderSettings settings;
+StackSettings small(const std::string& scheme, NormPlacement norm = NormPlacement::post) {
+  StackSettings settings;
   settings.model = {.layers = 2, .width = 16, .heads = 2, .feed_forward = 24, .vocabulary = 50};
   settings.model.norm = norm;
   settings.model.initialization = 0.3;
@@ -34,7 +34,7 @@ double largest(const at::Tensor& a, const at::Tensor& b) {
 TEST_CASE("computing the last layer at the wanted places only changes nothing") {
   const auto norm = GENERATE(NormPlacement::post, NormPlacement::pre);
   ParameterStore parameters(1, at::kDouble);
-  const Encoder encoder(small("rope", norm), parameters);
+  const TransformerStack encoder(small("rope", norm), parameters);
   const LanguageHead head(encoder, parameters);
   parameters.flatten();
   const TokenLayout layout = TokenLayout::uniform(2, 6);
@@ -43,7 +43,7 @@ TEST_CASE("computing the last layer at the wanted places only changes nothing") 
   const auto gradient = [&](bool shortcut) {
     parameters.zero_gradients();
     const at::Tensor states =
-        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .places = places})
+        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .rows = places})
                  : at::index_select(encoder.forward({.ids = ids(12), .layout = layout}), 0, places);
     head.loss(states, labels).loss_sum.backward();
     return parameters.flat_gradients().clone();
@@ -55,9 +55,9 @@ TEST_CASE("sequences end to end without padding equal each sequence alone") {
   const std::string scheme = GENERATE("rope", "sinusoidal", "learned", "none");
   CAPTURE(scheme);
   ParameterStore parameters(1, at::kDouble);
-  EncoderSettings settings = small(scheme);
+  StackSettings settings = small(scheme);
   settings.causal = GENERATE(false, true);
-  const Encoder encoder(settings, parameters);
+  const TransformerStack encoder(settings, parameters);
   parameters.flatten();
   const std::vector<std::int64_t> lengths{5, 3, 3, 9};
   const at::Tensor all = ids(20);
@@ -74,7 +74,7 @@ TEST_CASE("sequences end to end without padding equal each sequence alone") {
 
 TEST_CASE("a new parameter changes no other's initial numbers") {
   ParameterStore first(7), second(7);
-  const Encoder with_table(small("learned"), first), without(small("none"), second);
+  const TransformerStack with_table(small("learned"), first), without(small("none"), second);
   CHECK(at::equal(first.find("layers.1.feed_forward.inner.weight")->value,
                   second.find("layers.1.feed_forward.inner.weight")->value));
   CHECK(first.count() - second.count() == 512 * 16);
@@ -82,11 +82,11 @@ TEST_CASE("a new parameter changes no other's initial numbers") {
 
 TEST_CASE("initial weights have BERT's distribution") {
   ParameterStore parameters(7);
-  EncoderSettings settings = small("none");
+  StackSettings settings = small("none");
   settings.model.initialization = 0.02;
   settings.model.width = 64;
   settings.model.vocabulary = 2000;
-  const Encoder encoder(settings, parameters);
+  const TransformerStack encoder(settings, parameters);
   const at::Tensor table = parameters.find("embedding.tokens.weight")->value;
   CHECK(table.abs().max().item<double>() <= 0.04);
   // A normal cut at two standard deviations keeps 0.8796 of its deviation.
@@ -95,9 +95,9 @@ TEST_CASE("initial weights have BERT's distribution") {
 
 TEST_CASE("training in bfloat16 follows float32") {
   ParameterStore parameters(1);
-  EncoderSettings settings = small("rope");
+  StackSettings settings = small("rope");
   settings.model.initialization = 0.1;
-  const Encoder encoder(settings, parameters);
+  const TransformerStack encoder(settings, parameters);
   parameters.flatten();
   const TokenLayout layout = TokenLayout::uniform(2, 8);
   const at::Tensor exact = encoder.forward({.ids = ids(16), .layout = layout});
