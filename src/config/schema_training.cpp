@@ -1,5 +1,6 @@
 // Keys of the optimiser, its schedule and the rhythm of a run.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 

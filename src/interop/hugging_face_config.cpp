@@ -5,6 +5,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
 #include "interop/config_fields.h"
 
 namespace roformer {
@@ -116,11 +118,11 @@ PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily fa
   PositionSettings position;
   if (family == HuggingFaceFamily::bert) {
     position.scheme = "learned";
-    position.learned.length = places;
+    position.of<LearnedSettings>().length = places;
   } else {
     position.scheme = "rope";
-    position.rope.layout = RotaryLayout::interleaved;
-    position.rope.value = fields.flag("rotary_value", false);
+    position.of<RopeSettings>().layout = RotaryLayout::interleaved;
+    position.of<RopeSettings>().value = fields.flag("rotary_value", false);
   }
   return position;
 }
