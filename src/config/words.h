@@ -23,7 +23,8 @@ struct Words;
 ROFORMER_WORDS(TaskKind, 3, "mlm", "causal_lm", "glue");
 ROFORMER_WORDS(DeviceKind, 3, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, 3, "auto", "fp32", "bf16");
-ROFORMER_WORDS(TokenizerKind, 5, "auto", "sentencepiece", "wordpiece", "characters", "bytes");
+ROFORMER_WORDS(TokenizerKind, 6, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
+               "subwords");
 ROFORMER_WORDS(GlueTask, 9, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
 ROFORMER_WORDS(ClassifierHead, 2, "bert", "roformer");
 ROFORMER_WORDS(NormPlacement, 2, "post", "pre");
