@@ -9,12 +9,14 @@
 namespace roformer {
 
 void finish_output() {
-  std::cout.flush();
   errno = 0;
+  std::cout.flush();  // and stdout with it
+  const int reason = errno;
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
   if (!lost) return;
-  throw_failure("standard output", "not all of the result could be written" +
-                                       (errno != 0 ? ": " + system_message(errno) : std::string()));
+  throw_failure("standard output",
+                "not all of the result could be written" +
+                    (reason != 0 ? ": " + system_message(reason) : std::string()));
 }
 
 }  // namespace roformer
