@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "tasks/trained_model.h"
+#include "runs/trained_model.h"
 
 namespace roformer {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/task_facts.h"
 
 namespace roformer {
 
@@ -35,7 +36,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
     expect(rope.attention_factor == 0 || rope.attention_factor == 1,
            "RoFormer scales neither queries nor keys (position.rope.attention_factor 0)");
   }
-  expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
+  expect(!task_facts(settings.task).causal, "both are encoders, not causal language models");
   expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
   expect(model.embedding_scale == EmbeddingScale::none,
          "neither scales its embedding (model.embedding_scale none)");
@@ -44,7 +45,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
-  if (settings.task == TaskKind::glue && (bert || roformer)) {
+  if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,
            bert ? "BERT's classification head is glue.head bert"

@@ -12,10 +12,10 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "runs/evaluation_report.h"
+#include "runs/trained_model.h"
 #include "study/job_runner.h"
 #include "study/training_run.h"
-#include "tasks/evaluation_report.h"
-#include "tasks/trained_model.h"
 #include "training/checkpoint.h"
 #include "training/training_summary.h"
 
@@ -53,12 +53,12 @@ std::string refusal(const Settings& trained, const std::vector<Override>& overri
   try {
     std::vector<Override> all;
     for (const Key& key : schema()) {
-      const bool place = key.type == KeyType::path || key.type == KeyType::text;  // of no weight
-      if (!place) all.push_back({.key = key.name, .text = key.get(trained)});
+      const bool location = key.type == KeyType::path || key.type == KeyType::text;  // of no weight
+      if (!location) all.push_back({.key = key.name, .text = key.get(trained)});
     }
     const std::vector<Override> changes = with_shared_options(trained, overrides);
     all.insert(all.end(), changes.begin(), changes.end());
-    require_places(default_settings(all), "", length);
+    require_positions(default_settings(all), "", length);
     return "";
   } catch (const Error& error) {
     return error.parts().message;

@@ -15,7 +15,7 @@ constexpr const char* kFormat = "roformer checkpoint";
 constexpr int kVersion = 1;
 
 json to_json(const MetricsWindow& window) {
-  return {{"loss_sum", window.loss_sum}, {"places", window.places},
+  return {{"loss_sum", window.loss_sum}, {"places", window.targets},
           {"tokens", window.tokens},     {"padding", window.padding},
           {"steps", window.steps},       {"skipped", window.skipped},
           {"seconds", window.seconds},   {"loader_seconds", window.loader_seconds},
@@ -25,7 +25,7 @@ json to_json(const MetricsWindow& window) {
 MetricsWindow window_from_json(const JsonFields& fields) {
   return {.loss_sum = fields.number("loss_sum"),
           .norm_sum = fields.number("norm_sum"),
-          .places = fields.count("places"),
+          .targets = fields.count("places"),
           .tokens = fields.count("tokens"),
           .padding = fields.count("padding"),
           .steps = fields.count("steps"),
@@ -36,16 +36,19 @@ MetricsWindow window_from_json(const JsonFields& fields) {
 
 }  // namespace
 
+bool ValidationRecord::counts() const {
+  return std::isfinite(ranked());
+}
+
 bool is_better(const ValidationRecord& a, const ValidationRecord& b) {
-  // What is not a number is worse than any.
-  if (std::isnan(b.ranked())) return !std::isnan(a.ranked());
+  if (!a.counts() || !b.counts()) return a.counts();
   return a.result.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
 }
 
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations) {
   const ValidationRecord* best = nullptr;
   for (const ValidationRecord& record : validations) {
-    if (best == nullptr || is_better(record, *best)) best = &record;
+    if (record.counts() && (best == nullptr || is_better(record, *best))) best = &record;
   }
   return best;
 }
@@ -97,7 +100,7 @@ json to_json(const TrainingState& state) {
           {"window", to_json(state.window)},
           {"validations", std::move(validations)},
           {"tokens_per_second", state.tokens_per_second},
-          {"cursor", state.cursor}};
+          {"cursor", {{"batch", state.next_batch}}}};
 }
 
 TrainingState training_state_from_json(const json& document, const std::string& file) {
@@ -128,7 +131,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
     if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");
     state.tokens_per_second.push_back(rate.get<double>());
   }
-  state.cursor = fields.any("cursor");
+  state.next_batch = fields.object("cursor").count("batch");
   return state;
 }
 

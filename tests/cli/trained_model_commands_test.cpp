@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
-#include "tasks/tiny_run.h"
+#include "runs/tiny_run.h"
 
 using namespace roformer;
 
