@@ -77,7 +77,7 @@ CrossMemory::CrossMemory(const TokenLayout& memory) {
 
 void CrossMemory::hide_padding(Group& group, const at::TensorOptions& options) const {
   group.mask = padding_mask(group.memory);
-  group.additive = {};
+  group.additive = at::Tensor();
   if (!group.mask.defined()) return;
   group.mask = group.mask.to(options.device());
   group.additive =

@@ -20,6 +20,8 @@ struct LinearAttentionInputs {
   AttentionContext
       context;        // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is context.causal
   at::Tensor matrix;  // [F, D] of FAVOR+; undefined for elu
+  // FAVOR+'s stabiliser of the keys is at least this, [B, H, 1, 1]: that of earlier keys.
+  at::Tensor least_stabilizer;
 };
 
 struct LinearFeatures {

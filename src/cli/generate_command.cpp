@@ -123,7 +123,7 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   const auto begin = std::chrono::steady_clock::now();
-  NextToken model({.encoder = trained.model->encoder(),
+  NextToken model({.stack = trained.model->encoder(),
                    .head = trained.model->head(),
                    .precision = trained.model->plan().precision});
   const auto samples = generate(model, prompt, generation);

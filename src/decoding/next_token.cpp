@@ -12,23 +12,23 @@
 namespace roformer {
 
 NextToken::NextToken(Parts parts)
-    : parts_(parts), cached_(parts.cache == CacheUse::automatic && parts.encoder.can_cache()) {
-  ROFORMER_ASSERT(parts.encoder.settings().causal);
+    : parts_(parts), cached_(parts.cache == CacheUse::automatic && parts.stack.can_cache()) {
+  ROFORMER_ASSERT(parts.stack.settings().causal);
 }
 
 at::Tensor NextToken::append(const at::Tensor& ids) {
   const c10::AutoGradMode no_gradient(false);
-  const at::Tensor added = ids.to(parts_.encoder.embedding().table().device());
+  const at::Tensor added = ids.to(parts_.stack.embedding().table().device());
   if (!cached_) text_ = text_.defined() ? at::cat({text_, added}, 1) : added;
   const at::Tensor& input = cached_ ? added : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);
   const TokenLayout layout = TokenLayout::uniform(texts, length);
-  return parts_.head.logits(parts_.encoder.forward(
-      {.ids = input.reshape({-1}),
-       .layout = layout,
-       .rows = at::arange(length - 1, texts * length, length, input.options()),
-       .precision = parts_.precision,
-       .cache = cached_ ? &cache_ : nullptr}));
+  return parts_.head.logits(
+      parts_.stack.forward({.ids = input.reshape({-1}),
+                            .layout = layout,
+                            .rows = at::arange(length - 1, texts * length, length, input.options()),
+                            .precision = parts_.precision,
+                            .cache = cached_ ? &cache_ : nullptr}));
 }
 
 void NextToken::reorder(std::span<const std::int64_t> rows) {

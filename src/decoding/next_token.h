@@ -17,7 +17,7 @@ enum class CacheUse { automatic, never };  // automatic: wherever the model can
 class NextToken : public StepModel {
  public:
   struct Parts {
-    const TransformerStack& encoder;  // causal
+    const TransformerStack& stack;  // causal
     const LanguageHead& head;
     Precision precision = Precision::fp32;  // fp32 or bf16
     CacheUse cache = CacheUse::automatic;

@@ -22,7 +22,7 @@ struct ClassificationHeadSettings {
 
 class ClassificationHead {
  public:
-  ClassificationHead(const ClassificationHeadSettings& settings, const TransformerStack& encoder,
+  ClassificationHead(const ClassificationHeadSettings& settings, const TransformerStack& stack,
                      ParameterStore& parameters);
 
   // states [B, M] of the first tokens, in any floating type; `key` of the dropout, which is only

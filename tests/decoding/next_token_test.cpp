@@ -46,7 +46,7 @@ struct Decoder {
   }
 
   NextToken::Parts parts(CacheUse use) const {
-    return {.encoder = *encoder, .head = *head, .cache = use};
+    return {.stack = *encoder, .head = *head, .cache = use};
   }
 };
 
@@ -99,6 +99,46 @@ TEST_CASE("the cache holds beyond its first allocation and with windows, scaling
   CHECK(difference(Decoder("none", {{"model.norm", "pre"}}), 24) < 2e-5);
   CHECK(difference(Decoder("xpos"), 80) < 2e-5);  // block-causal beyond the trained length
   CHECK(difference(Decoder("rerope", {{"position.window", "8"}}), 40) < 2e-5);
+}
+
+TEST_CASE("linear attention decodes by its running sums") {
+  const auto with = [](std::vector<Override> overrides) {
+    overrides.push_back({"attention.kernel", "elu"});
+    return difference(Decoder("rope", overrides), 40);
+  };
+  CHECK(with({}) < 2e-5);
+  CHECK(with({{"attention.linear_rotation", "before"}}) < 2e-5);
+  // Dynamic NTK's angles change with the length: computed anew.
+  CHECK(with({{"position.scaling", "dynamic_ntk"}, {"position.factor", "4"}}) < 2e-5);
+  const auto favor = [](const char* stabilize, const char* epsilon) {
+    return difference(Decoder("rope", {{"attention.kernel", "favor"},
+                                       {"attention.favor_stabilize", stabilize},
+                                       {"attention.favor_epsilon", epsilon}}),
+                      40);
+  };
+  CHECK(favor("false", "1e-4") < 1e-4);
+  CHECK(favor("true", "0") < 1e-4);
+  // With an epsilon the earlier tokens of a text depend a little on the largest key of the later
+  // ones when all is computed anew; a state keeps them as they were read.
+  CHECK(favor("true", "1e-4") < 2e-2);
+}
+
+TEST_CASE("rows of a decoder move, double and leave") {
+  for (const char* kernel : {"softmax", "elu"}) {
+    CAPTURE(kernel);
+    const Decoder decoder("rope", {{"attention.kernel", kernel}});
+    NextToken cached(decoder.parts(CacheUse::automatic)), full(decoder.parts(CacheUse::never));
+    cached.append(text(7));
+    full.append(text(7));
+    for (const std::vector<std::int64_t>& rows :
+         std::vector<std::vector<std::int64_t>>{{1, 0}, {0, 0, 1, 0}, {3, 2, 2}, {1}}) {
+      cached.reorder(rows);
+      full.reorder(rows);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      const at::Tensor ids = at::arange(2 * count, at::kLong).view({count, 2});
+      CHECK((cached.append(ids) - full.append(ids)).abs().max().item<double>() < 2e-5);
+    }
+  }
 }
 
 TEST_CASE("greedy text is the same with and without the cache, sampled text with the same seed") {
