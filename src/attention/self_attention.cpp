@@ -36,9 +36,11 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                     AttentionPlace place) {
+                     const TokenBlock& block, AttentionPlace place) {
   const std::int64_t length = parts.query.size(2);
   place.projections = in.projections;
+  DropoutSpec dropout = in.dropout;
+  dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   place.mask = session.extra_mask(length);
   if (!place.mask.defined() && session.causal()) {
     place.mask = causal_mask(place.queries, place.keys).to(place.device);
@@ -50,7 +52,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .attention = session.attention(),
                  .place = place,
                  .bias = session.bias(in.layer, length),
-                 .dropout = in.dropout})
+                 .dropout = dropout})
       .output;
 }
 
@@ -66,8 +68,8 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
                          .unbind(0);
     const Parts parts{.query = all[0], .key = all[1], .value = all[2]};
     const AttentionPlace place = session.place(in.layer, block.length);
-    const at::Tensor attended =
-        softmax ? by_scores(in, session, parts, place) : by_features(in, session, parts, place);
+    const at::Tensor attended = softmax ? by_scores(in, session, parts, block, place)
+                                        : by_features(in, session, parts, place);
     outputs.push_back(
         attended.transpose(1, 2).reshape({block.sequences * block.length, in.heads * head_width}));
   }

@@ -21,6 +21,7 @@ using Accumulate = std::conditional_t<std::is_same_v<T, double>, double, float>;
 struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
+  std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
 };
 
 template <typename T>

@@ -163,14 +163,15 @@ void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, st
 }
 
 // The factor of an element under dropout: 0 or 1 / (1 - probability). 32-bit finaliser of Mueller
-// (lowbias32) over the row's key and the column.
+// (lowbias32) over the row's key and the column. composed::dropped computes the same.
 struct DropoutRow {
   std::uint32_t key;
   std::uint32_t threshold;
   float scale;
 
   DropoutRow(const Dropout& dropout, std::int64_t row) {
-    std::uint64_t mixed = dropout.key + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(row + 1);
+    const auto number = static_cast<std::uint64_t>(dropout.first_row + row + 1);
+    std::uint64_t mixed = dropout.key + 0x9e3779b97f4a7c15ULL * number;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
     key = static_cast<std::uint32_t>(mixed ^ (mixed >> 31));

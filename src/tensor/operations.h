@@ -12,14 +12,16 @@
 
 namespace roformer {
 
-// Dropout as a function of (key, row, column), so that nothing is stored between the passes.
+// Dropout as a function of (key, row, column), the same on every device.
 struct DropoutSpec {
   double probability = 0;
   std::uint64_t key = 0;
+  std::int64_t first_row = 0;  // the number of the tensor's row 0 among all rows of the key
 };
 
-// x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16), weight [out, in] -> [T, out] in x's
-// type. The gradient of the weight is added to weight.grad() directly where that exists.
+// x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16),
+// weight [out, in] -> [T, out] in x's type. The gradient of the weight is added to weight.grad()
+// directly where that exists.
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight);
 
 // activation(x + bias). x [T, C], bias [C].

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
+#include "tensor/composed.h"
 #include "tensor/parallel.h"
 
 using namespace roformer;
@@ -143,6 +144,35 @@ TEST_CASE("the gradient of dropout has the same mask") {
                   .sum;
             },
             [&] { return (x + bias) * mask + residual; }) < 1e-12);
+}
+
+TEST_CASE(
+    "composed of LibTorch's operations, dropout has the loops' mask and the norm its numbers") {
+  const std::uint64_t key = GENERATE(0, 12345, 0x8edf00d5c0ffee11ULL);
+  const double probability = GENERATE(0.1, 0.7);
+  const DropoutSpec spec{.probability = probability, .key = key, .first_row = 1 << 20};
+  const at::Tensor factors = dropout(at::ones({300, 70}), spec);
+  CHECK(at::equal(factors == 0, composed::dropped(spec, 300, 70, at::kCPU)));
+  const at::Tensor x = random({33, 20}), bias = random({20}), residual = random({33, 20});
+  const at::Tensor gain = random({20}), shift = random({20});
+  const ResidualNormInputs inputs{.input = x,
+                                  .bias = bias,
+                                  .residual = residual,
+                                  .gain = gain,
+                                  .shift = shift,
+                                  .epsilon = 1e-5,
+                                  .dropout = spec};
+  CHECK(compare(
+            {x, bias, residual, gain, shift}, [&] { return residual_norm(inputs).normed; },
+            [&] { return composed::residual_norm(inputs).normed; }) < 2e-7);
+}
+
+TEST_CASE("rows are dropped by their number, wherever their tensor begins") {
+  const DropoutSpec all{.probability = 0.5, .key = 3};
+  DropoutSpec later = all;
+  later.first_row = 7;
+  const at::Tensor x = at::ones({20, 16});
+  CHECK(at::equal(dropout(x, all).narrow(0, 7, 13), dropout(x, later).narrow(0, 0, 13)));
 }
 
 TEST_CASE("projection and embedding add to the gradient where it lives") {
