@@ -4,6 +4,7 @@
 #include <ATen/ops/diag_embed.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
 
 #include <limits>
