@@ -6,7 +6,7 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue");
+ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",

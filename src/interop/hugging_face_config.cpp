@@ -183,7 +183,7 @@ nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
   };
   if (roformer) {
     document["embedding_size"] = model.embedding_width > 0 ? model.embedding_width : model.width;
-    document["rotary_value"] = settings.position.rope.value;
+    document["rotary_value"] = settings.position.of<RopeSettings>().value;
   } else if (config.classes > 0) {
     document["classifier_dropout"] = settings.glue.head_dropout;
   }

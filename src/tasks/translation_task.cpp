@@ -71,7 +71,7 @@ void add_scores(const Translator& translator, const Settings& settings,
   }
   const Tokenizer& words = dataset.tokenizer(Side::target);
   const auto found =
-      translate(translator, sources, translation_tokens(words), {.decoding = settings.decoding});
+      translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});
   result.references = dataset.text(split, Side::target);
   result.sources = dataset.text(split, Side::source);
   result.references.resize(static_cast<std::size_t>(count));

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "config/position_facts.h"
+#include "decoding/ensemble.h"
 #include "decoding/translation_step.h"
 #include "tasks/model_setup.h"
 
@@ -38,8 +40,8 @@ EncoderDecoderSettings model_settings(const Settings& settings,
   result.decoder.activation_dropout = translation.activation_dropout;
   result.decoder.causal = true;
   result.decoder.cross_attention = true;
-  result.decoder.position = decoder_position(settings.position);
-  result.decoder.cross_position = cross_position(settings.position);
+  result.decoder.position = settings.position.of_decoder();
+  result.decoder.cross_position = settings.position.of_cross();
   if (translation.decoder_layers > 0) result.decoder.model.layers = translation.decoder_layers;
   // The embedding's own norm is BERT's; Vaswani's translator has none.
   result.encoder.embedding_norm = false;
@@ -90,7 +92,9 @@ Translator::Translator(const Settings& settings, const TranslationVocabularies& 
                        const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      model_(model_settings(settings, vocabularies), parameters_) {
+      model_(model_settings(settings, vocabularies), parameters_),
+      longest_source_(maximal_length(settings.position)),
+      longest_target_(maximal_length(settings.position.of_decoder())) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
 }
@@ -122,7 +126,7 @@ TranslationTokens translation_tokens(const Tokenizer& target) {
   return result;
 }
 
-std::vector<std::vector<Hypothesis>> translate(const Translator& translator,
+std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translator*>& translators,
                                                const std::vector<std::vector<TokenId>>& sources,
                                                const TranslationTokens& tokens,
                                                const TranslationOptions& options,
@@ -147,10 +151,20 @@ std::vector<std::vector<Hypothesis>> translate(const Translator& translator,
       const double longest = decoding.longest_factor * static_cast<double>(source.size());
       sentence.longest = std::max<std::int64_t>(std::llround(longest) + decoding.longest_extra,
                                                 std::ssize(sentence.prefix) + 1);
+      if (options.ends_with_prefix) sentence.longest = std::ssize(sentence.prefix) + 1;
+      for (const Translator* translator : translators) {
+        if (translator->longest_target() == 0) continue;
+        sentence.longest = std::min(sentence.longest, translator->longest_target());
+      }
       sentences.push_back(std::move(sentence));
     }
-    TranslationStep step(translator.model(), copy_to(ids, at::kCPU),
-                         TokenLayout::of_lengths(lengths), translator.plan().precision);
+    std::vector<std::unique_ptr<StepModel>> steps;
+    for (const Translator* translator : translators) {
+      steps.push_back(std::make_unique<TranslationStep>(translator->model(), copy_to(ids, at::kCPU),
+                                                        TokenLayout::of_lengths(lengths),
+                                                        translator->plan().precision));
+    }
+    Ensemble step(std::move(steps));
     auto found = beam_search(
         step, sentences,
         {.end = tokens.target.end, .excluded = tokens.excluded, .size = tokens.vocabulary}, beam);

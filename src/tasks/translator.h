@@ -47,6 +47,9 @@ class Translator {
   const ParameterStore& parameters() const { return parameters_; }
   const EncoderDecoder& model() const { return model_; }
   const ComputePlan& plan() const { return plan_; }
+  // Tokens of the longest source and target that the schemes' tables have positions for; 0: any.
+  std::int64_t longest_source() const { return longest_source_; }
+  std::int64_t longest_target() const { return longest_target_; }
 
   // Cross entropy at every label of a batch on the device.
   CrossEntropy loss(const TranslationBatch& batch, const ForwardMode& mode,
@@ -56,6 +59,7 @@ class Translator {
   ComputePlan plan_;
   ParameterStore parameters_;
   EncoderDecoder model_;
+  std::int64_t longest_source_, longest_target_;
 };
 
 // The tokens around the sentences, and those that no translation contains.
@@ -69,14 +73,15 @@ TranslationTokens translation_tokens(const Tokenizer& target);
 struct TranslationOptions {
   DecodingSettings decoding;
   std::int64_t n_best = 1;
+  bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
 };
 
 // The n-best hypotheses of each source (ids with their end), best first. Sentences of like length
 // are searched together; the result is in the order of the sources. A prefix, where there is one a
-// source, begins each hypothesis.
+// source, begins each hypothesis. Several translators of one vocabulary search as an ensemble.
 std::vector<std::vector<Hypothesis>> translate(
-    const Translator& translator, const std::vector<std::vector<TokenId>>& sources,
-    const TranslationTokens& tokens, const TranslationOptions& options,
-    const std::vector<std::vector<TokenId>>& prefixes = {});
+    const std::vector<const Translator*>& translators,
+    const std::vector<std::vector<TokenId>>& sources, const TranslationTokens& tokens,
+    const TranslationOptions& options, const std::vector<std::vector<TokenId>>& prefixes = {});
 
 }  // namespace roformer
