@@ -2,7 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/log_softmax.h>
+
+#include "tensor/dispatch.h"
 
 namespace roformer::composed {
 namespace {
@@ -65,6 +69,23 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
                                    in.gain, in.shift, in.epsilon)
                         .to(result.sum.scalar_type());
   }
+  return result;
+}
+
+BlockLosses cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
+                          const at::Tensor& labels, double smoothing) {
+  logits.add_(bias);
+  BlockLosses result{.correct = logits.argmax(1) == labels};  // of equals the first
+  const at::Tensor column = labels.unsqueeze(1);
+  const at::Tensor logarithms = at::log_softmax(logits, 1, accumulate_type(logits.scalar_type()));
+  result.losses = -logarithms.gather(1, column).squeeze(1).to(at::kDouble);
+  result.smoothed = result.losses;
+  if (smoothing > 0) {
+    result.smoothed =
+        result.losses * (1 - smoothing) - logarithms.mean(1).to(at::kDouble) * smoothing;
+  }
+  logits.copy_(logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1))));
+  logits.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, logits.options()));
   return result;
 }
 

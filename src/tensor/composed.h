@@ -13,4 +13,13 @@ at::Tensor dropped(const DropoutSpec& spec, std::int64_t rows, std::int64_t colu
 
 NormedSum residual_norm(const ResidualNormInputs& inputs);
 
+// Losses of a block of logits [P, V] before their bias; the logits become their gradient.
+struct BlockLosses {
+  at::Tensor losses;    // [P] float64
+  at::Tensor smoothed;  // [P] float64
+  at::Tensor correct;   // [P] bool
+};
+BlockLosses cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
+                          const at::Tensor& labels, double smoothing);
+
 }  // namespace roformer::composed

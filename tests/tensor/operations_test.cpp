@@ -209,7 +209,77 @@ TEST_CASE("cross entropy by blocks equals LibTorch's over all logits") {
           }) < (type == at::kDouble ? 1e-9 : 1e-2));
   const CrossEntropy result = linear_cross_entropy(hidden, table, bias, labels);
   const at::Tensor best = (at::mm(hidden, table.t()) + bias).argmax(1);
-  CHECK(result.correct == (best == labels).sum().item<std::int64_t>());
+  CHECK(at::equal(result.correct, best == labels));
+  CHECK(result.losses.sum().item<double>() == Approx(result.loss_sum.item<double>()));
+}
+
+TEST_CASE("label smoothing is LibTorch's, with gradients, and leaves the plain losses") {
+  const std::int64_t targets = 40, vocabulary = 300'000;  // several blocks
+  const at::Tensor hidden = random({targets, 3}), table = random({vocabulary, 3});
+  const at::Tensor bias = random({vocabulary});
+  const at::Tensor labels = at::randint(vocabulary, {targets}, at::kLong);
+  const auto reference = [&](double smoothing) {
+    return at::cross_entropy_loss(at::mm(hidden, table.t()) + bias, labels, {}, at::Reduction::Sum,
+                                  /*ignore_index=*/-100, smoothing);
+  };
+  CHECK(compare(
+            {hidden, table, bias},
+            [&] { return linear_cross_entropy(hidden, table, bias, labels, 0.1).loss_sum; },
+            [&] { return reference(0.1); }) < 1e-9);
+  CHECK(linear_cross_entropy(hidden, table, bias, labels, 0.1).losses.sum().item<double>() ==
+        Approx(reference(0).item<double>()));
+}
+
+TEST_CASE("a target is right when its label is the first of the largest logits") {
+  const auto type = GENERATE(at::kFloat, at::kBFloat16);
+  const at::Tensor hidden = at::ones({4, 1}, type), bias = at::zeros({5}, at::kFloat);
+  const at::Tensor table = at::tensor({1.0, 3.0, 3.0, 2.0, 3.0}, at::kFloat).unsqueeze(1).to(type);
+  const at::Tensor labels = at::tensor({0, 1, 2, 4}, at::kLong);
+  const at::Tensor first = at::tensor({0, 1, 0, 0}, at::kLong).to(at::kBool);
+  CHECK(at::equal(linear_cross_entropy(hidden, table, bias, labels).correct, first));
+  const at::Tensor logits = at::mm(hidden, table.t());
+  CHECK(at::equal(composed::cross_entropy(logits, bias, labels, 0).correct, first));
+}
+
+TEST_CASE(
+    "composed of LibTorch's operations, the losses and their gradient are those of the loops") {
+  const double smoothing = GENERATE(0.0, 0.2);
+  const at::Tensor logits = random({6, 30}).detach(), bias = random({30}).detach();
+  const at::Tensor labels = at::randint(30, {6}, at::kLong);
+  // With the identity for a table the gradient of the states is that of the logits.
+  const at::Tensor leaf = logits.clone().requires_grad_(true);
+  const CrossEntropy loops =
+      linear_cross_entropy(leaf, at::eye(30, at::kDouble), bias, labels, smoothing);
+  loops.loss_sum.backward();
+  const composed::BlockLosses found = composed::cross_entropy(logits, bias, labels, smoothing);
+  CHECK(difference(found.losses, loops.losses) < 1e-12);
+  CHECK(difference(found.smoothed.sum(), loops.loss_sum.detach()) < 1e-11);
+  CHECK(at::equal(found.correct, loops.correct));
+  CHECK(difference(logits, leaf.grad()) < 1e-12);
+}
+
+TEST_CASE("losses and gradients of 100,000 targets in bfloat16 are as near as those of a few") {
+  const std::int64_t targets = 100'000, vocabulary = 512, width = 8;
+  const auto leaf = [](const at::Tensor& x, at::ScalarType type) {
+    return x.to(type).detach().clone().requires_grad_(true);
+  };
+  const at::Tensor states = random({targets, width}, at::kFloat).detach().to(at::kBFloat16);
+  const at::Tensor rows = random({vocabulary, width}, at::kFloat).detach().to(at::kBFloat16);
+  const at::Tensor labels = at::randint(vocabulary, {targets}, at::kLong);
+  const auto run = [&](at::ScalarType type) {
+    const at::ScalarType stored = type == at::kBFloat16 ? at::kFloat : type;
+    const at::Tensor hidden = leaf(states, type), table = leaf(rows, stored);
+    const at::Tensor bias = leaf(at::zeros({vocabulary}), stored);
+    table.mutable_grad() = at::zeros_like(table);
+    const at::Tensor loss = linear_cross_entropy(hidden, table, bias, labels).loss_sum;
+    loss.backward();
+    return std::vector<at::Tensor>{loss.detach(), hidden.grad(), table.grad(), bias.grad()};
+  };
+  const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    CHECK((narrow[i].to(at::kDouble) - wide[i]).norm().item<double>() <
+          0.005 * wide[i].norm().item<double>());
+  }
 }
 
 TEST_CASE("column sums do not depend on the number of threads") {
