@@ -1,17 +1,16 @@
 #include "attention/attend.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/matmul.h>
 
 #include "attention/log_n.h"
 #include "attention/masked_softmax.h"
-#include "tensor/dispatch.h"
+#include "attention/wide_products.h"
 
 namespace roformer {
 
 Attended attend(const AttendInputs& in, bool with_scores) {
   const double scale = in.scheme.score_scale(in.query.size(-1));
-  const at::ScalarType type = in.query.scalar_type(), wide = accumulate_type(type);
+  const at::ScalarType type = in.query.scalar_type();
   at::Tensor raw_query = in.query;
   if (in.attention.log_n != LogNScaling::none) {
     raw_query = raw_query * log_n_factors(in.attention, in.context, type);
@@ -24,7 +23,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
       if (rotation->value) value = rotated(value, rotation->key);
     }
   }
-  at::Tensor scores = at::matmul(query * scale, key.transpose(-2, -1)).to(wide);
+  at::Tensor scores = content_scores(query, key, scale);
   if (in.scheme.has_content_scores()) {
     scores = in.scheme.scores(in.context, {.query = query,
                                            .key = key,
@@ -43,7 +42,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   if (in.dropout.probability > 0) {
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
-  result.output = at::matmul(probabilities.to(type), value);
+  result.output = weighted_values(probabilities, value);
   if (in.scheme.has_value_term()) {
     result.output = result.output + in.scheme.value_term(in.context, probabilities).to(type);
   }

@@ -130,22 +130,22 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> with_bias_gradient(const State& s
   constexpr std::int64_t kNumbers = std::int64_t{1} << 22;  // scores held at a time
   const std::int64_t length = block.tokens.length;
   const std::int64_t step = std::clamp<std::int64_t>(kNumbers / (length * length), 1, state.heads);
-  const at::ScalarType wide = accumulate_type(query.scalar_type());
+  const at::ScalarType narrow = query.scalar_type(), wide = accumulate_type(narrow);
   for (std::int64_t b = 0; b < block.tokens.sequences; ++b) {
     for (std::int64_t h = 0; h < state.heads; h += step) {
       const std::int64_t n = std::min(step, state.heads - h);
       const auto cut = [&](const at::Tensor& x) { return x.select(0, b).narrow(0, h, n); };
       const at::Tensor q = cut(query), k = cut(key), v = cut(value), g = cut(output_gradient);
-      at::Tensor probabilities = at::bmm(q, k.transpose(1, 2)).to(wide).mul_(state.scale);
+      at::Tensor probabilities = at::bmm(q.to(wide), k.to(wide).transpose(1, 2)).mul_(state.scale);
       probabilities.add_(block.additive.select(0, 0).narrow(0, h, n));
       probabilities.sub_(cut(block.logarithm).unsqueeze(-1)).exp_();
-      at::Tensor slope = at::bmm(g, v.transpose(1, 2)).to(wide);
-      slope.sub_((g * cut(block.output)).to(wide).sum(-1, true)).mul_(probabilities);
+      at::Tensor slope = at::bmm(g.to(wide), v.to(wide).transpose(1, 2));
+      slope.sub_((g.to(wide) * cut(block.output)).sum(-1, true)).mul_(probabilities);
       bias_gradient.select(0, 0).narrow(0, h, n).add_(slope);
-      slope = slope.mul_(state.scale).to(query.scalar_type());
+      slope = slope.mul_(state.scale).to(narrow);
       cut(to_query).copy_(at::bmm(slope, k));
       cut(to_key).copy_(at::bmm(slope.transpose(1, 2), q));
-      cut(to_value).copy_(at::bmm(probabilities.to(query.scalar_type()).transpose(1, 2), g));
+      cut(to_value).copy_(at::bmm(probabilities.to(narrow).transpose(1, 2), g));
     }
   }
   return {to_query, to_key, to_value};
@@ -170,7 +170,7 @@ Gradients backward(const State& state, const at::Tensor& gradient,
       if (additives[i].size(1) == 1) bias_gradient = bias_gradient.sum(1, true);
     } else {
       std::optional<at::Tensor> mask;
-      if (block.additive.defined()) mask = block.additive.to(state.projected.scalar_type());
+      if (block.additive.defined()) mask = block.additive;
       std::tie(q, k, v) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
           output_gradient, state.part(state.projected, block, 0),
           state.part(state.projected, block, 1), state.part(state.projected, block, 2),
@@ -215,7 +215,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
     if (additives[i].defined()) {
       block.additive =
           additives[i].detach().expand({1, inputs.heads, block.tokens.length, block.tokens.length});
-      mask = block.additive.to(state->projected.scalar_type());
+      mask = block.additive;
     }
     state->bias_wanted.push_back(recorder.wanted(i + 2));
     prepare(*state, block, bias);

@@ -127,12 +127,6 @@ double favor_share(std::int64_t features) {
   return 1 / std::sqrt(static_cast<double>(features));
 }
 
-std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width) {
-  if (attention.features > 0) return attention.features;
-  const auto width = static_cast<double>(head_width);
-  return std::max<std::int64_t>(2, 2 * std::llround(width * std::log(width) / 2));
-}
-
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step) {
   if (attention.redraw == 0) return 0;
   return random_key(

@@ -17,8 +17,9 @@ struct LinearAttentionInputs {
   at::Tensor key;    // [B, H, Lk, D]
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  AttentionContext context;  // its mask: undefined or of keys, [B, 1, 1, Lk]
-  at::Tensor matrix;         // [F, D] of FAVOR+; undefined for elu
+  AttentionContext
+      context;        // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is context.causal
+  at::Tensor matrix;  // [F, D] of FAVOR+; undefined for elu
   // FAVOR+'s stabiliser of the keys is at least this, [B, H, 1, 1]: that of earlier keys.
   at::Tensor least_stabilizer;
 };
@@ -47,8 +48,6 @@ at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
 
 // A FAVOR+ feature is this times an exponential with attention.favor_epsilon added to it.
 double favor_share(std::int64_t features);
-// The number of FAVOR+ features: attention.features, or D ln D rounded to an even number.
-std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width);
 // The key of the matrices of a training step: another one every attention.redraw steps. Outside of
 // training it is 0, so that evaluations are repeatable and comparable.
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step);

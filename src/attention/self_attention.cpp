@@ -48,10 +48,12 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                     AttentionContext context) {
+                     const TokenBlock& block, AttentionContext context) {
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   context.mask = session.mask(extent);
+  DropoutSpec dropout = in.dropout;
+  dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   return attend({.query = parts.query,
                  .key = parts.key,
                  .value = parts.value,
@@ -59,7 +61,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .attention = session.attention(),
                  .context = context,
                  .bias = session.bias(in.layer, extent),
-                 .dropout = in.dropout})
+                 .dropout = dropout})
       .output;
 }
 
@@ -70,8 +72,8 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
   for (const TokenBlock& block : in.layout.blocks) {
     const Parts parts = parts_of(biased, block, in.heads);
     const AttentionContext context = session.context(in.layer, Extent::square(block.length));
-    const at::Tensor attended =
-        softmax ? by_scores(in, session, parts, context) : by_features(in, session, parts, context);
+    const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
+                                        : by_features(in, session, parts, context);
     outputs.push_back(
         attended.transpose(1, 2).reshape({block.sequences * block.length, biased.size(1) / 3}));
   }

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "config/position_facts.h"
+#include "config/schemes/rope.h"
 #include "position/decay_bound.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
@@ -101,7 +102,7 @@ class Plots {
       wavelengths.references.push_back(
           {.direction = ReferenceLine::Direction::horizontal, .value = value, .label = label});
     };
-    const PositionSettings::Rope& rope = in_.settings.position.rope;
+    const RopeSettings& rope = in_.settings.position.of<RopeSettings>();
     const auto trained = static_cast<double>(original_length());
     // llama3 keeps the waves below its lower line, stretches those above the upper one and blends
     // between them.
@@ -200,7 +201,7 @@ class Plots {
   std::int64_t heads() const { return in_.settings.model.heads; }
   std::int64_t head_width() const { return in_.settings.model.width / heads(); }
   std::int64_t original_length() const {
-    const std::int64_t given = in_.settings.position.rope.original_length;
+    const std::int64_t given = in_.settings.position.of<RopeSettings>().original_length;
     return given > 0 ? given : in_.settings.data.length;
   }
   bool causal(const std::string& name) const {
@@ -219,7 +220,7 @@ class Plots {
   // The chosen scaling beside plain RoPE; where none is chosen, all of them at eight times the
   // length.
   std::vector<ScaledRope> scalings() const {
-    const PositionSettings::Rope& chosen = in_.settings.position.rope;
+    const RopeSettings& chosen = in_.settings.position.of<RopeSettings>();
     std::vector<std::pair<std::string, RopeScaling>> wanted{{"rope", RopeScaling::none}};
     const std::vector<std::pair<std::string, RopeScaling>> all{
         {"linear", RopeScaling::linear},           {"ntk", RopeScaling::ntk},
@@ -233,7 +234,7 @@ class Plots {
     }
     std::vector<ScaledRope> result;
     for (const auto& [name, scaling] : wanted) {
-      PositionSettings::Rope rope = chosen;
+      RopeSettings rope = chosen;
       rope.scaling = scaling;
       if (chosen.scaling == RopeScaling::none) rope.factor = 8;
       const auto longest =

@@ -44,13 +44,13 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 Problem problem_of(const Assignment& assignment, std::string message, std::string hint) {
-  return {.place = assignment.place,
+  return {.where = assignment.where,
           .key = assignment.key,
           .message = std::move(message),
           .hint = std::move(hint)};
 }
 
-// Sets one key; remembers its place when the text was a value.
+// Sets one key; remembers where it was set when the text was a value.
 class Resolver {
  public:
   Resolver(Problems& problems, Problems& contradictions)
@@ -65,7 +65,7 @@ class Resolver {
     }
     try {
       key->set(settings, assignment.text, assignment.folder);
-      places[name] = assignment.place;
+      locations[name] = assignment.where;
     } catch (const InvalidValue& invalid) {
       wrong.insert(name);
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
@@ -92,7 +92,7 @@ class Resolver {
   }
 
   Settings settings;
-  Places places;
+  SourceLocations locations;
   std::set<std::string> wrong;
 
  private:
@@ -106,7 +106,7 @@ std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
   std::vector<Assignment> assignments;
   for (const Override& given : overrides) {
     assignments.push_back(
-        {.key = given.key, .text = given.text, .place = "--" + given.key, .folder = {}});
+        {.key = given.key, .text = given.text, .where = "--" + given.key, .folder = {}});
   }
   return assignments;
 }
@@ -150,7 +150,7 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
       resolver.set_option(option, assignment);
     }
   }
-  check(resolver.settings, resolver.places, resolver.wrong, contradictions);
+  check(resolver.settings, resolver.locations, resolver.wrong, contradictions);
   return resolver.settings;
 }
 

@@ -1,5 +1,5 @@
 // What files and flags say, before it is understood: a list of "this key gets this text", in the
-// order in which later ones win, each with its place for messages.
+// order in which later ones win, each with where it stands for messages.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,9 @@
 namespace roformer {
 
 struct Assignment {
-  std::string key;    // as written, dotted: "training.steps", "position", "position.buckets"
-  std::string text;   // the value; "" for nothing
-  std::string place;  // "file:line" or the flag
+  std::string key;       // as written, dotted: "training.steps", "position", "position.buckets"
+  std::string text;      // the value; "" for nothing
+  SourceLocation where;  // "file:line" or the flag
   std::filesystem::path folder;  // relative paths start here; empty: the working directory
 };
 

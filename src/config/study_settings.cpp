@@ -59,7 +59,7 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
       common.push_back(flag);
       continue;
     }
-    MatrixAxis axis{.key = axis_key(flag.key), .place = flag.place, .values = {}};
+    MatrixAxis axis{.key = axis_key(flag.key), .where = flag.where, .values = {}};
     for (const std::string& value : values) {
       Assignment one = flag;
       one.text = value;
@@ -94,7 +94,7 @@ void require_axis(const std::string& key, const std::string& value,
       value.empty() || std::any_of(axes.begin(), axes.end(),
                                    [&](const MatrixAxis& axis) { return axis.key == value; });
   if (there) return;
-  problems.add({.place = file,
+  problems.add({.where = file,
                 .key = key,
                 .message = "\"" + value + "\" is not varied in this study",
                 .hint = "a key of the matrix, or --" + value + " A,B"});
@@ -106,7 +106,7 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
     std::set<std::string> seen;
     for (const MatrixValue& value : axis.values) {
       if (seen.insert(name_part(axis, value.label)).second) continue;
-      problems.add({.place = axis.place,
+      problems.add({.where = axis.where,
                     .key = axis.key,
                     .message = "\"" + value.label + "\" is there twice",
                     .hint = ""});
@@ -127,7 +127,7 @@ void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics,
     if (metric.name.empty() || known.contains(base)) continue;
     const std::string near = suggestion(base, names);
     problems.add(
-        {.place = metric.place,
+        {.where = metric.where,
          .key = metric.key,
          .message = "no run of this study has a figure \"" + metric.name + "\"",
          .hint = near.empty() ? fmt::format("they have {}", fmt::join(names, ", ")) : near});
@@ -150,17 +150,17 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
                   Problems& problems) {
   StudyRun run;
   std::vector<const MatrixValue*> chosen(axes.size());
-  for (std::size_t place = axes.size(); place-- > 0;) {
-    const std::size_t count = axes[place].values.size();
-    chosen[place] = &axes[place].values[index % count];
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const std::size_t count = axes[i].values.size();
+    chosen[i] = &axes[i].values[index % count];
     index /= count;
   }
   std::vector<Assignment> assignments = base;
-  for (std::size_t place = 0; place < axes.size(); ++place) {
-    run.values.push_back(chosen[place]->label);
-    run.name += (place ? "-" : "") + name_part(axes[place], chosen[place]->label);
-    assignments.insert(assignments.end(), chosen[place]->assignments.begin(),
-                       chosen[place]->assignments.end());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    run.values.push_back(chosen[i]->label);
+    run.name += (i ? "-" : "") + name_part(axes[i], chosen[i]->label);
+    assignments.insert(assignments.end(), chosen[i]->assignments.begin(),
+                       chosen[i]->assignments.end());
   }
   if (run.name.empty()) run.name = "run";
   add_source_keys(assignments, source_keys);
@@ -224,7 +224,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   std::size_t count = 1;
   for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
   if (count > kMostRuns) {
-    problems.add({.place = file.string(),
+    problems.add({.where = file.string(),
                   .key = "matrix",
                   .message = fmt::format("more than {} combinations", kMostRuns),
                   .hint = ""});

@@ -1,6 +1,6 @@
 // Values as a user writes them: text to a typed value and back, each with the words for what is
 // allowed. A text that is not a value of its type is refused with InvalidValue, which the loader
-// turns into a problem with its place.
+// turns into a problem with its location.
 #pragma once
 
 #include <cstdint>

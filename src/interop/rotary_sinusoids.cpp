@@ -1,5 +1,6 @@
 #include "interop/rotary_sinusoids.h"
 
+#include "config/schemes/sinusoidal.h"
 #include "position/positions.h"
 #include "position/sinusoid.h"
 

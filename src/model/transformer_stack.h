@@ -32,7 +32,7 @@ struct StackSettings {
   // Each layer attends to a memory, behind its self-attention. Only the rotations of this scheme
   // take part; by default none.
   bool cross_attention = false;
-  PositionSettings cross_position{.scheme = "none"};
+  PositionSettings cross_position = PositionSettings("none");
 };
 
 struct StackInputs {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
 #include "position/relative_index.h"
 
@@ -64,7 +65,7 @@ std::unique_ptr<PositionScheme> make_alibi_of_slopes(at::Tensor left, at::Tensor
 }
 
 std::unique_ptr<PositionScheme> make_alibi(const SchemeInputs& in) {
-  const PositionSettings::Alibi& settings = in.settings.alibi;
+  const AlibiSettings& settings = in.settings.of<AlibiSettings>();
   const std::vector<double> slopes = alibi_slopes(in.shape.heads);
   if (settings.trained) {
     const auto add = [&](const char* name) {

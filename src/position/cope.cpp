@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/matmul.h>
 
+#include "config/schemes/cope.h"
 #include "position/contextual_positions.h"
 #include "position/scheme.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 class Cope : public PositionScheme {
  public:
-  explicit Cope(const SchemeInputs& in) : settings_(in.settings.cope) {
+  explicit Cope(const SchemeInputs& in) : settings_(in.settings.of<CopeSettings>()) {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       tables_.push_back(in.parameters.add({.name = layer_parameter(layer, "table"),
                                            .shape = {settings_.positions, in.shape.head_width},
@@ -30,7 +31,7 @@ class Cope : public PositionScheme {
   }
 
  private:
-  PositionSettings::Cope settings_;
+  CopeSettings settings_;
   std::vector<at::Tensor> tables_;  // [positions, D]
 };
 

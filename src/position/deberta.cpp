@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/schemes/deberta.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -17,7 +18,7 @@ namespace {
 class Deberta : public PositionScheme {
  public:
   explicit Deberta(const SchemeInputs& in)
-      : settings_(in.settings.deberta),
+      : settings_(in.settings.of<DebertaSettings>()),
         shape_(in.shape),
         span_(settings_.buckets > 0 ? settings_.buckets : settings_.span) {
     table_ = in.parameters.add(
@@ -83,7 +84,7 @@ class Deberta : public PositionScheme {
   }
 
  private:
-  PositionSettings::Deberta settings_;
+  DebertaSettings settings_;
   ModelShape shape_;
   std::int64_t span_;        // k
   at::Tensor table_;         // [2k, M]

@@ -4,6 +4,7 @@
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/pow.h>
 
+#include "config/schemes/kerple.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 
@@ -14,7 +15,7 @@ constexpr double kLeast = 0.01;  // the authors' clamp before every forward pass
 
 class Kerple : public PositionScheme {
  public:
-  explicit Kerple(const SchemeInputs& in) : variant_(in.settings.kerple.variant) {
+  explicit Kerple(const SchemeInputs& in) : variant_(in.settings.of<KerpleSettings>().variant) {
     const bool power = variant_ == KerpleVariant::power;
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto add = [&](const char* name, double high, std::function<void(at::Tensor&)> limit) {

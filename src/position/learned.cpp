@@ -7,6 +7,7 @@
 #include <ATen/ops/remainder.h>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -14,7 +15,7 @@ namespace {
 
 class Learned : public PositionScheme {
  public:
-  explicit Learned(const SchemeInputs& in) : settings_(in.settings.learned) {
+  explicit Learned(const SchemeInputs& in) : settings_(in.settings.of<LearnedSettings>()) {
     table_ = in.parameters.add({.name = "position.table",
                                 .shape = {settings_.length, in.shape.width},
                                 .initial = truncated_normal(settings_.initialization)});
@@ -39,7 +40,7 @@ class Learned : public PositionScheme {
   }
 
  private:
-  PositionSettings::Learned settings_;
+  LearnedSettings settings_;
   at::Tensor table_;  // [length, M]
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/music_transformer.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 
@@ -16,7 +17,7 @@ namespace {
 class MusicTransformer : public PositionScheme {
  public:
   explicit MusicTransformer(const SchemeInputs& in)
-      : length_(in.settings.music_transformer.length), causal_(in.shape.causal) {
+      : length_(in.settings.of<MusicTransformerSettings>().length), causal_(in.shape.causal) {
     // Causal: the last row is distance 0. Else: the middle row.
     const std::int64_t rows = causal_ ? length_ : 2 * length_ - 1;
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {

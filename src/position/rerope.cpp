@@ -61,7 +61,7 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
 
 class Rerope : public PositionScheme {
  public:
-  explicit Rerope(const SchemeInputs& in) : settings_(in.settings.rerope) {}
+  explicit Rerope(const SchemeInputs& in) : settings_(in.settings.of<ReropeSettings>()) {}
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
@@ -96,7 +96,7 @@ class Rerope : public PositionScheme {
   CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
 
  private:
-  PositionSettings::Rerope settings_;
+  ReropeSettings settings_;
   mutable RotaryTables tables_;
 
   Rotation table(const AttentionContext& context, const Positions& positions, std::int64_t width,
@@ -113,7 +113,7 @@ class Rerope : public PositionScheme {
 
 }  // namespace
 
-double rerope_distance(double past, const PositionSettings::Rerope& settings) {
+double rerope_distance(double past, const ReropeSettings& settings) {
   const auto window = static_cast<double>(settings.window);
   const double distance = std::abs(past);
   if (distance < window) return past;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/rope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
@@ -17,7 +18,7 @@ namespace {
 class Rope : public PositionScheme {
  public:
   explicit Rope(const SchemeInputs& in)
-      : settings_(in.settings.rope), training_length_(in.shape.training_length) {}
+      : settings_(in.settings.of<RopeSettings>()), training_length_(in.shape.training_length) {}
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
@@ -43,7 +44,7 @@ class Rope : public PositionScheme {
   }
 
  private:
-  PositionSettings::Rope settings_;
+  RopeSettings settings_;
   std::int64_t training_length_;
   mutable RotaryTables tables_;
 };

@@ -14,10 +14,6 @@ std::vector<double> rotary_frequencies(std::int64_t width, double base) {
   return frequencies;
 }
 
-std::int64_t rotary_width(double fraction, std::int64_t width) {
-  return std::llround(fraction * static_cast<double>(width)) / 2 * 2;
-}
-
 std::vector<std::int64_t> half_permutation(std::int64_t width) {
   std::vector<std::int64_t> permutation;
   for (std::int64_t first = 0; first < 2; ++first) {

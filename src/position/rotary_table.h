@@ -7,6 +7,7 @@
 #include <list>
 #include <vector>
 
+#include "config/schemes/rotary_layout.h"
 #include "position/positions.h"
 #include "tensor/rotation.h"
 
@@ -30,8 +31,6 @@ struct RotaryKey {
 
 // base^(-2i/width), i = 0 .. width/2 - 1.
 std::vector<double> rotary_frequencies(std::int64_t width, double base);
-// The even number of features that a share of the width comes to.
-std::int64_t rotary_width(double fraction, std::int64_t width);
 
 // pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] in halves is rotating x in neighbours, taken at pi.
 std::vector<std::int64_t> half_permutation(std::int64_t width);

@@ -18,7 +18,7 @@ namespace {
 
 class Sandwich : public PositionScheme {
  public:
-  Sandwich(const PositionSettings::Sandwich& settings, at::Tensor coefficients)
+  Sandwich(const SandwichSettings& settings, at::Tensor coefficients)
       : settings_(settings), coefficients_(std::move(coefficients)) {}
 
   bool has_bias() const override { return true; }
@@ -28,7 +28,7 @@ class Sandwich : public PositionScheme {
   }
 
  private:
-  PositionSettings::Sandwich settings_;
+  SandwichSettings settings_;
   at::Tensor coefficients_;  // [H]
   mutable ConstantBias constant_;
 
@@ -46,7 +46,7 @@ class Sandwich : public PositionScheme {
 
 }  // namespace
 
-std::unique_ptr<PositionScheme> make_sandwich_of(const PositionSettings::Sandwich& settings,
+std::unique_ptr<PositionScheme> make_sandwich_of(const SandwichSettings& settings,
                                                  at::Tensor coefficients) {
   return std::make_unique<Sandwich>(settings, std::move(coefficients));
 }
@@ -57,7 +57,8 @@ std::unique_ptr<PositionScheme> make_sandwich(const SchemeInputs& in) {
   for (std::int64_t h = 1; h <= in.shape.heads; ++h) {
     coefficients.push_back(heads / (8 * static_cast<double>(h)));
   }
-  return make_sandwich_of(in.settings.sandwich, at::tensor(coefficients, at::kDouble));
+  return make_sandwich_of(in.settings.of<SandwichSettings>(),
+                          at::tensor(coefficients, at::kDouble));
 }
 
 }  // namespace roformer

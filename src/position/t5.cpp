@@ -2,6 +2,7 @@
 // layers. Section 5.
 #include <cmath>
 
+#include "config/schemes/t5.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -12,9 +13,9 @@ namespace {
 class T5 : public PositionScheme {
  public:
   explicit T5(const SchemeInputs& in)
-      : scale_(in.settings.t5.scale),
-        buckets_{.buckets = in.settings.t5.buckets,
-                 .max_distance = in.settings.t5.max_distance,
+      : scale_(in.settings.of<T5Settings>().scale),
+        buckets_{.buckets = in.settings.of<T5Settings>().buckets,
+                 .max_distance = in.settings.of<T5Settings>().max_distance,
                  .bidirectional = !in.shape.causal} {
     bias_ =
         in.parameters.add({.name = "position.bias",

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "config/schemes/sinusoidal.h"
+#include "config/schemes/transformer_xl.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
@@ -18,7 +20,7 @@ constexpr double kDeviation = 0.02;
 class TransformerXl : public PositionScheme {
  public:
   explicit TransformerXl(const SchemeInputs& in)
-      : settings_(in.settings.transformer_xl), shape_(in.shape) {
+      : settings_(in.settings.of<TransformerXlSettings>()), shape_(in.shape) {
     const auto vectors = [&](const std::string& name, int depth) {
       return in.parameters.add({.name = name,
                                 .shape = {shape_.heads, shape_.head_width},
@@ -70,7 +72,7 @@ class TransformerXl : public PositionScheme {
     at::Tensor u, w;    // [H, D]
     at::Tensor weight;  // [H * D, M]
   };
-  PositionSettings::TransformerXl settings_;
+  TransformerXlSettings settings_;
   ModelShape shape_;
   std::vector<Layer> layers_;
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/tupe.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -18,7 +19,8 @@ namespace {
 
 class Tupe : public PositionScheme {
  public:
-  explicit Tupe(const SchemeInputs& in) : settings_(in.settings.tupe), shape_(in.shape) {
+  explicit Tupe(const SchemeInputs& in)
+      : settings_(in.settings.of<TupeSettings>()), shape_(in.shape) {
     const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns) {
       return in.parameters.add({.name = name, .shape = {rows, columns}, .initial = normal(0.02)});
     };
@@ -76,7 +78,7 @@ class Tupe : public PositionScheme {
   }
 
  private:
-  PositionSettings::Tupe settings_;
+  TupeSettings settings_;
   ModelShape shape_;
   at::Tensor table_;              // [length, M]
   at::Tensor query_, key_;        // [H * D, M]

@@ -17,7 +17,7 @@ namespace {
 class Xpos : public PositionScheme {
  public:
   explicit Xpos(const SchemeInputs& in)
-      : settings_(in.settings.xpos),
+      : settings_(in.settings.of<XposSettings>()),
         training_length_(settings_.original_length > 0 ? settings_.original_length
                                                        : in.shape.training_length) {}
 
@@ -50,7 +50,7 @@ class Xpos : public PositionScheme {
   }
 
  private:
-  PositionSettings::Xpos settings_;
+  XposSettings settings_;
   std::int64_t training_length_;
   mutable RotaryTables tables_;
 };
@@ -71,7 +71,7 @@ std::vector<double> xpos_zeta(std::int64_t width, double gamma) {
   return zeta;
 }
 
-std::vector<double> xpos_growth(const PositionSettings::Xpos& settings, std::int64_t width) {
+std::vector<double> xpos_growth(const XposSettings& settings, std::int64_t width) {
   std::vector<double> growth = xpos_zeta(width, settings.gamma);
   for (double& value : growth) value = std::log(value) / settings.scale_base;
   return growth;

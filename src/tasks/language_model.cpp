@@ -20,21 +20,31 @@ LanguageBatch tokens_to_device(const TokenBatch& batch, at::Device device) {
 
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device) {
   LanguageBatch result = tokens_to_device(batch, device);
-  result.places = copy_to(batch.places, device);
+  result.target_positions = copy_to(batch.target_positions, device);
   result.labels = copy_to(batch.labels, device);
   return result;
 }
 
 LanguageBatch to_device(const CausalBatch& batch, at::Device device) {
   LanguageBatch result = tokens_to_device(batch, device);
-  std::vector<std::int64_t> places, labels;
+  std::vector<std::int64_t> positions, labels;
   for (std::size_t i = 0; i < batch.targets.size(); ++i) {
     if (batch.targets[i] == CausalBatch::kNoTarget) continue;
-    places.push_back(static_cast<std::int64_t>(i));
+    positions.push_back(static_cast<std::int64_t>(i));
     labels.push_back(batch.targets[i]);
   }
   result.labels = copy_to(labels, device);
-  if (places.size() < batch.targets.size()) result.places = copy_to(places, device);
+  if (positions.size() < batch.targets.size()) {
+    result.target_positions = copy_to(positions, device);
+  }
+  return result;
+}
+
+LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
+  LanguageBatch result = batch;
+  for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
+    if (tensor->defined()) *tensor = tensor->to(device, /*non_blocking=*/true);
+  }
   return result;
 }
 
@@ -55,7 +65,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
-                                              .rows = batch.places,
+                                              .rows = batch.target_positions,
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,

@@ -21,6 +21,7 @@ using Accumulate = std::conditional_t<std::is_same_v<T, double>, double, float>;
 struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
+  std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
 };
 
 template <typename T>
@@ -84,9 +85,22 @@ struct Rotate {
   std::int64_t positions = 1;
 };
 
-// Softmax cross entropy of one row of logits; the row becomes the gradient (probabilities minus the
-// one-hot label). Returns the loss -log p[label]; *correct is whether the label has the largest
-// logit.
+// Softmax cross entropy of one row of logits with label smoothing; the row becomes the gradient.
+template <typename T>
+struct CrossEntropyRow {
+  using A = Accumulate<T>;
+  T* logits = nullptr;      // [columns], before the bias
+  const A* bias = nullptr;  // [columns]
+  std::int64_t columns = 0;
+  std::int64_t label = 0;
+  double smoothing = 0;
+};
+struct RowLoss {
+  double loss = 0;       // -log p[label]
+  double smoothed = 0;   // (1 - smoothing) * loss + smoothing * mean of -log p
+  bool correct = false;  // the label has the first of the largest logits
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -95,8 +109,7 @@ struct KernelTable {
   void (*residual_norm_forward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*residual_norm_backward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);
-  double (*cross_entropy_row)(T* logits, const A* bias, std::int64_t columns, std::int64_t label,
-                              bool* correct);
+  RowLoss (*cross_entropy_row)(const CrossEntropyRow<T>&);
 };
 
 // The table of the best instruction set of this processor.

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "config/position_settings.h"
+#include "config/schemes/rotary_layout.h"
 
 namespace roformer {
 

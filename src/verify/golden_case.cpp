@@ -14,6 +14,10 @@
 #include "attention/linear_attention.h"
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/rope.h"
+#include "config/schemes/t5.h"
 #include "position/contextual_positions.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
@@ -185,15 +189,15 @@ at::Tensor Run::extra(const std::string& name) const {
                            : rotated(inputs_.at("k"), rotation->key);
   }
   if (name == "inv_freq" || name == "attention_factor") {
-    const ScaledFrequencies scaled =
-        scaled_frequencies(setup_.position.rope, rotary_width(setup_.position.rope.fraction, width),
-                           0, context_.keys.count());
+    const ScaledFrequencies scaled = scaled_frequencies(
+        setup_.position.of<RopeSettings>(),
+        rotary_width(setup_.position.of<RopeSettings>().fraction, width), 0, context_.keys.count());
     return name == "inv_freq" ? at::tensor(scaled.frequencies, at::kDouble)
                               : at::tensor({scaled.factor}, at::kDouble);
   }
   if (name == "buckets") {
-    const DistanceBuckets buckets{.buckets = setup_.position.t5.buckets,
-                                  .max_distance = setup_.position.t5.max_distance,
+    const DistanceBuckets buckets{.buckets = setup_.position.of<T5Settings>().buckets,
+                                  .max_distance = setup_.position.of<T5Settings>().max_distance,
                                   .bidirectional = !setup_.shape.causal};
     return relative_index(context_.queries, context_.keys,
                           [&](auto distance) { return t5_bucket(distance, buckets); })
@@ -203,8 +207,8 @@ at::Tensor Run::extra(const std::string& name) const {
     std::vector<double> distances;
     for (std::int64_t i = 0; i < context_.queries.count(); ++i) {
       for (std::int64_t j = 0; j < context_.keys.count(); ++j) {
-        distances.push_back(rerope_distance(
-            static_cast<double>(context_.queries[i] - context_.keys[j]), setup_.position.rerope));
+        distances.push_back(rerope_distance(static_cast<double>(context_.queries[i] - context_.keys[j]),
+                                            setup_.position.of<ReropeSettings>()));
       }
     }
     return at::tensor(distances, at::kDouble)
@@ -213,7 +217,7 @@ at::Tensor Run::extra(const std::string& name) const {
   if (name == "positions") {
     const at::Tensor scores = at::matmul(inputs_.at("q"), inputs_.at("k").transpose(-2, -1)) *
                               scheme_->score_scale(width);
-    return contextual_positions(scores, context_.mask, setup_.position.cope.positions);
+    return contextual_positions(scores, context_.mask, setup_.position.of<CopeSettings>().positions);
   }
   throw_failure("", "unknown extra " + name);
 }

@@ -13,6 +13,14 @@
 
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/deberta.h"
+#include "config/schemes/music_transformer.h"
+#include "config/schemes/nezha.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/shaw.h"
+#include "config/schemes/sinusoidal.h"
+#include "config/schemes/transformer_xl.h"
 #include "position/distance_buckets.h"
 #include "position/rerope.h"
 #include "position/rotary_table.h"
@@ -57,7 +65,7 @@ at::Tensor by_heads(const Inputs& in, const at::Tensor& rows, const at::Tensor& 
 }
 
 PairVectors shaw(const Inputs& in) {
-  const auto& settings = in.settings.shaw;
+  const auto& settings = in.settings.of<ShawSettings>();
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
     return std::clamp(distance, -settings.left, settings.right) + settings.left;
   });
@@ -67,7 +75,7 @@ PairVectors shaw(const Inputs& in) {
 }
 
 PairVectors nezha(const Inputs& in) {
-  const auto& settings = in.settings.nezha;
+  const auto& settings = in.settings.of<NezhaSettings>();
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
     return std::clamp(distance, -settings.clip, settings.clip) + settings.clip;
   });
@@ -80,7 +88,7 @@ PairVectors nezha(const Inputs& in) {
 }
 
 PairVectors music_transformer(const Inputs& in) {
-  const std::int64_t length = in.settings.music_transformer.length;
+  const std::int64_t length = in.settings.of<MusicTransformerSettings>().length;
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
     return (in.context.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
   });
@@ -88,7 +96,7 @@ PairVectors music_transformer(const Inputs& in) {
 }
 
 PairVectors transformer_xl(const Inputs& in) {
-  const auto& settings = in.settings.transformer_xl;
+  const auto& settings = in.settings.of<TransformerXlSettings>();
   const at::Tensor weight = layer_tensor(in, "weight");
   const std::int64_t reach = in.context.keys.count() - 1;
   std::vector<std::int64_t> past;
@@ -109,7 +117,7 @@ PairVectors transformer_xl(const Inputs& in) {
 }
 
 PairVectors deberta(const Inputs& in) {
-  const auto& settings = in.settings.deberta;
+  const auto& settings = in.settings.of<DebertaSettings>();
   const std::int64_t span = settings.buckets > 0 ? settings.buckets : settings.span;
   const auto delta = [&](std::int64_t past) {
     const std::int64_t bucket =
@@ -143,7 +151,7 @@ PairVectors deberta(const Inputs& in) {
 // q_i rotated by each pair's own distance: [B, H, L, L, pairs] products.
 PairVectors rerope(const Inputs& in) {
   return {.scores = [&in] {
-    const auto& settings = in.settings.rerope;
+    const auto& settings = in.settings.of<ReropeSettings>();
     const std::int64_t width = in.query.size(-1), pairs = width / 2;
     std::vector<double> distances;
     for (std::int64_t i = 0; i < in.context.queries.count(); ++i) {
@@ -174,7 +182,7 @@ PairVectors rerope(const Inputs& in) {
 // The vector of each pair's contextual position, between two rows of the table.
 PairVectors cope(const Inputs& in) {
   return {.scores = [&in] {
-    const auto& settings = in.settings.cope;
+    const auto& settings = in.settings.of<CopeSettings>();
     const double scale = in.scheme.score_scale(in.query.size(-1));
     const at::Tensor scores = at::matmul(in.query, in.key.transpose(-2, -1)) * scale;
     const at::Tensor hidden =

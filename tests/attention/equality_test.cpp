@@ -25,7 +25,8 @@ struct Layer {
   at::Tensor bias = at::randn({3 * kInner}, at::kDouble) * 0.1;
 
   at::Tensor operator()(const SmallScheme& small, const at::Tensor& x, const TokenLayout& layout,
-                        const Positions& positions, const AttentionSettings& attention = {}) const {
+                        const Positions& positions, const AttentionSettings& attention = {},
+                        const DropoutSpec& dropout = {}) const {
     const at::ScalarType type = x.scalar_type();
     PositionSession session({.scheme = *small.scheme,
                              .attention = attention,
@@ -48,7 +49,8 @@ struct Layer {
                            .heads = SmallScheme::kHeads,
                            .layer = 1,
                            .projections = {.query_weight = w.narrow(0, 0, kInner),
-                                           .key_weight = w.narrow(0, kInner, kInner)}},
+                                           .key_weight = w.narrow(0, kInner, kInner)},
+                           .dropout = dropout},
                           session);
   }
 };
@@ -77,6 +79,19 @@ TEST_CASE("sequences end to end give what each gives alone") {
       }
     }
   }
+}
+
+TEST_CASE("each sequence of a batch has its own dropout") {
+  at::manual_seed(14);
+  const Layer layer;
+  const SmallScheme small("rope");
+  const TokenLayout layout = TokenLayout::of_lengths(std::vector<std::int64_t>{6, 6, 3, 6});
+  const at::Tensor once = at::randn({6, SmallScheme::kWidth}, at::kDouble);
+  const at::Tensor x = at::cat({once, once, once.narrow(0, 0, 3), once}, 0);
+  const at::Tensor output =
+      layer(small, x, layout, Positions::range(0, 6), {}, {.probability = 0.5, .key = 8});
+  CHECK(distance(output.narrow(0, 0, 6), output.narrow(0, 6, 6)) > 0.01);
+  CHECK(distance(output.narrow(0, 0, 6), output.narrow(0, 15, 6)) > 0.01);
 }
 
 TEST_CASE("only distances matter to a shift-invariant scheme, positions to the others") {

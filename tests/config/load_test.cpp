@@ -1,4 +1,6 @@
 #include "config/load.h"
+#include "config/schemes/t5.h"
+#include "config/schemes/tupe.h"
 
 #include "catch.h"
 #include "config_helpers.h"
@@ -33,8 +35,8 @@ TEST_CASE("a relative path starts at its file, or on the command line at the wor
 TEST_CASE("an option without its scheme is the chosen scheme's, wherever the scheme is chosen") {
   ConfigFolder folder;
   const auto file = folder.write("a.yaml", "position:\n  buckets: 64\n  scheme: t5\n");
-  CHECK(load_settings(file).position.t5.buckets == 64);
-  CHECK(load_settings(file, {{"position", "tupe"}}).position.tupe.buckets == 64);
+  CHECK(load_settings(file).position.of<T5Settings>().buckets == 64);
+  CHECK(load_settings(file, {{"position", "tupe"}}).position.of<TupeSettings>().buckets == 64);
   const std::string message = folder.local(refusal([&] {
     load_settings(file, {{"position", "rope"}});
   }));
@@ -66,7 +68,7 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
   CHECK(asked == folder.path / "runs/x");
   CHECK(settings.model.layers == 7);
   CHECK(settings.model.dropout == 0.3);
-  CHECK(settings.position.t5.buckets == 64);
+  CHECK(settings.position.of<T5Settings>().buckets == 64);
   CHECK(load_settings(file, {{"model.layers", "3"}, {"position", "rope"}}, source).model.layers ==
         3);
   CHECK(load_settings(file, {{"model.from", "y"}}, source).model.from == "y");
@@ -100,7 +102,7 @@ TEST_CASE("values alone are read without a look at what they come to") {
   const GivenValues given = load_values(file, {{"training.steps", "9"}, {"seed", "5"}});
   CHECK(given.settings.run == "a");
   CHECK(given.settings.training.steps == Period{9, Period::Unit::steps});
-  CHECK(given.settings.position.t5.buckets == 64);
+  CHECK(given.settings.position.of<T5Settings>().buckets == 64);
   CHECK(given.keys == std::set<std::string>{"model.from", "model.heads", "position.scheme",
                                             "position.t5.buckets", "training.batch"});
   const auto bad = folder.write("bad.yaml", "model: {heads: x}\n");

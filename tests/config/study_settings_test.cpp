@@ -1,6 +1,7 @@
 #include "config/study_settings.h"
 
 #include "catch.h"
+#include "config/schemes/rope.h"
 #include "config_helpers.h"
 #include "has.h"
 
@@ -78,8 +79,8 @@ TEST_CASE("variants are an axis of named sets of keys") {
   CHECK(names(study) == Names{"plain-seed1", "plain-seed2", "yarn_4x-seed1", "yarn_4x-seed2",
                               "slow-seed1", "slow-seed2"});
   CHECK(study.axes[0].key == "variant");
-  CHECK(study.runs[2].settings.position.rope.factor == 4);
-  CHECK(study.runs[4].settings.position.rope.base == 500000);
+  CHECK(study.runs[2].settings.position.of<RopeSettings>().factor == 4);
+  CHECK(study.runs[4].settings.position.of<RopeSettings>().base == 500000);
 }
 
 TEST_CASE("all that is wrong with a study comes at once") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catch.h"
+#include "config/schemes/rope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 

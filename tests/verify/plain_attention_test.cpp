@@ -1,5 +1,6 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
+#include "config/schemes/deberta.h"
 
 #include <ATen/ATen.h>
 
@@ -92,14 +93,15 @@ TEST_CASE("the options of deberta give the same in both forms") {
     compare_forms(small);
   };
   with("the layer's own projections",
-       [](PositionSettings& position) { position.deberta.share_projections = true; });
+       [](PositionSettings& position) { position.of<DebertaSettings>().share_projections = true; });
   with("LayerNorm of the table", [](PositionSettings& position) { position.deberta.norm = true; });
   with("logarithmic buckets, the released code's index", [](PositionSettings& position) {
-    position.deberta.buckets = 4;
-    position.deberta.max_position = 8;
-    position.deberta.index = DebertaIndex::code;
-    position.deberta.norm = true;
+    position.of<DebertaSettings>().buckets = 4;
+    position.of<DebertaSettings>().max_position = 8;
+    position.of<DebertaSettings>().index = DebertaIndex::code;
+    position.of<DebertaSettings>().norm = true;
   });
-  with("content to position alone",
-       [](PositionSettings& position) { position.deberta.position_to_content = false; });
+  with("content to position alone", [](PositionSettings& position) {
+    position.of<DebertaSettings>().position_to_content = false;
+  });
 }

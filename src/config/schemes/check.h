@@ -1,0 +1,63 @@
+// What a scheme's check may ask of the settings, and how it reports what does not go together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/contradictions.h"
+#include "config/position_facts.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+class SchemeCheck {
+ public:
+  // `section`: "position", the section in which the scheme was chosen.
+  SchemeCheck(const Settings& settings, const PositionSettings& position, std::string section,
+              const Contradictions& contradictions)
+      : settings_(settings),
+        position_(position),
+        section_(std::move(section)),
+        contradictions_(contradictions) {}
+
+  const Settings& settings() const { return settings_; }
+  const PositionSettings& position() const { return position_; }
+  const std::string& name() const { return position_.scheme; }
+  template <class Options>
+  const Options& options() const {
+    return position_.of<Options>();
+  }
+
+  bool both_sides() const;  // each token sees what follows it too
+  std::string task() const;
+  std::int64_t head_width() const { return settings_.model.width / settings_.model.heads; }
+  // False where heads do not divide the width, which is reported elsewhere.
+  bool has_head_width() const { return settings_.model.width % settings_.model.heads == 0; }
+  bool linear() const { return settings_.attention.kernel != AttentionKernel::softmax; }
+
+  // Names of keys: "position.scheme", and "position.rope.base" for "base".
+  std::string choice() const { return section_ + ".scheme"; }
+  std::string option(std::string_view name) const;
+  void problem(const std::vector<std::string>& keys, std::string message,
+               std::string hint = "") const;
+
+ private:
+  const Settings& settings_;
+  const PositionSettings& position_;
+  std::string section_;
+  const Contradictions& contradictions_;
+};
+
+// Rules of several schemes.
+
+// A table of `rows` positions must hold the data's length; `options` decide about its size.
+void check_table(const SchemeCheck& check, std::int64_t rows,
+                 const std::vector<std::string>& options = {"length"});
+// T5's buckets, whose options are called `buckets` and `max_distance`.
+void check_buckets(const SchemeCheck& check, std::int64_t buckets, std::int64_t max_distance);
+// Whole heads are rotated in pairs of features.
+void check_pairs_of_head(const SchemeCheck& check);
+
+}  // namespace roformer
