@@ -128,7 +128,7 @@ class Plots {
             "What is added to the scores of each head before training, rows are "
             "queries, columns keys.");
       }
-      const at::Tensor bias = scheme->bias(place(kBiasLength))
+      const at::Tensor bias = scheme->bias(context(kBiasLength))
                                   .detach()
                                   .to(at::kDouble)
                                   .expand({1, heads(), kBiasLength, kBiasLength})
@@ -248,7 +248,7 @@ class Plots {
     return result;
   }
 
-  AttentionPlace place(std::int64_t length) const {
+  AttentionContext context(std::int64_t length) const {
     return {.queries = Positions::range(0, length), .keys = Positions::range(0, length)};
   }
 
@@ -283,7 +283,7 @@ class Plots {
       if (!table.defined()) return all;
       return all + table.view({kScoreLength, h, d}).transpose(0, 1);
     };
-    AttentionPlace where = place(kScoreLength);
+    AttentionContext where = context(kScoreLength);
     where.causal = causal(name);
     if (where.causal) where.mask = causal_mask(where.queries, where.keys);
     const at::Tensor identity = at::eye(in_.settings.model.width);
@@ -294,7 +294,7 @@ class Plots {
                                       .value = k,
                                       .scheme = *scheme,
                                       .attention = {},
-                                      .place = where,
+                                      .context = where,
                                       .bias = scheme->bias(where)},
                                      /*with_scores=*/true)
                                   .scores;

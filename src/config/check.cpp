@@ -9,6 +9,7 @@
 #include "config/schema.h"
 #include "config/schemes/check.h"
 #include "config/schemes/definition.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -24,10 +25,10 @@ class Checker {
     tasks();
     model();
     data();
-    if (const SchemeDefinition* scheme = find_scheme_definition(s_.position.scheme)) {
-      scheme_and_task(scheme->facts);
-      if (scheme->check) scheme->check({s_, s_.position, "position", contradictions_});
-      linear_attention(scheme->facts);
+    const TaskFacts& task = task_facts(s_.task);
+    scheme({.position = s_.position, .causal = task.causal});
+    if (task.has_decoder && s_.position.decoder != "same") {
+      scheme({.position = s_.position.of_decoder(), .choice = "position.decoder", .causal = true});
     }
     training();
   }
@@ -35,8 +36,6 @@ class Checker {
  private:
   const Settings& s_;
   const Contradictions& contradictions_;
-
-  bool encoder() const { return s_.task != TaskKind::causal_lm; }
 
   void problem(const std::vector<std::string>& keys, std::string message, std::string hint = "") {
     contradictions_.add(keys, std::move(message), std::move(hint));
@@ -99,14 +98,19 @@ class Checker {
     }
   }
 
-  void scheme_and_task(const PositionFacts& facts) {
-    if (facts.causal_only && encoder()) {
-      problem({"position.scheme", "task"},
+  void scheme(const SchemeCheck::Use& use) {
+    const SchemeDefinition* const scheme = find_scheme_definition(use.position.scheme);
+    if (scheme == nullptr) return;  // the word has been refused
+    const SchemeCheck check(s_, use, contradictions_);
+    if (scheme->facts.causal_only && check.both_sides()) {
+      problem({use.choice, "task"},
               fmt::format("{} looks only to the left and cannot serve the task {}, whose encoder "
                           "looks to both sides",
-                          facts.name, to_word(s_.task)),
+                          scheme->facts.name, check.task()),
               "it works with task: causal_lm");
     }
+    if (scheme->check) scheme->check(check);
+    linear_attention(scheme->facts, use.choice);
   }
 
   static std::string linear_schemes() {
@@ -119,12 +123,12 @@ class Checker {
     return fmt::format("{} and {}", fmt::join(names, ", "), last);
   }
 
-  void linear_attention(const PositionFacts& facts) {
+  void linear_attention(const PositionFacts& facts, const std::string& choice) {
     const AttentionSettings& attention = s_.attention;
     if (attention.kernel == AttentionKernel::softmax) return;
     const std::string kernel = to_word(attention.kernel);
     if (!facts.linear_attention) {
-      problem({"attention.kernel", "position.scheme"},
+      problem({"attention.kernel", choice},
               fmt::format("linear attention ({}) has no scores that {} could change", kernel,
                           facts.name),
               linear_schemes() + " work with it");
@@ -146,8 +150,7 @@ class Checker {
     const bool rotated = facts.rotary && attention.linear_rotation == LinearRotation::numerator;
     const std::int64_t features = linear_feature_count(attention, s_.model.width / s_.model.heads);
     if (rotated && features % 2 != 0) {
-      problem({"attention.features", "model.heads", "model.width", "position.scheme",
-               "attention.kernel"},
+      problem({"attention.features", "model.heads", "model.width", choice, "attention.kernel"},
               fmt::format("got {}, but {} turns pairs of features", features, facts.name),
               "an even number");
     }

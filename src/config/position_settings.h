@@ -7,12 +7,24 @@
 #include <map>
 #include <string>
 #include <typeindex>
+#include <utility>
 
 namespace roformer {
 
 class PositionSettings {
  public:
+  PositionSettings() = default;
+  explicit PositionSettings(std::string name) : scheme(std::move(name)) {}
+
   std::string scheme = "rope";
+  // A translator's: the scheme of its decoder, where it is another one, and which scheme's rotations
+  // take part in its attention to the source.
+  std::string decoder = "same";
+  std::string cross = "none";
+
+  // The same options under the scheme of a translator's decoder, and of its attention to the source.
+  PositionSettings of_decoder() const { return with_scheme(decoder == "same" ? scheme : decoder); }
+  PositionSettings of_cross() const { return with_scheme(cross); }
 
   // The options of the scheme whose settings struct this is, at their defaults until written to.
   template <class Options>
@@ -29,6 +41,12 @@ class PositionSettings {
   }
 
  private:
+  PositionSettings with_scheme(const std::string& name) const {
+    PositionSettings other = *this;
+    other.scheme = name;
+    return other;
+  }
+
   std::map<std::type_index, std::any> options_;
 };
 

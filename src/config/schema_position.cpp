@@ -6,12 +6,31 @@
 #include "config/schemes/options.h"
 
 namespace roformer {
+namespace {
+
+std::vector<std::string> decoder_names() {
+  std::vector<std::string> names{"same"};
+  for (std::string& name : position_names()) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace
 
 std::vector<Key> position_keys() {
   std::vector<Key> keys{
       ROFORMER_KEY(position.scheme, {.help = "how the model knows the order of the tokens; "
                                              "`roformer positions list` explains each",
                                      .words = position_names()}),
+      ROFORMER_KEY(position.decoder,
+                   {.help = "the scheme of a translator's decoder; same: position.scheme",
+                    .words = decoder_names(),
+                    .tasks = {TaskKind::translation}}),
+      ROFORMER_KEY(position.cross,
+                   {.help = "whose rotations the attention to the source uses (RoFormer leaves it "
+                            "unrotated; rope: target and source positions count from their own "
+                            "beginnings)",
+                    .words = {"none", "rope"},
+                    .tasks = {TaskKind::translation}}),
   };
   for (const SchemeDefinition& scheme : scheme_definitions()) {
     if (!scheme.options) continue;

@@ -6,10 +6,11 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue");
+ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
-ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes");
+ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
+               "subwords");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
 ROFORMER_WORDS(ClassifierHead, "bert", "roformer");
 ROFORMER_WORDS(NormPlacement, "post", "pre");

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
+#include "config/task_facts.h"
 
 namespace roformer {
 
@@ -29,16 +30,16 @@ HuggingFaceFamily family_of(const Settings& settings) {
   if (roformer) {
     const RopeSettings& rope = position.of<RopeSettings>();
     expect(rope.layout == RotaryLayout::interleaved,
-           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
+           "RoFormer rotates neighbouring features (position.rope.layout interleaved)");
     expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
-    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
+    expect(rope.fraction == 1, "RoFormer rotates whole heads (position.rope.fraction 1)");
     expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
     expect(rope.scaling == RopeScaling::none,
            "RoFormer has no frequency scaling (position.rope.scaling none)");
     expect(rope.attention_factor == 0 || rope.attention_factor == 1,
            "RoFormer scales neither queries nor keys (position.rope.attention_factor 0)");
   }
-  expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
+  expect(!task_facts(settings.task).causal, "both are encoders, not causal language models");
   expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
   expect(model.embedding_scale == EmbeddingScale::none,
          "neither scales its embedding (model.embedding_scale none)");
@@ -47,7 +48,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
-  if (settings.task == TaskKind::glue && (bert || roformer)) {
+  if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,
            bert ? "BERT's classification head is glue.head bert"

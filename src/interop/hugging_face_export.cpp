@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "config/schemes/learned.h"
+#include "config/task_facts.h"
 #include "interop/expressible.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
@@ -94,7 +95,7 @@ class Exporter {
 
   void add_heads() {
     const std::string prefix = family_ == HuggingFaceFamily::bert ? "BertFor" : "RoFormerFor";
-    if (settings_.task != TaskKind::glue) {
+    if (!task_facts(settings_.task).predicts_labels) {
       add(language_head_names(settings_));
       summary_.architecture = prefix + "MaskedLM";
       return;

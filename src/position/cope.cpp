@@ -22,12 +22,12 @@ class Cope : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
-    const at::Tensor& table = tables_[static_cast<std::size_t>(place.layer)];
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const at::Tensor& table = tables_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();
     at::Tensor products = at::matmul(terms.query.to(type), table.t().to(type));
     if (settings_.scaled) products = products * terms.scale;
-    return add_contextual_products(terms.scores, products, place.mask);
+    return add_contextual_products(terms.scores, products, context.mask);
   }
 
  private:

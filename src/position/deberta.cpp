@@ -53,15 +53,15 @@ class Deberta : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const LayerProjections& weights = settings_.share_projections
-                                          ? place.projections
-                                          : projections_[static_cast<std::size_t>(place.layer)];
+                                          ? context.projections
+                                          : projections_[static_cast<std::size_t>(context.layer)];
     at::Tensor scores = terms.scores;
     const auto add = [&](const at::Tensor& vectors, const at::Tensor& weight, RelativeSide side,
                          int sign) {
       // delta is a monotonic function of the distance: only its rows in reach are projected.
-      const DistanceRange range = distance_range(place.queries, place.keys);
+      const DistanceRange range = distance_range(context.queries, context.keys);
       const std::int64_t first = delta(sign * range.least);
       const std::int64_t last = delta(sign * (range.least + range.count - 1));
       const std::int64_t begin = std::min(first, last);
@@ -70,7 +70,7 @@ class Deberta : public PositionScheme {
            .vectors = vectors * terms.scale,
            .table = projected(begin, std::max(first, last) - begin + 1, weight),
            .index = relative_index(
-               place.queries, place.keys,
+               context.queries, context.keys,
                [&](std::int64_t distance) { return delta(sign * distance) - begin; }),
            .side = side});
     };

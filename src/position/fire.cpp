@@ -82,11 +82,11 @@ class Fire : public PositionScheme {
 
   bool has_bias() const override { return true; }
   bool bias_of_each_layer() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const FireLayer& layer = layers_[static_cast<std::size_t>(place.layer)];
+  at::Tensor bias(const AttentionContext& context) const override {
+    const FireLayer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::TensorOptions options = layer.slope.options();
-    const at::Tensor queries = place.queries.tensor().to(options).unsqueeze(1);
-    const at::Tensor keys = place.keys.tensor().to(options).unsqueeze(0);
+    const at::Tensor queries = context.queries.tensor().to(options).unsqueeze(1);
+    const at::Tensor keys = context.keys.tensor().to(options).unsqueeze(0);
     const auto scaled = [&](const at::Tensor& x) { return at::log1p((layer.slope * x).abs()); };
     const at::Tensor threshold = (layer.threshold * settings_.initial_length).abs();
     const at::Tensor share =

@@ -37,9 +37,9 @@ class Kerple : public PositionScheme {
 
   bool has_bias() const override { return true; }
   bool bias_of_each_layer() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const Layer& layer = layers_[static_cast<std::size_t>(place.layer)];
-    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+  at::Tensor bias(const AttentionContext& context) const override {
+    const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
+    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
       const at::Tensor distance = distances.abs().to(layer.r1.options());
       const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
       if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);

@@ -30,8 +30,8 @@ class MusicTransformer : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
-    const DistanceRange range = distance_range(place.queries, place.keys);
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t farthest =
         std::max(-range.least, causal_ ? 0 : range.least + range.count - 1);
     if (farthest >= length_) {
@@ -45,8 +45,8 @@ class MusicTransformer : public PositionScheme {
     return add_relative_products(
         {.scores = terms.scores,
          .vectors = terms.query * terms.scale,
-         .table = tables_[static_cast<std::size_t>(place.layer)],
-         .index = relative_index(place.queries, place.keys, [&](std::int64_t distance) {
+         .table = tables_[static_cast<std::size_t>(context.layer)],
+         .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
            return std::min(distance, greatest) + length_ - 1;
          })});
   }

@@ -25,10 +25,10 @@ class T5 : public PositionScheme {
   }
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    return expand_relative(bias_.t(), relative_index(place.queries, place.keys, [&](auto distance) {
-                             return t5_bucket(distance, buckets_);
-                           }));
+  at::Tensor bias(const AttentionContext& context) const override {
+    return expand_relative(
+        bias_.t(), relative_index(context.queries, context.keys,
+                                  [&](auto distance) { return t5_bucket(distance, buckets_); }));
   }
 
   double score_scale(std::int64_t head_width) const override {

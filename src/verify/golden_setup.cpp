@@ -196,7 +196,7 @@ void fire(const GoldenCase& in, GoldenSetup& out) {
     out.parameters.push_back("W" + std::to_string(i));
     out.parameters.push_back("b" + std::to_string(i));
   }
-  out.make = [settings = out.position.fire](const GoldenArrays& parameters) {
+  out.make = [settings = out.position.of<FireSettings>()](const GoldenArrays& parameters) {
     FireLayer layer{.slope = parameters.at("c"), .threshold = parameters.at("L_mult")};
     for (int i = 0; parameters.contains("W" + std::to_string(i)); ++i) {
       layer.network.weights.push_back(parameters.at("W" + std::to_string(i)).t());
@@ -211,7 +211,7 @@ void sandwich(const GoldenCase& in, GoldenSetup& out) {
   out.position.of<SandwichSettings>() = {.base = number(in.config, "base", 10000),
                                          .width = integer(in.config, "dbar", 128)};
   out.parameters = {"coef"};
-  out.make = [settings = out.position.sandwich](const GoldenArrays& parameters) {
+  out.make = [settings = out.position.of<SandwichSettings>()](const GoldenArrays& parameters) {
     return make_sandwich_of(settings, parameters.at("coef"));
   };
 }

@@ -38,17 +38,17 @@ at::Tensor parameter(const Inputs& in, const std::string& name) {
 }
 
 at::Tensor layer_tensor(const Inputs& in, const std::string& name) {
-  return parameter(in, layer_parameter(in.place.layer, name));
+  return parameter(in, layer_parameter(in.context.layer, name));
 }
 
 // row(j - i) of every pair, [L, L] int64.
 at::Tensor rows_of_pairs(const Inputs& in, const std::function<std::int64_t(std::int64_t)>& row) {
-  const Positions &queries = in.place.queries, &keys = in.place.keys;
+  const Positions &queries = in.context.queries, &keys = in.context.keys;
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < queries.count(); ++i) {
     for (std::int64_t j = 0; j < keys.count(); ++j) rows.push_back(row(keys[j] - queries[i]));
   }
-  return at::tensor(rows, at::kLong).view({queries.count(), keys.count()}).to(in.place.device);
+  return at::tensor(rows, at::kLong).view({queries.count(), keys.count()}).to(in.context.device);
 }
 
 // table [R, D] -> [L, L, D]; [H, R, D] -> [H, L, L, D].
@@ -90,7 +90,7 @@ PairVectors nezha(const Inputs& in) {
 PairVectors music_transformer(const Inputs& in) {
   const std::int64_t length = in.settings.of<MusicTransformerSettings>().length;
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
-    return (in.place.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
+    return (in.context.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
   });
   return {.for_query = gathered(layer_tensor(in, "table"), rows)};
 }
@@ -98,7 +98,7 @@ PairVectors music_transformer(const Inputs& in) {
 PairVectors transformer_xl(const Inputs& in) {
   const auto& settings = in.settings.of<TransformerXlSettings>();
   const at::Tensor weight = layer_tensor(in, "weight");
-  const std::int64_t reach = in.place.keys.count() - 1;
+  const std::int64_t reach = in.context.keys.count() - 1;
   std::vector<std::int64_t> past;
   for (std::int64_t distance = -reach; distance <= reach; ++distance) {
     past.push_back(settings.clamp > 0 ? std::clamp(-distance, -settings.clamp, settings.clamp)
@@ -134,7 +134,7 @@ PairVectors deberta(const Inputs& in) {
                       return delta(sign < 0 ? -distance : distance);
                     }));
   };
-  const LayerProjections& own = in.place.projections;
+  const LayerProjections& own = in.context.projections;
   PairVectors result;
   if (settings.content_to_position) {
     result.for_query =
@@ -148,20 +148,20 @@ PairVectors deberta(const Inputs& in) {
   return result;
 }
 
-// q_i turned by each pair's own distance: [B, H, L, L, pairs] products.
+// q_i rotated by each pair's own distance: [B, H, L, L, pairs] products.
 PairVectors rerope(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<ReropeSettings>();
     const std::int64_t width = in.query.size(-1), pairs = width / 2;
     std::vector<double> distances;
-    for (std::int64_t i = 0; i < in.place.queries.count(); ++i) {
-      for (std::int64_t j = 0; j < in.place.keys.count(); ++j) {
-        distances.push_back(
-            rerope_distance(static_cast<double>(in.place.queries[i] - in.place.keys[j]), settings));
+    for (std::int64_t i = 0; i < in.context.queries.count(); ++i) {
+      for (std::int64_t j = 0; j < in.context.keys.count(); ++j) {
+        distances.push_back(rerope_distance(
+            static_cast<double>(in.context.queries[i] - in.context.keys[j]), settings));
       }
     }
     const at::Tensor angles = at::tensor(distances, at::kDouble)
-                                  .view({in.place.queries.count(), in.place.keys.count(), 1}) *
+                                  .view({in.context.queries.count(), in.context.keys.count(), 1}) *
                               at::tensor(rotary_frequencies(width, settings.base), at::kDouble);
     const auto options = in.query.options();
     const at::Tensor cosine = angles.cos().to(options), sine = angles.sin().to(options);
@@ -186,7 +186,7 @@ PairVectors cope(const Inputs& in) {
     const double scale = in.scheme.score_scale(in.query.size(-1));
     const at::Tensor scores = at::matmul(in.query, in.key.transpose(-2, -1)) * scale;
     const at::Tensor hidden =
-        causal_mask(in.place.queries, in.place.keys).logical_not().to(scores.device());
+        causal_mask(in.context.queries, in.context.keys).logical_not().to(scores.device());
     const at::Tensor gates = at::sigmoid(scores).masked_fill(hidden, 0);
     const at::Tensor position =
         gates.flip(-1).cumsum(-1).flip(-1).clamp_max(settings.positions - 1);

@@ -15,7 +15,7 @@
 #include "config/schemes/options.h"
 #include "has.h"
 #include "position/registry.h"
-#include "tasks/tiny_run.h"
+#include "runs/tiny_run.h"
 
 using namespace roformer;
 
@@ -53,9 +53,10 @@ class Previous : public PositionScheme {
                                    .decay = false});
   }
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const at::Tensor past = place.queries.tensor().unsqueeze(1) - place.keys.tensor().unsqueeze(0);
-    return strength_.view({1, -1, 1, 1}) * (past == distance_).to(place.type);
+  at::Tensor bias(const AttentionContext& context) const override {
+    const at::Tensor past =
+        context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0);
+    return strength_.view({1, -1, 1, 1}) * (past == distance_).to(context.type);
   }
 
  private:

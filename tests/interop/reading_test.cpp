@@ -147,7 +147,7 @@ TEST_CASE("a config.json of something else is refused") {
   CHECK_THROWS_WITH(copy.read(), Contains("has no \"model_type\""));
   CHECK(!is_hugging_face_folder(copy.folder.path));
   copy.write("config.json", "[");
-  CHECK_THROWS_WITH(copy.read(), Contains("is not a JSON object"));
+  CHECK_THROWS_WITH(copy.read(), Contains("is not JSON"));
   fs::remove(copy / "config.json");
   CHECK_THROWS_WITH(copy.read(), Contains("is no Hugging Face folder"));
   CHECK_THROWS_WITH(read_hugging_face_folder(copy / "nowhere"),

@@ -30,14 +30,14 @@ void compare_forms(SmallScheme& small) {
   const at::Tensor query = leaf(), key = leaf(), value = leaf();
   const at::Tensor outer = at::randn(query.sizes(), at::kDouble);
   const Positions positions = Positions::range(0, kLength);
-  AttentionPlace place{.queries = positions,
-                       .keys = positions,
-                       .layer = 1,
-                       .causal = small.causal,
-                       .training = true,
-                       .type = at::kDouble};
-  place.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
-                       .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
+  AttentionContext context{.queries = positions,
+                           .keys = positions,
+                           .layer = 1,
+                           .causal = small.causal,
+                           .training = true,
+                           .type = at::kDouble};
+  context.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
+                         .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
   std::vector<at::Tensor> leaves{query, key, value};
   for (const Parameter& parameter : small.parameters.all()) leaves.push_back(parameter.value);
   const auto gradients = [&](const at::Tensor& output) {
@@ -55,15 +55,15 @@ void compare_forms(SmallScheme& small) {
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
-                                                .place = place}));
-  AttentionPlace masked = place;
+                                                .context = context}));
+  AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,
                                            .scheme = *small.scheme,
                                            .attention = {},
-                                           .place = masked,
+                                           .context = masked,
                                            .bias = small.scheme->bias(masked)})
                                        .output);
   for (std::size_t i = 0; i < plain.size(); ++i) {

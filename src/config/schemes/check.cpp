@@ -8,16 +8,12 @@
 
 namespace roformer {
 
-bool SchemeCheck::both_sides() const {
-  return settings_.task != TaskKind::causal_lm;
-}
-
 std::string SchemeCheck::task() const {
   return to_word(settings_.task);
 }
 
 std::string SchemeCheck::option(std::string_view name) const {
-  return fmt::format("{}.{}.{}", section_, position_.scheme, name);
+  return fmt::format("position.{}.{}", use_.position.scheme, name);
 }
 
 void SchemeCheck::problem(const std::vector<std::string>& keys, std::string message,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/contradictions.h"
@@ -14,23 +15,24 @@ namespace roformer {
 
 class SchemeCheck {
  public:
-  // `section`: "position", the section in which the scheme was chosen.
-  SchemeCheck(const Settings& settings, const PositionSettings& position, std::string section,
-              const Contradictions& contradictions)
-      : settings_(settings),
-        position_(position),
-        section_(std::move(section)),
-        contradictions_(contradictions) {}
+  // What a scheme is chosen for: a model, or one half of a translator.
+  struct Use {
+    const PositionSettings& position;
+    std::string choice = "position.scheme";  // the key that chooses it
+    bool causal = false;                     // each token sees only what precedes it
+  };
+  SchemeCheck(const Settings& settings, Use use, const Contradictions& contradictions)
+      : settings_(settings), use_(std::move(use)), contradictions_(contradictions) {}
 
   const Settings& settings() const { return settings_; }
-  const PositionSettings& position() const { return position_; }
-  const std::string& name() const { return position_.scheme; }
+  const PositionSettings& position() const { return use_.position; }
+  const std::string& name() const { return use_.position.scheme; }
   template <class Options>
   const Options& options() const {
-    return position_.of<Options>();
+    return use_.position.of<Options>();
   }
 
-  bool both_sides() const;  // each token sees what follows it too
+  bool both_sides() const { return !use_.causal; }  // each token sees what follows it too
   std::string task() const;
   std::int64_t head_width() const { return settings_.model.width / settings_.model.heads; }
   // False where heads do not divide the width, which is reported elsewhere.
@@ -38,15 +40,14 @@ class SchemeCheck {
   bool linear() const { return settings_.attention.kernel != AttentionKernel::softmax; }
 
   // Names of keys: "position.scheme", and "position.rope.base" for "base".
-  std::string choice() const { return section_ + ".scheme"; }
+  const std::string& choice() const { return use_.choice; }
   std::string option(std::string_view name) const;
   void problem(const std::vector<std::string>& keys, std::string message,
                std::string hint = "") const;
 
  private:
   const Settings& settings_;
-  const PositionSettings& position_;
-  std::string section_;
+  Use use_;
   const Contradictions& contradictions_;
 };
 
