@@ -35,7 +35,8 @@ std::string tokenizer_name(const BleuSettings& settings) {
     case BleuTokenizer::chinese:
       return "zh";
     case BleuTokenizer::moses_compound:
-      return settings.language == MosesLanguage::german ? "moses-de" : "moses-en";
+      return settings.language == MosesLanguage::german ? "moses-de+compound-split"
+                                                        : "moses-en+compound-split";
   }
   ROFORMER_ASSERT(false);
   return {};
@@ -119,6 +120,11 @@ Bleu::Bleu(BleuSettings settings) : settings_(settings), ngrams_(kOrders) {
   if (settings_.tokenizer == BleuTokenizer::moses_compound) {
     settings_.smoothing = BleuSmoothing::none;
   }
+}
+
+std::string Bleu::name() const {
+  return settings_.tokenizer == BleuTokenizer::moses_compound ? "tokenized BLEU (compounds split)"
+                                                              : "BLEU";
 }
 
 std::u32string Bleu::tokens(std::string_view line) {
@@ -211,16 +217,13 @@ TranslationScore Bleu::describe(std::span<const double> sums) const {
 }
 
 std::vector<std::pair<std::string, std::string>> Bleu::settings() const {
-  std::vector<std::pair<std::string, std::string>> result = {
-      {"case", settings_.lowercase ? "lc" : "mixed"},
-      {"eff", settings_.effective_order ? "yes" : "no"},
-      {"tok", tokenizer_name(settings_)},
-      {"smooth", smoothing_name(settings_)}};
-  if (settings_.tokenizer == BleuTokenizer::moses_compound) {
-    result[2].second += "+compound-split";
-    result.emplace_back("like", "multi-bleu.perl");
-  }
-  return result;
+  const bool older = settings_.tokenizer == BleuTokenizer::moses_compound;
+  return {{"case", settings_.lowercase ? "lc" : "mixed"},
+          {"eff", settings_.effective_order ? "yes" : "no"},
+          {"tok", tokenizer_name(settings_)},
+          {"smooth", smoothing_name(settings_)},
+          older ? std::pair<std::string, std::string>("like", "multi-bleu.perl")
+                : std::pair<std::string, std::string>("version", kSacrebleuVersion)};
 }
 
 void CorpusBleu::add(std::string_view hypothesis,

@@ -57,7 +57,7 @@ class Bleu : public TranslationMetric {
  public:
   explicit Bleu(BleuSettings settings);
 
-  std::string name() const override { return "BLEU"; }
+  std::string name() const override;
   // Lengths of hypothesis and reference, matches of orders 1 to 4, n-grams of the hypothesis.
   std::size_t width() const override { return 2 + 2 * BleuScore::kOrders; }
   std::vector<double> row(std::string_view hypothesis,

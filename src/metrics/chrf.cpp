@@ -148,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> Chrf::settings() const {
           {"eff", settings_.epsilon_smoothing ? "no" : "yes"},
           {"nc", std::to_string(settings_.character_order)},
           {"nw", std::to_string(settings_.word_order)},
-          {"space", settings_.whitespace ? "yes" : "no"}};
+          {"space", settings_.whitespace ? "yes" : "no"},
+          {"version", kSacrebleuVersion}};
 }
 
 }  // namespace roformer

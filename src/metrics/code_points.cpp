@@ -92,6 +92,16 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
+std::string joined_words(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (const std::string_view word : split_words(text)) {
+    if (!result.empty()) result += ' ';
+    result += word;
+  }
+  return result;
+}
+
 std::string lower_case(std::string_view text) {
   std::string result;
   icu::StringByteSink<std::string> sink(&result, static_cast<std::int32_t>(text.size()));

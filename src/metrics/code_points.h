@@ -22,6 +22,9 @@ std::string_view without_outer_spaces(std::string_view text);
 // The parts between spaces, none of them empty; they point into `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 
+// The same parts with one space between.
+std::string joined_words(std::string_view text);
+
 // Unicode's full mapping for no language in particular: a final sigma is one, and a capital I with
 // a dot becomes two code points.
 std::string lower_case(std::string_view text);

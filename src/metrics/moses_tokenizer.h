@@ -1,6 +1,6 @@
 // The tokenizer of the Moses toolkit for English and German, and the splitting of compounds, as the
 // older BLEU tables need them: tokenizer.perl -l en|de, then rich-text -> rich ##AT##-##AT## text.
-// Equal to the Perl scripts on valid UTF-8.
+// Equal to the Perl scripts on valid UTF-8, but for a space at the end of a few lines.
 #pragma once
 
 #include <string>

@@ -9,18 +9,22 @@
 
 namespace roformer {
 
-std::u32string Ter::tokens(std::string_view line) {
-  return words_.numbers(split_words(tokenize_tercom(without_trailing_spaces(line), settings_)));
+std::u32string Ter::words_of(std::string_view tokens) {
+  return words_.numbers(split_words(tokens));
 }
 
 std::vector<double> Ter::row(std::string_view hypothesis,
                              std::span<const std::string_view> references) {
   ROFORMER_ASSERT(!references.empty());
-  const std::u32string found = tokens(hypothesis);
+  const auto tokenized = [this](std::string_view line) {
+    return joined_words(tokenize_tercom(without_trailing_spaces(line), settings_));
+  };
+  const std::u32string found = words_of(tokenized(hypothesis));
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::size_t lengths = 0;
   for (const std::string_view reference : references) {
-    const std::u32string wanted = tokens(reference);
+    // sacreBLEU tokenizes references twice, which matters for "Nima's, ..." and "&amp;lt;".
+    const std::u32string wanted = words_of(tokenized(tokenized(reference)));
     best = std::min(best, count_edits(found, wanted));
     lengths += wanted.size();
   }
@@ -46,7 +50,8 @@ std::vector<std::pair<std::string, std::string>> Ter::settings() const {
           {"tok", "tercom"},
           {"norm", yes_or_no(settings_.normalized)},
           {"punct", yes_or_no(!settings_.no_punctuation)},
-          {"asian", yes_or_no(settings_.asian_support)}};
+          {"asian", yes_or_no(settings_.asian_support)},
+          {"version", kSacrebleuVersion}};
 }
 
 }  // namespace roformer

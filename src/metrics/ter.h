@@ -37,7 +37,7 @@ class Ter : public TranslationMetric {
   TerSettings settings_;
   WordNumbers words_;
 
-  std::u32string tokens(std::string_view line);
+  std::u32string words_of(std::string_view tokens);
 };
 
 }  // namespace roformer

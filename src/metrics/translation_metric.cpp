@@ -10,7 +10,7 @@ std::string TranslationMetric::signature(const SignatureFacts& facts) const {
   if (facts.randomization) text += "|ar:" + std::to_string(*facts.randomization);
   if (facts.seed) text += "|seed:" + std::to_string(*facts.seed);
   for (const auto& [key, value] : settings()) text += "|" + key + ":" + value;
-  return text + "|version:" + kSacrebleuVersion;
+  return text;
 }
 
 void StatisticsTable::append(std::span<const double> row) {

@@ -16,7 +16,7 @@
 
 namespace roformer {
 
-// The sacreBLEU whose numbers these are; the end of every signature.
+// The sacreBLEU whose numbers these are; the end of their signatures.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
 // How sacreBLEU holds the sums at hand, which decides how the arithmetic rounds.
@@ -57,7 +57,7 @@ class TranslationMetric {
   std::string signature(const SignatureFacts& facts) const;
 
  protected:
-  // Names and values of the settings, in the order of the signature.
+  // Names and values of the settings and of the version, in the order of the signature.
   virtual std::vector<std::pair<std::string, std::string>> settings() const = 0;
 };
 

@@ -67,11 +67,11 @@ std::vector<TranslatedLine> TextTranslator::search(
     if (!prefixes.empty()) begins.push_back(prefixes[i]);
   }
   const TranslationTokens tokens = translation_tokens(target);
-  const auto found = translate(translators, sources, tokens,
-                               {.decoding = settings().decoding,
-                                .n_best = request.n_best,
-                                .ends_with_prefix = ends_with_prefix},
-                               begins);
+  const auto found = roformer::translate(translators, sources, tokens,
+                                         {.decoding = settings().decoding,
+                                          .n_best = request.n_best,
+                                          .ends_with_prefix = ends_with_prefix},
+                                         begins);
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
       results[numbers[i]].translations.push_back(text_of(hypothesis, target));
