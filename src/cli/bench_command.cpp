@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "bench/benchmark.h"
+#include "bench/classifier_benchmark.h"
 #include "cli/bench_positions.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/load.h"
-#include "tasks/benchmark.h"
-#include "tasks/classifier_benchmark.h"
 
 namespace roformer {
 namespace {

@@ -11,13 +11,14 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/version.h"
+#include "bench/position_benchmark.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/suggest.h"
+#include "config/task_facts.h"
 #include "report/table.h"
-#include "tasks/position_benchmark.h"
 
 namespace roformer {
 namespace {
@@ -169,7 +170,7 @@ void bench_positions(const BenchPositionsOptions& options) {
   prepare_threads(settings.threads);
   const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
   const std::vector<PositionCost> costs = measure(options, settings, plan);
-  const Table table = cost_table(options, costs, settings.task == TaskKind::causal_lm);
+  const Table table = cost_table(options, costs, task_facts(settings.task).causal);
   const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
   if (options.json) {

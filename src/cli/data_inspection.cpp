@@ -33,13 +33,13 @@ std::string shown_piece(const Tokenizer& tokenizer, TokenId id) {
 }
 
 std::string show_row(const Tokenizer& tokenizer, const std::vector<TokenId>& masked,
-                     const std::vector<std::int32_t>& places, const std::vector<TokenId>& labels) {
+                     const std::vector<std::int32_t>& positions, const std::vector<TokenId>& labels) {
   std::string text;
   std::size_t next = 0;
   for (std::size_t i = 0; i < masked.size(); ++i) {
     if (i > 0) text += ' ';
     const std::string piece = shown_piece(tokenizer, masked[i]);
-    if (next == places.size() || static_cast<std::size_t>(places[next]) != i) {
+    if (next == positions.size() || static_cast<std::size_t>(positions[next]) != i) {
       text += tokenizer.is_special(masked[i]) ? in_colour(piece, "2") : piece;
       continue;
     }
@@ -123,12 +123,12 @@ std::string masked_examples(const Dataset& dataset, const InspectionOptions& opt
   for (std::int64_t i = 0; i < std::min(options.examples, rows.size()); ++i) {
     const auto number = static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
     Row row = rows[number];
-    std::vector<std::int32_t> places;
+    std::vector<std::int32_t> positions;
     std::vector<TokenId> labels;
-    masker.mask(row.ids, random_key({options.seed, static_cast<std::uint64_t>(number)}), places,
+    masker.mask(row.ids, random_key({options.seed, static_cast<std::uint64_t>(number)}), positions,
                 labels);
-    text += fmt::format("\nrow {}, {} of {} tokens masked\n{}\n", number, places.size(),
-                        row.ids.size(), show_row(tokenizer, row.ids, places, labels));
+    text += fmt::format("\nrow {}, {} of {} tokens masked\n{}\n", number, positions.size(),
+                        row.ids.size(), show_row(tokenizer, row.ids, positions, labels));
   }
   return text;
 }

@@ -13,10 +13,10 @@
 
 #include "base/progress.h"
 #include "base/version.h"
+#include "bench/benchmark.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
-#include "tasks/benchmark.h"
 #include "tensor/device.h"
 #include "tensor/gpu.h"
 #include "tensor/kernels.h"

@@ -7,8 +7,8 @@
 
 #include "base/progress.h"
 #include "report/table.h"
+#include "runs/glue_prediction.h"
 #include "study/metric.h"
-#include "tasks/glue_prediction.h"
 
 namespace roformer {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tasks/trained_model.h"
+#include "runs/trained_model.h"
 
 namespace roformer {
 

@@ -17,9 +17,10 @@
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/trained_model_flags.h"
+#include "config/task_facts.h"
 #include "report/html.h"
-#include "tasks/evaluation_report.h"
-#include "tasks/train.h"
+#include "runs/evaluation_report.h"
+#include "runs/train.h"
 #include "training/checkpoint.h"
 
 namespace roformer {
@@ -45,17 +46,17 @@ struct EvaluateOptions {
 // "128,256" -> {128, 256}
 std::vector<std::int64_t> parse_lengths(const std::string& text) {
   std::vector<std::int64_t> lengths;
-  const char* place = text.data();
+  const char* begin = text.data();
   const char* const end = text.data() + text.size();
-  while (place < end) {
+  while (begin < end) {
     std::int64_t length = 0;
-    const auto [next, error] = std::from_chars(place, end, length);
+    const auto [next, error] = std::from_chars(begin, end, length);
     if (error != std::errc() || length < 2 || (next < end && *next != ',')) {
       throw_usage("--length", "\"" + text + "\" is not a list of lengths",
                   "numbers of tokens from 2 on, as 128,256,512");
     }
     lengths.push_back(length);
-    place = next < end ? next + 1 : end;
+    begin = next < end ? next + 1 : end;
   }
   return lengths;
 }
@@ -83,7 +84,7 @@ EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset
       .length = options.length,
       .arrangement = options.arrangement,
       .figures = evaluate_language_model(*trained.model, trained.settings, dataset, options)};
-  if (trained.settings.task == TaskKind::causal_lm) {
+  if (task_facts(trained.settings.task).causal) {
     result.bits_per_character = bits_of_character(result.figures, dataset);
   }
   return result;
@@ -91,7 +92,7 @@ EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset
 
 void check_pseudo_perplexity(const EvaluateOptions& options, const Settings& settings) {
   if (!options.pseudo_perplexity) return;
-  if (settings.task == TaskKind::causal_lm) {
+  if (task_facts(settings.task).causal) {
     throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
   }
   if (options.arrangement != ArrangementSettings{.shift = options.arrangement.shift}) {
@@ -105,7 +106,7 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   std::vector<std::int64_t> lengths = parse_lengths(options.lengths);
   if (lengths.empty()) lengths = {settings.data.length};
   for (const std::int64_t length : lengths) {
-    require_places(settings, "--length", length, options.arrangement.shift);
+    require_positions(settings, "--length", length, options.arrangement.shift);
   }
   check_pseudo_perplexity(options, settings);
   const Dataset dataset = open_data(options, trained);
@@ -113,7 +114,7 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
                           .data = dataset.folder().string(),
                           .position = settings.position.scheme,
                           .training_length = settings.data.length,
-                          .causal = settings.task == TaskKind::causal_lm};
+                          .causal = task_facts(settings.task).causal};
   const bool rearranged = options.arrangement != ArrangementSettings{};
   const auto steps = static_cast<std::uint64_t>(lengths.size() * (rearranged ? 2 : 1));
   ProgressBar bar("evaluating", steps, "passes");
@@ -169,7 +170,7 @@ void print_text(const EvaluationReport& report) {
 
 bool is_classifier(const EvaluateOptions& options) {
   const auto checkpoint = find_checkpoint(options.model, options.checkpoint);
-  return read_run_settings(checkpoint).task == TaskKind::glue;
+  return task_facts(read_run_settings(checkpoint).task).predicts_labels;
 }
 
 // What is measured of a language model has no meaning for a classifier, and the reverse.
@@ -233,10 +234,10 @@ void add_evaluate_command(CLI::App& program) {
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")
       ->check(CLI::PositiveNumber);
-  command->add_option("--shift", options->arrangement.shift, "the text begins at this place")
+  command->add_option("--shift", options->arrangement.shift, "the text begins at this position")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--drop-middle", options->arrangement.drop_middle,
-                      "share of each row to take out; the rest keeps its places");
+                      "share of each row to take out; the rest keeps its positions");
   command->add_option("--shuffle-blocks", options->arrangement.shuffle_blocks,
                       "cut each row into N blocks and shuffle them");
   command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
@@ -244,7 +245,7 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("--sequences", options->sequences, "rows for the pseudo-perplexity")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--by-position", options->by_position, "the loss at each place, as CSV");
+  command->add_flag("--by-position", options->by_position, "the loss at each position, as CSV");
   command->add_option("--chart", options->chart,
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
   command
@@ -252,7 +253,7 @@ void add_evaluate_command(CLI::App& program) {
                    "of a classifier: show the N mistakes that it is surest of")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--output", options->output,
-                      "write the figures as JSON, with the loss at each place, into this file");
+                      "write the figures as JSON, with the loss at each position, into this file");
   command->add_flag("--json", options->json, "one JSON object");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { evaluate_command(*options); });

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
-#include "tasks/fill_mask.h"
+#include "runs/fill_mask.h"
 
 namespace roformer {
 namespace {

@@ -12,7 +12,9 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
+#include "config/task_facts.h"
 #include "decoding/generate.h"
+#include "decoding/next_token.h"
 
 namespace roformer {
 namespace {
@@ -100,14 +102,14 @@ void generate_command(const GenerateOptions& options) {
   check(options.generation);
   const TrainedModel trained = open_trained_model(
       options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
-  if (trained.settings.task != TaskKind::causal_lm) {
+  if (!task_facts(trained.settings.task).generates) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
   }
   const Tokenizer& tokenizer = *trained.tokenizer;
   const std::vector<std::int64_t> prompt = prompt_ids(options.prompt, tokenizer);
-  require_places(trained.settings, "--tokens",
-                 static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
+  require_positions(trained.settings, "--tokens",
+                    static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
 
   GenerationOptions generation = options.generation;
   const SpecialTokens& special = tokenizer.special();
@@ -121,10 +123,10 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const auto samples = generate({.encoder = trained.model->encoder(),
-                                 .head = trained.model->head(),
-                                 .precision = trained.model->plan().precision},
-                                prompt, generation);
+  NextToken model({.stack = trained.model->encoder(),
+                   .head = trained.model->head(),
+                   .precision = trained.model->plan().precision});
+  const auto samples = generate(model, prompt, generation);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::size_t tokens = 0;

@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "tasks/hugging_face_run.h"
+#include "runs/hugging_face_run.h"
 
 namespace roformer {
 namespace {

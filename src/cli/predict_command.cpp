@@ -17,7 +17,7 @@
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
 #include "data/zip.h"
-#include "tasks/glue_prediction.h"
+#include "runs/glue_prediction.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -10,11 +10,11 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/study_settings.h"
+#include "runs/model_source.h"
 #include "study/chosen_rows.h"
 #include "study/length_report.h"
 #include "study/spread_table.h"
 #include "study/study.h"
-#include "tasks/model_source.h"
 
 namespace roformer {
 namespace {

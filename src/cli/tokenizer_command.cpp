@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -144,7 +145,7 @@ void transform_lines(Action action) {
     }
   }
   std::cout << output << std::flush;
-  if (!std::cout) throw_failure("standard output", "cannot write");
+  if (!std::cout) finish_output();
 }
 
 void encode_lines(const Tokenizer& tokenizer, bool pieces) {

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/load.h"
-#include "tasks/model_source.h"
-#include "tasks/train.h"
+#include "runs/model_source.h"
+#include "runs/train.h"
 
 namespace roformer {
 namespace {

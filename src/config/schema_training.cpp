@@ -1,5 +1,6 @@
 // Keys of the optimiser, its schedule and the rhythm of a run.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 
@@ -12,22 +13,26 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.batch_tokens,
                    {.unit = "tokens",
                     .range = between(0, 1 << 30),
-                    .help = "fill batches up to so many tokens, instead of a fixed number of "
-                            "rows; 0: use training.batch",
-                    .tasks = {TaskKind::glue}}),
+                    .help = "fill batches up to so many tokens (translation: on each side), "
+                            "instead of a fixed number of rows; 0: use training.batch",
+                    .tasks = {TaskKind::glue, TaskKind::translation}}),
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),
                     .help = "gradients of so many micro-batches make one step"}),
       ROFORMER_KEY(training.learning_rate,
-                   {.range = above(0), .help = "peak of the schedule, of AdamW (Loshchilov 2019)"}),
+                   {.range = above(0),
+                    .help = "peak of the schedule, of AdamW (Loshchilov 2019)",
+                    .may_change = true}),
       ROFORMER_KEY(training.schedule,
                    {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3"}),
-      ROFORMER_KEY(training.warmup, {.help = "the rate rises linearly from 0 to the peak"}),
+      ROFORMER_KEY(training.warmup,
+                   {.help = "the rate rises linearly from 0 to the peak", .may_change = true}),
       ROFORMER_KEY(training.warmup_ratio,
                    {.unit = "share of the steps",
                     .range = between(0, 1),
-                    .help = "length of the warm-up where training.warmup is 0"}),
+                    .help = "length of the warm-up where training.warmup is 0",
+                    .may_change = true}),
       ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
                                                   .range = between(0, 1),
                                                   .help = "where linear and cosine end"}),
@@ -42,7 +47,8 @@ std::vector<Key> training_keys() {
                    {.range = at_least(0),
                     .help = "decoupled; not applied to biases and LayerNorms (BERT: 0.01)"}),
       ROFORMER_KEY(training.clip, {.range = at_least(0),
-                                   .help = "largest norm of the whole gradient; 0: no limit"}),
+                                   .help = "largest norm of the whole gradient; 0: no limit",
+                                   .may_change = true}),
       ROFORMER_KEY(training.max_bad_steps,
                    {.unit = "steps",
                     .range = at_least(1),
@@ -70,7 +76,8 @@ std::vector<Key> training_keys() {
                     .may_change = true}),
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 only where the machine computes in it (a GPU; a CPU "
-                            "with avx512_bf16 or amx), else fp32"}),
+                            "with avx512_bf16 or amx), else fp32",
+                    .may_change = true}),
   };
 }
 

@@ -26,7 +26,7 @@ void require_a_row(const Rows& rows, const Dataset& dataset, Split split) {
           : "choose a smaller data.length or prepare more text");
 }
 
-// Appends the row's ids and the places where sequences begin in it.
+// Appends the row's ids and where sequences begin in it.
 void append_row(const Row& row, std::int64_t length, bool cross_documents, TokenBatch& batch) {
   const auto begin = static_cast<std::int64_t>(batch.ids.size());
   batch.ids.insert(batch.ids.end(), row.ids.begin(), row.ids.begin() + length);
@@ -57,14 +57,14 @@ RowOrder::RowOrder(std::int64_t rows, const BatchOptions& options)
   ROFORMER_ASSERT(rows > 0 && options.rows > 0);
 }
 
-RowOrder::Place RowOrder::operator[](std::int64_t n) const {
-  const Place place{.epoch = n / rows_, .row = n % rows_};
-  if (!shuffle_) return place;
+RowOrder::Entry RowOrder::operator[](std::int64_t n) const {
+  const Entry entry{.epoch = n / rows_, .row = n % rows_};
+  if (!shuffle_) return entry;
   const Permutation permutation(
       static_cast<std::uint64_t>(rows_),
-      random_key({seed_, random_word("row order"), static_cast<std::uint64_t>(place.epoch)}));
-  return {.epoch = place.epoch,
-          .row = static_cast<std::int64_t>(permutation[static_cast<std::uint64_t>(place.row)])};
+      random_key({seed_, random_word("row order"), static_cast<std::uint64_t>(entry.epoch)}));
+  return {.epoch = entry.epoch,
+          .row = static_cast<std::int64_t>(permutation[static_cast<std::uint64_t>(entry.row)])};
 }
 
 MaskedBatches::MaskedBatches(const Dataset& dataset, Split split, std::int64_t length,
@@ -76,11 +76,11 @@ MaskedBatches::MaskedBatches(const Dataset& dataset, Split split, std::int64_t l
 
 void MaskedBatches::append(std::int64_t row_number, std::uint64_t key, MaskedBatch& batch) const {
   Row row = rows_[row_number];
-  std::vector<std::int32_t> places;
+  std::vector<std::int32_t> positions;
   std::vector<TokenId> labels;
-  masker_.mask(row.ids, key, places, labels);
+  masker_.mask(row.ids, key, positions, labels);
   const auto begin = static_cast<std::int64_t>(batch.ids.size());
-  for (const std::int32_t place : places) batch.places.push_back(begin + place);
+  for (const std::int32_t position : positions) batch.target_positions.push_back(begin + position);
   batch.labels.insert(batch.labels.end(), labels.begin(), labels.end());
   append_row(row, rows_.length(), options_.cross_documents, batch);
 }
@@ -88,11 +88,11 @@ void MaskedBatches::append(std::int64_t row_number, std::uint64_t key, MaskedBat
 MaskedBatch MaskedBatches::training(std::int64_t n) const {
   MaskedBatch batch;
   for (std::int64_t i = 0; i < options_.rows; ++i) {
-    const RowOrder::Place place = order_[n * options_.rows + i];
+    const RowOrder::Entry entry = order_[n * options_.rows + i];
     const std::uint64_t key =
-        random_key({options_.seed, random_word("masks"), static_cast<std::uint64_t>(place.epoch),
-                    static_cast<std::uint64_t>(place.row)});
-    append(place.row, key, batch);
+        random_key({options_.seed, random_word("masks"), static_cast<std::uint64_t>(entry.epoch),
+                    static_cast<std::uint64_t>(entry.row)});
+    append(entry.row, key, batch);
   }
   return batch;
 }

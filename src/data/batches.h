@@ -19,19 +19,19 @@ struct TokenBatch {
   std::int64_t length = 0;
   std::vector<std::int64_t> ids;  // [B * L]
   // Where sequences that do not see each other begin, and the end: [sequences + 1]. Rows, or with
-  // cross_documents false the pieces of documents inside them; positions count from these places.
+  // cross_documents false the pieces of documents inside them; positions count from there.
   std::vector<std::int64_t> sequence_starts;
 
   std::int64_t tokens() const { return rows * length; }
 };
 
-// The loss is taken at `places` (rising, into ids) with these labels.
+// The loss is taken at `target_positions` (rising, into ids) with these labels.
 struct MaskedBatch : TokenBatch {
-  std::vector<std::int64_t> places;  // [masked]; may be empty in a very small batch
-  std::vector<std::int64_t> labels;  // [masked]: the ids before masking
+  std::vector<std::int64_t> target_positions;  // [masked]; may be empty in a very small batch
+  std::vector<std::int64_t> labels;            // [masked]: the ids before masking
 };
 
-// The token after each place; kNoTarget where the next one belongs to another sequence.
+// The token after each one; kNoTarget where the next one belongs to another sequence.
 struct CausalBatch : TokenBatch {
   static constexpr std::int64_t kNoTarget = -100;  // what cross-entropy ignores by default
   std::vector<std::int64_t> targets;               // [B * L]
@@ -51,12 +51,12 @@ class RowOrder {
  public:
   RowOrder(std::int64_t rows, const BatchOptions& options);
 
-  struct Place {
+  struct Entry {
     std::int64_t epoch = 0;
     std::int64_t row = 0;
   };
   // The n-th row of training, n >= 0.
-  Place operator[](std::int64_t n) const;
+  Entry operator[](std::int64_t n) const;
   std::int64_t rows() const { return rows_; }
 
  private:
@@ -74,7 +74,7 @@ class MaskedBatches {
   // Batch n of training (n >= 0), masked anew in each epoch. Safe to call from several threads.
   MaskedBatch training(std::int64_t n) const;
   // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit); the last one may
-  // be smaller. Masks come from a fixed seed, so that two runs are compared on the same places.
+  // be smaller. Masks come from a fixed seed, so that two runs are compared on the same targets.
   MaskedBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
   // `token_limit` > 0: the pass has at most so many tokens, in whole rows, but one row at least.
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;

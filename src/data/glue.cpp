@@ -217,22 +217,21 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
   const Names binary{"0", "1"};
   const Names entailment{"entailment", "not_entailment"};
   static const std::vector<GlueTaskFacts> facts = {
-      {GlueTask::cola, "CoLA", false, binary, "matthews", "CoLA.tsv", ""},
-      {GlueTask::sst2, "SST-2", false, binary, "accuracy", "SST-2.tsv", ""},
-      {GlueTask::mrpc, "MRPC", true, binary, "f1", "MRPC.tsv", ""},
-      {GlueTask::stsb, "STS-B", true, {}, "spearman", "STS-B.tsv", ""},
-      {GlueTask::qqp, "QQP", true, binary, "f1", "QQP.tsv", ""},
+      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", ""},
+      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", ""},
+      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", ""},
+      {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", ""},
+      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", ""},
       // In the order of Hugging Face's checkpoints.
       {GlueTask::mnli,
        "MNLI",
        true,
        {"entailment", "neutral", "contradiction"},
-       "accuracy",
        "MNLI-m.tsv",
        "MNLI-mm.tsv"},
-      {GlueTask::qnli, "QNLI", true, entailment, "accuracy", "QNLI.tsv", ""},
-      {GlueTask::rte, "RTE", true, entailment, "accuracy", "RTE.tsv", ""},
-      {GlueTask::wnli, "WNLI", true, binary, "accuracy", "WNLI.tsv", ""},
+      {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", ""},
+      {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", ""},
+      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", ""},
   };
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
 }

@@ -19,9 +19,6 @@ struct GlueTaskFacts {
   std::string folder;               // "SST-2"
   bool pairs = false;               // two sentences an example
   std::vector<std::string> labels;  // by class number; empty: regression (STS-B, 0 to 5)
-  // The figure that ranks checkpoints and stands in tables: of the two that the benchmark averages
-  // for MRPC, QQP and STS-B the one that RoFormer's table has.
-  std::string metric;
   // Names of the files for the benchmark's server; mismatched only for MNLI.
   std::string submission;
   std::string submission_mismatched;

@@ -25,7 +25,7 @@ Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
   ROFORMER_ASSERT(!candidates_.empty());
 }
 
-void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& places,
+void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
                   std::vector<TokenId>& labels) const {
   Random random(key);
   bool word_chosen = false;
@@ -40,7 +40,7 @@ void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::in
     after_special = false;
     if (draws) word_chosen = random.uniform() < settings_.probability;
     if (!word_chosen) continue;
-    places.push_back(static_cast<std::int32_t>(i));
+    positions.push_back(static_cast<std::int32_t>(i));
     labels.push_back(ids[i]);
     const double fate = random.uniform();
     if (fate < settings_.mask) {

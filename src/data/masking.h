@@ -19,9 +19,9 @@ class Masker {
   // Throws Error (usage) when the vocabulary has no mask token. Copies what it needs.
   Masker(const Tokenizer& tokenizer, const MaskingSettings& settings);
 
-  // Masks ids in place and appends to `places` the chosen places, rising, and to `labels` the ids
-  // that were there. Special tokens are never chosen and never put in.
-  void mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& places,
+  // Masks the ids where they stand and appends to `positions` the chosen ones, rising, and to
+  // `labels` the ids that were there. Special tokens are never chosen and never put in.
+  void mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
             std::vector<TokenId>& labels) const;
 
  private:

@@ -1,6 +1,5 @@
 // Makes batches ahead of their use on threads of its own and hands them out in order. Since a batch
-// is a function of its number, any number of threads gives the same batches, and resuming is a
-// matter of the number to begin with.
+// is a function of its number, any number of threads gives the same batches.
 #pragma once
 
 #include <condition_variable>
@@ -30,22 +29,17 @@ class Prefetcher {
 
   Prefetcher(PrefetchOptions options, Make make) : options_(options), make_(std::move(make)) {
     ROFORMER_ASSERT(options.threads >= 0 && options.depth >= 1);
-    start();
+    slots_ = std::vector<Slot>(static_cast<std::size_t>(options.depth));
+    for (std::int64_t i = 0; i < options.threads; ++i) {
+      workers_.emplace_back([this](std::stop_token token) { work(token); });
+    }
   }
-  ~Prefetcher() { stop(); }
+  ~Prefetcher() {
+    for (std::jthread& worker : workers_) worker.request_stop();
+    workers_.clear();  // joins
+  }
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
-
-  // Number of the batch that next() returns.
-  std::int64_t cursor() const { return cursor_; }
-
-  // Continues with batch number `cursor`.
-  void seek(std::int64_t cursor) {
-    ROFORMER_ASSERT(cursor >= 0);
-    stop();
-    cursor_ = cursor;
-    start();
-  }
 
   // Waits for the batch; rethrows what making it threw, and would again at the next call.
   Batch next() {
@@ -80,19 +74,6 @@ class Prefetcher {
   std::condition_variable ready_;
   std::condition_variable_any room_;
   std::vector<std::jthread> workers_;
-
-  void start() {
-    next_to_make_ = cursor_;
-    slots_ = std::vector<Slot>(static_cast<std::size_t>(options_.depth));
-    for (std::int64_t i = 0; i < options_.threads; ++i) {
-      workers_.emplace_back([this](std::stop_token token) { work(token); });
-    }
-  }
-
-  void stop() {
-    for (std::jthread& worker : workers_) worker.request_stop();
-    workers_.clear();  // joins
-  }
 
   void work(std::stop_token token) {
     std::unique_lock lock(mutex_);

@@ -9,7 +9,7 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "data/line_reader.h"
-#include "data/output_folder.h"
+#include "base/output_folder.h"
 #include "data/pair_writer.h"
 
 namespace roformer {
@@ -234,7 +234,11 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
     throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
   }
   ReadingBar bar("preparing", total_bytes(corpus, true));
-  OutputFolder folder(options.output, options.overwrite);
+  OutputFolder folder({.output = options.output,
+                       .overwrite = options.overwrite,
+                       .flag = "--output",
+                       .contents = "a prepared data set",
+                       .is_replaceable = is_parallel_dataset});
   PairWriter writer({.folder = folder.path(),
                      .threads = options.threads,
                      .shard_tokens = options.shard_tokens,

@@ -26,7 +26,7 @@ RecipeReader::RecipeReader(fs::path path) : path_(std::move(path)) {
   }
 }
 
-void RecipeReader::take(const YAML::Node& map, const std::string& what, const std::string& place,
+void RecipeReader::take(const YAML::Node& map, const std::string& what, const std::string& where,
                         const Keys& keys, const std::vector<std::string>& required) {
   std::vector<std::string> known;
   for (const auto& [key, action] : keys) known.push_back(key);
@@ -40,7 +40,7 @@ void RecipeReader::take(const YAML::Node& map, const std::string& what, const st
   }
   for (const std::string& key : required) {
     if (!map[key]) {
-      problems_.add({.place = place, .key = key, .message = "is missing", .hint = ""});
+      problems_.add({.where = where, .key = key, .message = "is missing", .hint = ""});
     }
   }
 }
@@ -52,14 +52,14 @@ void RecipeReader::read(const Keys& keys, const std::vector<std::string>& requir
 void RecipeReader::read_map(const YamlEntry& entry, const std::string& what, const Keys& keys,
                             const std::vector<std::string>& required) {
   if (!entry.value.IsMap()) return refuse(entry, what + " as `key: value` pairs");
-  take(entry.value, what, entry.place, keys, required);
+  take(entry.value, what, entry.where, keys, required);
 }
 
 void RecipeReader::each_item(const YamlEntry& entry,
                              const std::function<void(const YamlEntry&)>& read) {
   if (!entry.value.IsSequence() || entry.value.size() == 0) return refuse(entry, "a list");
   for (const YAML::Node& item : entry.value) {
-    read({.key = entry.key, .place = place_of(path_, item), .value = item});
+    read({.key = entry.key, .where = location_of(path_, item), .value = item});
   }
 }
 
@@ -117,7 +117,7 @@ void RecipeReader::count(const YamlEntry& entry, std::int64_t& value) {
 }
 
 void RecipeReader::add(const YamlEntry& entry, std::string message, std::string hint) {
-  problems_.add({.place = entry.place,
+  problems_.add({.where = entry.where,
                  .key = entry.key,
                  .message = std::move(message),
                  .hint = std::move(hint)});

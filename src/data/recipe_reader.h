@@ -60,7 +60,7 @@ class RecipeReader {
   Problems problems_;
 
   void refuse(const YamlEntry& entry, const std::string& wanted);
-  void take(const YAML::Node& map, const std::string& what, const std::string& place,
+  void take(const YAML::Node& map, const std::string& what, const std::string& where,
             const Keys& keys, const std::vector<std::string>& required);
 };
 

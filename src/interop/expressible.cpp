@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
+#include "config/task_facts.h"
 
 namespace roformer {
 
@@ -20,22 +23,23 @@ HuggingFaceFamily family_of(const Settings& settings) {
   const bool bert = position.scheme == "learned", roformer = position.scheme == "rope";
   expect(bert || roformer, fmt::format("positions are learned in BERT and rope in RoFormer, not {}",
                                        position.scheme));
-  expect(!bert || !position.learned.hierarchical, "BERT's table of positions is not hierarchical");
+  expect(!bert || !position.of<LearnedSettings>().hierarchical,
+         "BERT's table of positions is not hierarchical");
   expect(!bert || model.embedding_width == 0 || model.embedding_width == model.width,
          "BERT has no projection behind its embedding (model.embedding_width)");
   if (roformer) {
-    const PositionSettings::Rope& rope = position.rope;
+    const RopeSettings& rope = position.of<RopeSettings>();
     expect(rope.layout == RotaryLayout::interleaved,
-           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
+           "RoFormer rotates neighbouring features (position.rope.layout interleaved)");
     expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
-    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
+    expect(rope.fraction == 1, "RoFormer rotates whole heads (position.rope.fraction 1)");
     expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
     expect(rope.scaling == RopeScaling::none,
            "RoFormer has no frequency scaling (position.rope.scaling none)");
     expect(rope.attention_factor == 0 || rope.attention_factor == 1,
            "RoFormer scales neither queries nor keys (position.rope.attention_factor 0)");
   }
-  expect(settings.task != TaskKind::causal_lm, "both are encoders, not causal language models");
+  expect(!task_facts(settings.task).causal, "both are encoders, not causal language models");
   expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
   expect(model.embedding_scale == EmbeddingScale::none,
          "neither scales its embedding (model.embedding_scale none)");
@@ -44,7 +48,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
-  if (settings.task == TaskKind::glue && (bert || roformer)) {
+  if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,
            bert ? "BERT's classification head is glue.head bert"

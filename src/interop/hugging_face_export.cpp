@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "config/schemes/learned.h"
+#include "config/task_facts.h"
 #include "interop/expressible.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
@@ -93,7 +95,7 @@ class Exporter {
 
   void add_heads() {
     const std::string prefix = family_ == HuggingFaceFamily::bert ? "BertFor" : "RoFormerFor";
-    if (settings_.task != TaskKind::glue) {
+    if (!task_facts(settings_.task).predicts_labels) {
       add(language_head_names(settings_));
       summary_.architecture = prefix + "MaskedLM";
       return;
@@ -112,7 +114,7 @@ class Exporter {
   }
 
   std::int64_t places() const {
-    return family_ == HuggingFaceFamily::bert ? settings_.position.learned.length
+    return family_ == HuggingFaceFamily::bert ? settings_.position.of<LearnedSettings>().length
                                               : std::max(kRoFormerPlaces, settings_.data.length);
   }
 

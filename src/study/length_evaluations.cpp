@@ -6,16 +6,16 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "runs/evaluation_report.h"
+#include "runs/trained_model.h"
 #include "study/job_runner.h"
 #include "study/training_run.h"
-#include "tasks/evaluation_report.h"
-#include "tasks/trained_model.h"
 #include "training/checkpoint.h"
 #include "training/training_summary.h"
 
@@ -53,12 +53,12 @@ std::string refusal(const Settings& trained, const std::vector<Override>& overri
   try {
     std::vector<Override> all;
     for (const Key& key : schema()) {
-      const bool place = key.type == KeyType::path || key.type == KeyType::text;  // of no weight
-      if (!place) all.push_back({.key = key.name, .text = key.get(trained)});
+      const bool location = key.type == KeyType::path || key.type == KeyType::text;  // of no weight
+      if (!location) all.push_back({.key = key.name, .text = key.get(trained)});
     }
     const std::vector<Override> changes = with_shared_options(trained, overrides);
     all.insert(all.end(), changes.begin(), changes.end());
-    require_places(default_settings(all), "", length);
+    require_positions(default_settings(all), "", length);
     return "";
   } catch (const Error& error) {
     return error.parts().message;
@@ -195,7 +195,7 @@ std::optional<LanguageEvaluation> stored(const Evaluation& evaluation) {
   std::error_code error;
   if (!fs::exists(evaluation.file, error)) return std::nullopt;
   try {
-    return evaluation_of(nlohmann::json::parse(read_file(evaluation.file)));
+    return evaluation_of(read_json(evaluation.file));
   } catch (const std::exception& problem) {  // cannot be read, or is not what was written
     log::warn("{} is no evaluation: {}", evaluation.file.string(), problem.what());
     return std::nullopt;

@@ -46,9 +46,9 @@ struct LengthOutcome {
 // The length that all runs of the study were trained at; nothing where they differ in it.
 std::optional<std::int64_t> common_training_length(const StudySettings& study);
 
-// What is refused (a table without so many places, options that contradict each other) and what is
-// not there (a run whose checkpoints were removed) is known before anything runs and is a cell with
-// the reason. A stored evaluation that is damaged is made again.
+// What is refused (a table without so many positions, options that contradict each other) and what
+// is not there (a run whose checkpoints were removed) is known before anything runs and is a cell
+// with the reason. A stored evaluation that is damaged is made again.
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options);
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "metrics/statistics.h"
-#include "tasks/evaluation_report.h"
+#include "runs/evaluation_report.h"
 
 namespace roformer {
 namespace {
@@ -37,14 +37,14 @@ Series loss_over_lengths(const LengthRow& row) {
 }
 
 // Of the first run at the longest length that has figures.
-Series loss_over_places(const LengthRow& row) {
+Series loss_over_positions(const LengthRow& row) {
   const LengthCell* longest = nullptr;
   for (const LengthCell& cell : row.cells) {
     if (cell.runs.empty()) continue;
     if (longest == nullptr || cell.length > longest->length) longest = &cell;
   }
   if (longest == nullptr) return {};
-  return losses_over_places(longest->runs.front(), row.title);
+  return losses_over_positions(longest->runs.front(), row.title);
 }
 
 // "256 (2x)", "141 (1.1x)", "1024 (128x)": three digits of the share, or all before the point.
@@ -143,16 +143,16 @@ std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
       if (ticks.empty() || length >= 1.3 * ticks.back()) by_length.x.ticks.push_back(length);
     }
     add_lines(by_length, rows, shown, loss_over_lengths);
-    LineChart by_place{.title = "Loss at each place of the longest text: " + whose,
-                       .subtitle = "Means over neighbouring places",
-                       .x = {.title = "place"},
-                       .y = {.title = "loss", .unit = "nats"},
-                       .references = trained,
-                       .markers = LineChart::Markers::never};
-    add_lines(by_place, rows, shown, loss_over_places);
+    LineChart by_position{.title = "Loss at each position of the longest text: " + whose,
+                          .subtitle = "Means over neighbouring positions",
+                          .x = {.title = "position"},
+                          .y = {.title = "loss", .unit = "nats"},
+                          .references = trained,
+                          .markers = LineChart::Markers::never};
+    add_lines(by_position, rows, shown, loss_over_positions);
     if (by_length.series.empty()) return;
     charts.push_back(std::move(by_length));
-    charts.push_back(std::move(by_place));
+    charts.push_back(std::move(by_position));
   };
   add("as trained", [](const LengthRow& row) { return row.variant.empty(); });
   std::vector<std::string> varied;

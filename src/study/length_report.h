@@ -1,5 +1,5 @@
 // The evaluations of a study at several lengths as a table, and as charts of the loss against the
-// length and against the place.
+// length and against the position.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::string weights_sentence(const std::vector<LengthRow>& rows);
 Table missing_lengths(const std::vector<LengthRow>& rows);
 
 // Loss against length: the models as trained; then, for each scheme with variants, these beside it.
-// Loss at each place of the longest text that they were evaluated at, in the same groups.
+// Loss at each position of the longest text that they were evaluated at, in the same groups.
 std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
                                      std::optional<std::int64_t> training_length);
 

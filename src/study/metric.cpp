@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "config/study_metrics.h"
+#include "config/task_facts.h"
 
 namespace roformer {
 namespace {
@@ -11,56 +12,15 @@ namespace {
 using Best = Column::Best;
 using Style = NumberFormat::Style;
 
-const std::vector<Column>& known_metrics() {
+// Of every run, whatever its task.
+const std::vector<Column>& run_metrics() {
   static const std::vector<Column> metrics{
       {.title = "parameters", .key = "parameters", .format = {Style::count, 0}},
-      {.title = "validation loss",
-       .key = "validation_loss",
-       .format = {Style::fixed, 3},
-       .best = Best::lowest},
-      {.title = "masked accuracy",
-       .key = "masked_accuracy",
-       .unit = "%",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
-      {.title = "accuracy",
-       .key = "accuracy",
-       .unit = "%",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
       // Of different tasks, so that none of a column is the best.
       {.title = "score", .key = "score", .unit = "x100", .format = {Style::percent, 1}},
       {.title = "collapsed runs", .key = "collapsed", .format = {Style::count, 0}},
       {.title = "train", .key = "training_examples", .format = {Style::count, 0}},
       {.title = "dev", .key = "validation_examples", .format = {Style::count, 0}},
-      {.title = "F1",
-       .key = "f1",
-       .unit = "%",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
-      {.title = "Matthews",
-       .key = "matthews",
-       .unit = "x100",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
-      {.title = "Pearson",
-       .key = "pearson",
-       .unit = "x100",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
-      {.title = "Spearman",
-       .key = "spearman",
-       .unit = "x100",
-       .format = {Style::percent, 1},
-       .best = Best::highest},
-      {.title = "perplexity",
-       .key = "perplexity",
-       .format = {Style::fixed, 2},
-       .best = Best::lowest},
-      {.title = "bits per character",
-       .key = "bits_per_character",
-       .format = {Style::fixed, 3},
-       .best = Best::lowest},
       {.title = "loss at 25 %",
        .key = "loss_at_25",
        .format = {Style::fixed, 3},
@@ -78,6 +38,14 @@ const std::vector<Column>& known_metrics() {
   return metrics;
 }
 
+Column column_of(const MetricFacts& metric) {
+  return {.title = std::string(metric.title),
+          .key = std::string(metric.name),
+          .unit = std::string(metric.unit),
+          .format = {metric.is_share() ? Style::percent : Style::fixed, metric.digits},
+          .best = metric.higher_is_better ? Best::highest : Best::lowest};
+}
+
 }  // namespace
 
 Column metric_column(const std::string& name) {
@@ -93,8 +61,11 @@ Column metric_column(const std::string& name) {
     column.key = name;
     return column;
   }
-  for (const Column& metric : known_metrics()) {
+  for (const Column& metric : run_metrics()) {
     if (metric.key == name) return metric;
+  }
+  for (const MetricFacts& metric : metric_facts()) {
+    if (metric.name == name) return column_of(metric);
   }
   std::string title = name;
   std::replace(title.begin(), title.end(), '_', ' ');
@@ -103,19 +74,6 @@ Column metric_column(const std::string& name) {
           .key = name,
           .format = {Style::fixed, 3},
           .best = loss ? Best::lowest : Best::highest};
-}
-
-std::vector<std::string> standard_metrics(TaskKind task) {
-  switch (task) {
-    case TaskKind::mlm:
-      return {"masked_accuracy", "loss_at_25", "loss_at_50", "loss_at_75", "tokens_per_second"};
-    case TaskKind::causal_lm:
-      return {"perplexity", "bits_per_character", "loss_at_25",
-              "loss_at_50", "loss_at_75",         "tokens_per_second"};
-    case TaskKind::glue:
-      return {"score_median", "collapsed", "training_examples", "validation_examples", "minutes"};
-  }
-  return {};
 }
 
 }  // namespace roformer

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "config/settings.h"
 #include "report/table.h"
 
 namespace roformer {
@@ -14,8 +12,5 @@ namespace roformer {
 // known here is shown with its underscores as blanks; the lowest of a loss is the best, else the
 // greatest.
 Column metric_column(const std::string& name);
-
-// The metrics that a table shows for a task when the study names none, beside its own metric.
-std::vector<std::string> standard_metrics(TaskKind task);
 
 }  // namespace roformer

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "config/dump.h"
 #include "config/study_metrics.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "report/html.h"
 #include "study/chosen_rows.h"
@@ -171,12 +172,13 @@ std::string paper_sources(const StudySettings& study) {
 }
 
 std::string table_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const bool glue = study.runs.front().settings.task == TaskKind::glue;
+  const bool labelled = task_facts(study.runs.front().settings.task).labelled;
   std::string text = validation_sentence(study);
-  text += glue ? " The score is the task's own metric; a collapsed run gives every example of the "
-                 "validation set the same label."
-               : " The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
-                 "nearest validation before.";
+  text += labelled
+              ? " The score is the task's own metric; a collapsed run gives every example of the "
+                "validation set the same label."
+              : " The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
+                "nearest validation before.";
   if (!study.choose.empty()) {
     text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
   }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "config/study_metrics.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "study/axis_title.h"
 #include "study/metric.h"
@@ -66,7 +67,7 @@ std::vector<Column> metric_columns(const StudySettings& study) {
   std::vector<std::string> names{study.metric};
   if (study.columns.empty()) {
     names.insert(names.begin(), "parameters");
-    const std::vector<std::string> more = standard_metrics(study.runs.front().settings.task);
+    const auto& more = task_facts(study.runs.front().settings.task).columns;
     names.insert(names.end(), more.begin(), more.end());
   } else {
     names.insert(names.end(), study.columns.begin(), study.columns.end());

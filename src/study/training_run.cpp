@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "config/task_facts.h"
 #include "data/dataset.h"
 #include "report/json_lines.h"
 #include "training/run_directory.h"
@@ -21,16 +23,17 @@ namespace fs = std::filesystem;
 namespace {
 
 // A continued run may change them, but runs that are compared must not differ in them.
-constexpr std::array kCompared = {"training.steps", "training.validate_every", "training.patience",
-                                  "data.validation_tokens"};
+constexpr std::array kCompared = {
+    "training.steps",        "training.learning_rate",  "training.warmup",
+    "training.warmup_ratio", "training.clip",           "training.precision",
+    "training.patience",     "training.validate_every", "data.validation_tokens"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
 nlohmann::json read_record(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
   if (!fs::exists(file, error)) return nullptr;
-  nlohmann::json record = nlohmann::json::parse(read_file(file), nullptr, false);
-  return record.is_discarded() ? nlohmann::json() : record;
+  return try_parse_json(read_file(file)).value_or(nullptr);
 }
 
 // What dataset.json says; nothing where it cannot be read: a training may outlive its data.
@@ -53,7 +56,8 @@ struct DataFact {
 // moved count as the same; else of their folder.
 std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
                                       const Settings& wanted) {
-  const bool prepared = wanted.task != TaskKind::glue && !data_fingerprint(record).empty();
+  const bool prepared =
+      task_facts(wanted.task).data == TaskData::prepared_text && !data_fingerprint(record).empty();
   const std::optional<DatasetDescription> now =
       prepared ? description_in(wanted.data.directory) : std::nullopt;
   std::vector<std::string> changes;
@@ -76,7 +80,7 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
     const auto before = data.find(fact.field);
     if (before == data.end() || *before == fact.now) continue;
     const auto text = [](const nlohmann::json& value) {
-      return value.is_string() ? value.get<std::string>() : value.dump();
+      return value.is_string() ? value.get<std::string>() : describe_json(value);
     };
     changes.push_back(fmt::format("{} {} -> {}", fact.name, text(*before), text(fact.now)));
   }
@@ -97,13 +101,6 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   return changes;
 }
 
-std::string metric_name(const std::string& figure, TaskKind task) {
-  if (figure == "loss") return "validation_loss";
-  if (figure == "loss_mismatched") return "validation_loss_mismatched";
-  if (figure == "accuracy" && task == TaskKind::mlm) return "masked_accuracy";
-  return figure;
-}
-
 // The validation nearest to the share of the steps, at it or before, but not from before the middle
 // of the quarter that it stands for.
 const ValidationRecord* validation_at(const TrainingSummary& summary, double share) {
@@ -117,11 +114,11 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double sha
 }
 
 // `shown` is the validation that the figures are of; null where there was none.
-void add_validations(const TrainingSummary& summary, const ValidationRecord* shown, TaskKind task,
-                     RunResult& result) {
+void add_validations(const TrainingSummary& summary, const ValidationRecord* shown,
+                     const Settings& settings, RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
     for (const auto& [figure, value] : record.result.figures) {
-      const std::string name = metric_name(figure, task);
+      const std::string name = metric_of(figure, settings);
       if (&record == shown) result.figures[name] = value;
       result.curves[name].push_back({.x = static_cast<double>(record.step), .y = value});
     }
@@ -141,8 +138,8 @@ const ValidationRecord* shown_validation(const StudyRun& run, const TrainingSumm
 }
 
 // The task's own metric under one name, and the sizes of its sets.
-void add_glue_figures(const TrainingSummary& summary, const ValidationRecord* shown,
-                      RunResult& result) {
+void add_label_figures(const TrainingSummary& summary, const ValidationRecord* shown,
+                       RunResult& result) {
   if (shown != nullptr) result.figures["score"] = shown->ranked();
   for (const ValidationRecord& record : summary.validations) {
     result.curves["score"].push_back({.x = static_cast<double>(record.step), .y = record.ranked()});
@@ -240,8 +237,8 @@ RunResult training_result(const StudyRun& run) {
                     {"minutes", summary->consumed.minutes},
                     {"tokens_per_second", summary->tokens_per_second}};
   const ValidationRecord* const shown = shown_validation(run, *summary);
-  add_validations(*summary, shown, run.settings.task, result);
-  if (run.settings.task == TaskKind::glue) add_glue_figures(*summary, shown, result);
+  add_validations(*summary, shown, run.settings, result);
+  if (task_facts(run.settings.task).labelled) add_label_figures(*summary, shown, result);
   return result;
 }
 

@@ -54,15 +54,15 @@ bool keeps_order(std::int64_t length, const Arrangement& arrangement) {
          std::is_sorted(arrangement.order.begin(), arrangement.order.end());
 }
 
-// The values of the places that are kept, in their order, row by row.
+// The values at the positions that are kept, in their order, row by row.
 template <typename T>
 std::vector<T> picked(const std::vector<T>& values, std::int64_t length,
                       const Arrangement& arrangement) {
   std::vector<T> result;
   const auto rows = static_cast<std::int64_t>(values.size()) / length;
   for (std::int64_t row = 0; row < rows; ++row) {
-    for (const std::int64_t place : arrangement.order) {
-      result.push_back(values[static_cast<std::size_t>(row * length + place)]);
+    for (const std::int64_t position : arrangement.order) {
+      result.push_back(values[static_cast<std::size_t>(row * length + position)]);
     }
   }
   return result;
@@ -102,16 +102,16 @@ Arrangement arrange(std::int64_t length, const ArrangementSettings& settings) {
 MaskedBatch arranged(MaskedBatch batch, const Arrangement& arrangement) {
   if (keeps_order(batch.length, arrangement)) return batch;
   std::vector<std::int64_t> label_of(batch.ids.size(), -1);
-  for (std::size_t i = 0; i < batch.places.size(); ++i) {
-    label_of[static_cast<std::size_t>(batch.places[i])] = batch.labels[i];
+  for (std::size_t i = 0; i < batch.target_positions.size(); ++i) {
+    label_of[static_cast<std::size_t>(batch.target_positions[i])] = batch.labels[i];
   }
   label_of = picked(label_of, batch.length, arrangement);
   arrange_tokens(batch, arrangement);
-  batch.places.clear();
+  batch.target_positions.clear();
   batch.labels.clear();
   for (std::size_t i = 0; i < label_of.size(); ++i) {
     if (label_of[i] < 0) continue;
-    batch.places.push_back(static_cast<std::int64_t>(i));
+    batch.target_positions.push_back(static_cast<std::int64_t>(i));
     batch.labels.push_back(label_of[i]);
   }
   return batch;

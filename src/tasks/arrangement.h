@@ -11,15 +11,15 @@
 namespace roformer {
 
 struct ArrangementSettings {
-  std::int64_t shift = 0;           // the text begins at this position
-  double drop_middle = 0;           // share of the row that is taken out; the rest keeps its places
+  std::int64_t shift = 0;  // the text begins at this position
+  double drop_middle = 0;  // share of the row that is taken out; the rest keeps its positions
   std::int64_t shuffle_blocks = 0;  // cuts the row into so many blocks and shuffles them; 0: none
 
   bool operator==(const ArrangementSettings&) const = default;
 };
 
 struct Arrangement {
-  std::vector<std::int64_t> order;  // the places of the row that are kept, as they now follow
+  std::vector<std::int64_t> order;  // the row's positions that are kept, as they now follow
   Positions positions;              // where they stand, one each
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/task_facts.h"
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "tasks/model_setup.h"
@@ -37,7 +38,7 @@ void add_classification(GlueTask task, const at::Tensor& outputs,
   for (const GlueExample& example : examples) labels.push_back(example.label);
   const LabelPairs pairs{.predictions = predictions, .labels = labels};
   figures.add("accuracy", accuracy(pairs));
-  const std::string& metric = glue_task_facts(task).metric;
+  const std::string_view metric = glue_metric(task);
   if (metric == "f1") figures.add("f1", f1(pairs));
   if (metric == "matthews") figures.add("matthews", matthews(pairs));
   figures.add("collapsed", one_class_predicted(predictions) ? 1 : 0);

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "config/task_facts.h"
 #include "data/length_buckets.h"
-#include "data/prefetcher.h"
 
 namespace roformer {
 namespace {
@@ -96,118 +96,113 @@ std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTa
   return result;
 }
 
-struct GlueTraining::Parts {
-  Settings settings;
-  const Tokenizer& tokenizer;
-  GlueSet training;
-  std::vector<GlueSet> validation;
-  LengthBuckets batches;
-  Classifier classifier;
-  Prefetcher<std::unique_ptr<GlueBatch>> loader;  // the last, since its threads use the others
+namespace {
 
-  Parts(const Settings& all, const Tokenizer& words, const ComputePlan& plan)
-      : settings(all),
-        tokenizer((require_sentence_tokens(words), words)),
-        training(load_glue_set(all, words, GlueSplit::train)),
-        validation(load_validation_sets(all, words)),
-        batches(lengths_of(training.texts), bucket_options(all)),
-        classifier(all, words.vocabulary_size(), glue_outputs(all.glue.task), plan),
-        loader({.threads = all.data.loader_threads, .depth = all.data.prefetch},
-               [this](std::int64_t n) { return make_batch(n); }) {}
+class GlueTraining : public TrainingTask {
+ public:
+  GlueTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
+               const ComputePlan& plan)
+      : settings_(settings),
+        tokenizer_(std::move(tokenizer)),
+        training_(load_glue_set(settings, *tokenizer_, GlueSplit::train)),
+        validation_(load_validation_sets(settings, *tokenizer_)),
+        batches_(lengths_of(training_.texts), bucket_options(settings)),
+        classifier_(settings, tokenizer_->vocabulary_size(), glue_outputs(settings.glue.task),
+                    plan) {}
 
-  std::unique_ptr<GlueBatch> make_batch(std::int64_t n) const {
-    BucketBatch chosen = batches[n];
+  nlohmann::json data_record() const {
+    const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
+    std::int64_t validation = 0;
+    for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
+    return {{"folder", settings_.data.directory.string()},
+            {"name", glue_task_facts(settings_.glue.task).folder},
+            {"fingerprint", hex(training_.source.fingerprint)},
+            {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
+            {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+            {"training_examples", std::ssize(training_.texts)},
+            {"validation_examples", validation}};
+  }
+
+  ParameterStore& parameters() override { return classifier_.parameters(); }
+
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    BucketBatch chosen = batches_[number];
     // Texts of one length side by side are one call of the attention.
     std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
-      return training.texts[static_cast<std::size_t>(text)].length();
+      return training_.texts[static_cast<std::size_t>(text)].length();
     });
     auto batch = std::make_unique<GlueBatch>();
-    batch->loss_places = std::ssize(chosen.sequences);
+    batch->target_count = std::ssize(chosen.sequences);
     batch->tokens = chosen.tokens;
     for (const std::int64_t text : chosen.sequences) {
       const auto index = static_cast<std::size_t>(text);
-      append(training.texts[index], batch->texts);
-      batch->examples.push_back(&training.source.examples[index]);
+      append(training_.texts[index], batch->texts);
+      batch->examples.push_back(&training_.source.examples[index]);
     }
     return batch;
   }
+
+  double batches_per_epoch() const override {
+    return static_cast<double>(batches_.batches_per_epoch());
+  }
+
+  double tokens_per_batch() const override {
+    const double tokens = std::accumulate(training_.texts.begin(), training_.texts.end(), 0.0,
+                                          [](double sum, const EncodedText& text) {
+                                            return sum + static_cast<double>(text.length());
+                                          });
+    return tokens / batches_per_epoch();
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& source = static_cast<const GlueBatch&>(batch);
+    return glue_loss_sum(settings_.glue.task, classifier_.forward(source.texts, mode),
+                         source.examples);
+  }
+
+  ValidationResult validate() override {
+    std::int64_t tokens = 0;
+    for (const GlueSet& set : validation_) {
+      for (const EncodedText& text : set.texts) tokens += text.length();
+    }
+    return {.figures = validate_glue(classifier_, settings_.glue.task, validation_),
+            .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
+            .higher_is_better = true,
+            .tokens = tokens};
+  }
+
+  void save_assets(const std::string& folder) const override {
+    save_tokenizer(*tokenizer_, folder);
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  GlueSet training_;
+  std::vector<GlueSet> validation_;
+  LengthBuckets batches_;
+  Classifier classifier_;
 };
 
-GlueTraining::GlueTraining(const Settings& settings, const Tokenizer& tokenizer,
-                           const ComputePlan& plan)
-    : parts_(std::make_unique<Parts>(settings, tokenizer, plan)) {}
-
-GlueTraining::~GlueTraining() = default;
-
-nlohmann::json GlueTraining::data_record() const {
-  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
-  std::int64_t validation = 0;
-  for (const GlueSet& set : parts_->validation) validation += std::ssize(set.texts);
-  return {{"folder", parts_->settings.data.directory.string()},
-          {"name", glue_task_facts(parts_->settings.glue.task).folder},
-          {"fingerprint", hex(parts_->training.source.fingerprint)},
-          {"validation_fingerprint", hex(parts_->validation.front().source.fingerprint)},
-          {"tokenizer_fingerprint", hex(parts_->tokenizer.fingerprint())},
-          {"training_examples", std::ssize(parts_->training.texts)},
-          {"validation_examples", validation}};
-}
-
-ParameterStore& GlueTraining::parameters() {
-  return parts_->classifier.parameters();
-}
-
-std::unique_ptr<TrainingBatch> GlueTraining::next_batch() {
-  return parts_->loader.next();
-}
-
-double GlueTraining::epochs() const {
-  return static_cast<double>(parts_->loader.cursor()) / batches_per_epoch();
-}
-
-double GlueTraining::batches_per_epoch() const {
-  return static_cast<double>(parts_->batches.batches_per_epoch());
-}
-
-double GlueTraining::tokens_per_batch() const {
-  const auto& texts = parts_->training.texts;
-  const double tokens = std::accumulate(
-      texts.begin(), texts.end(), 0.0,
-      [](double sum, const EncodedText& text) { return sum + static_cast<double>(text.length()); });
-  return tokens / batches_per_epoch();
-}
-
-at::Tensor GlueTraining::loss_sum(const TrainingBatch& batch, const ForwardMode& mode) {
-  const auto& source = static_cast<const GlueBatch&>(batch);
-  return glue_loss_sum(parts_->settings.glue.task, parts_->classifier.forward(source.texts, mode),
-                       source.examples);
-}
-
-ValidationResult GlueTraining::validate() {
-  const GlueTask task = parts_->settings.glue.task;
-  std::int64_t tokens = 0;
-  for (const GlueSet& set : parts_->validation) {
-    for (const EncodedText& text : set.texts) tokens += text.length();
+std::shared_ptr<const Tokenizer> choose_tokenizer(const TaskSources& sources) {
+  const TokenizerSettings& settings = sources.settings.tokenizer;
+  if (sources.stored != nullptr) return sources.stored;
+  if (!settings.file.empty() || settings.kind != TokenizerKind::automatic) {
+    return open_tokenizer(settings);
   }
-  return {.figures = validate_glue(parts_->classifier, task, parts_->validation),
-          .ranked_by = glue_task_facts(task).metric,
-          .higher_is_better = true,
-          .tokens = tokens};
+  if (sources.offered != nullptr) return sources.offered;
+  throw_usage("tokenizer.file", "is not given, and there is no model.from to take one from",
+              "--model.from RUN, or --tokenizer.file vocab.txt for a new model");
 }
 
-nlohmann::json GlueTraining::cursor() const {
-  return {{"batch", parts_->loader.cursor()}};
-}
+}  // namespace
 
-void GlueTraining::restore_cursor(const nlohmann::json& cursor) {
-  if (!cursor.is_object() || !cursor.contains("batch") || !cursor["batch"].is_number_integer() ||
-      cursor["batch"].get<std::int64_t>() < 0) {
-    throw_failure("state.json", "cursor: not the place of a GLUE task's data");
-  }
-  parts_->loader.seek(cursor["batch"].get<std::int64_t>());
-}
-
-void GlueTraining::save_assets(const std::string& folder) const {
-  save_tokenizer(parts_->tokenizer, folder);
+OpenedTask open_glue_task(const TaskSources& sources) {
+  std::shared_ptr<const Tokenizer> tokenizer = choose_tokenizer(sources);
+  require_sentence_tokens(*tokenizer);
+  auto task = std::make_unique<GlueTraining>(sources.settings, tokenizer, sources.plan);
+  nlohmann::json data = task->data_record();
+  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
 }
 
 }  // namespace roformer

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "config/settings.h"
@@ -11,8 +11,8 @@
 #include "data/text_pairs.h"
 #include "tasks/classifier.h"
 #include "tasks/glue_figures.h"
+#include "tasks/registry.h"
 #include "text/tokenizer.h"
-#include "training/task.h"
 
 namespace roformer {
 
@@ -36,29 +36,8 @@ std::vector<GlueSplit> validation_splits(GlueTask task);
 std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
                                             const std::vector<GlueSet>& sets);
 
-class GlueTraining : public TrainingTask {
- public:
-  // Reads all files. The tokenizer must outlive the task.
-  GlueTraining(const Settings& settings, const Tokenizer& tokenizer, const ComputePlan& plan);
-  ~GlueTraining() override;
-
-  // For run.json: folder, name, sizes and fingerprints.
-  nlohmann::json data_record() const;
-
-  ParameterStore& parameters() override;
-  std::unique_ptr<TrainingBatch> next_batch() override;
-  double epochs() const override;
-  double batches_per_epoch() const override;
-  double tokens_per_batch() const override;
-  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override;
-  ValidationResult validate() override;
-  nlohmann::json cursor() const override;
-  void restore_cursor(const nlohmann::json& cursor) override;
-  void save_assets(const std::string& folder) const override;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
+// The tokenizer is the run's own where it goes on, else the one that the settings name, else that
+// of the model to start from. Reads all files.
+OpenedTask open_glue_task(const TaskSources& sources);
 
 }  // namespace roformer

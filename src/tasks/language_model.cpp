@@ -20,21 +20,31 @@ LanguageBatch tokens_to_device(const TokenBatch& batch, at::Device device) {
 
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device) {
   LanguageBatch result = tokens_to_device(batch, device);
-  result.places = copy_to(batch.places, device);
+  result.target_positions = copy_to(batch.target_positions, device);
   result.labels = copy_to(batch.labels, device);
   return result;
 }
 
 LanguageBatch to_device(const CausalBatch& batch, at::Device device) {
   LanguageBatch result = tokens_to_device(batch, device);
-  std::vector<std::int64_t> places, labels;
+  std::vector<std::int64_t> positions, labels;
   for (std::size_t i = 0; i < batch.targets.size(); ++i) {
     if (batch.targets[i] == CausalBatch::kNoTarget) continue;
-    places.push_back(static_cast<std::int64_t>(i));
+    positions.push_back(static_cast<std::int64_t>(i));
     labels.push_back(batch.targets[i]);
   }
   result.labels = copy_to(labels, device);
-  if (places.size() < batch.targets.size()) result.places = copy_to(places, device);
+  if (positions.size() < batch.targets.size()) {
+    result.target_positions = copy_to(positions, device);
+  }
+  return result;
+}
+
+LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
+  LanguageBatch result = batch;
+  for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
+    if (tensor->defined()) *tensor = tensor->to(device, /*non_blocking=*/true);
+  }
   return result;
 }
 
@@ -42,7 +52,7 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
                              const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      encoder_(stack_settings(settings, vocabulary), parameters_),
       head_(encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
@@ -55,7 +65,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
-                                              .places = batch.places,
+                                              .rows = batch.target_positions,
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,
@@ -69,7 +79,7 @@ at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layou
   return head_.logits(encoder_.forward({.ids = ids,
                                         .layout = layout,
                                         .positions = positions,
-                                        .places = places,
+                                        .rows = places,
                                         .precision = plan_.precision}));
 }
 

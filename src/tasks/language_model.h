@@ -6,22 +6,23 @@
 
 #include "config/settings.h"
 #include "data/batches.h"
-#include "model/encoder.h"
 #include "model/language_head.h"
+#include "model/transformer_stack.h"
 #include "tensor/device.h"
 #include "training/task.h"
 
 namespace roformer {
 
-// A batch on the device. P places carry a loss.
+// A batch as tensors. P targets carry a loss.
 struct LanguageBatch {
   at::Tensor ids;  // [T] int64
   TokenLayout layout;
-  at::Tensor places;  // [P] int64
-  at::Tensor labels;  // [P] int64
+  at::Tensor target_positions;  // [P] int64; undefined: all T in their order
+  at::Tensor labels;            // [P] int64
 };
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device);
 LanguageBatch to_device(const CausalBatch& batch, at::Device device);
+LanguageBatch to_device(const LanguageBatch& batch, at::Device device);
 
 class LanguageModel {
  public:
@@ -31,11 +32,11 @@ class LanguageModel {
 
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
-  const Encoder& encoder() const { return encoder_; }
+  const TransformerStack& encoder() const { return encoder_; }
   const LanguageHead& head() const { return head_; }
   const ComputePlan& plan() const { return plan_; }
 
-  // Cross entropy at the batch's places.
+  // Cross entropy at the batch's targets.
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt) const;
   // [P, V]
@@ -45,7 +46,7 @@ class LanguageModel {
  private:
   ComputePlan plan_;
   ParameterStore parameters_;
-  Encoder encoder_;
+  TransformerStack encoder_;
   LanguageHead head_;
 };
 

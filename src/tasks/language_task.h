@@ -1,29 +1,30 @@
-// Pretraining of language models: masked (BERT's, at 15 % of the places) and causal (at all). Data,
-// model, loss and metrics for the trainer.
+// Pretraining of language models: masked (BERT's, 15 % of the tokens are targets) and causal (all
+// are). Data, model, loss and metrics for the trainer.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <vector>
 
 #include "config/settings.h"
 #include "data/dataset.h"
 #include "tasks/arrangement.h"
 #include "tasks/language_model.h"
-#include "training/task.h"
+#include "tasks/registry.h"
 
 namespace roformer {
 
-// settings.task is mlm or causal_lm. The data set must outlive the task.
-std::unique_ptr<TrainingTask> make_language_task(const Settings& settings, const Dataset& dataset,
-                                                 const ComputePlan& plan);
+// Of a prepared data set, which brings its tokenizer.
+OpenedTask open_language_task(const TaskSources& sources);
 
 struct LanguageEvaluation {
-  double loss = 0;      // mean negative log likelihood of the places, nats
-  double accuracy = 0;  // share of the places whose label is the most likely piece
-  std::int64_t places = 0;
+  double loss = 0;      // mean negative log likelihood of the targets, nats
+  double accuracy = 0;  // share of the targets that are the most likely piece
+  std::int64_t targets = 0;
   std::int64_t tokens = 0;  // that went through the model
-  // Of each place of a row, as the text has it: the mean loss (NaN where none was) and how many.
+  // At each position of a row, as the text has it: the mean loss (NaN where none was) and of how
+  // many targets.
   std::vector<double> losses_by_position;
-  std::vector<std::int64_t> places_by_position;
+  std::vector<std::int64_t> targets_by_position;
 };
 
 struct EvaluationOptions {

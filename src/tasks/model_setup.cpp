@@ -1,18 +1,21 @@
 #include "tasks/model_setup.h"
 
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "config/task_facts.h"
 
 namespace roformer {
 
-EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary) {
-  EncoderSettings result{.model = settings.model,
-                         .attention = settings.attention,
-                         .position = settings.position,
-                         .causal = settings.task == TaskKind::causal_lm,
-                         .training_length = settings.data.length};
+StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary) {
+  StackSettings result{.model = settings.model,
+                       .attention = settings.attention,
+                       .position = settings.position,
+                       .causal = task_facts(settings.task).causal,
+                       .training_length = settings.data.length};
   if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
   if (result.model.vocabulary < vocabulary) {
     throw_usage("model.vocabulary",
@@ -33,9 +36,9 @@ void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
 }
 
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {
-  return at::from_blob(const_cast<std::int64_t*>(values.data()),
-                       {static_cast<std::int64_t>(values.size())}, at::kLong)
-      .to(device, /*non_blocking=*/false, /*copy=*/true);
+  const at::Tensor copy = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
+  std::copy(values.begin(), values.end(), copy.mutable_data_ptr<std::int64_t>());
+  return copy.to(device);
 }
 
 }  // namespace roformer

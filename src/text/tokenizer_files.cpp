@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "config/words.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
+
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
@@ -71,7 +73,7 @@ struct Description {
 };
 
 Description read_description(const fs::path& path) {
-  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const nlohmann::json json = read_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(path.string(), "is not a tokenizer description of this program");
   }
@@ -88,7 +90,7 @@ Description read_description(const fs::path& path) {
   };
   if (field("version") != kVersion) {
     throw_failure(path.string(), fmt::format("has version {}, this program reads version {}",
-                                             field("version").dump(), kVersion));
+                                             describe_json(field("version")), kVersion));
   }
   if (!field("vocabulary_size").is_number_integer()) {
     throw_failure(path.string(), "\"vocabulary_size\" is not a whole number");

@@ -128,7 +128,8 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints) {
   for (const fs::path& folder : list_checkpoints(checkpoints)) {
     try {
       const TrainingState state = read_training_state(folder / kState);
-      if (state.current() != nullptr) ranked.push_back({folder, *state.current()});
+      if (state.current() != nullptr && state.current()->counts())
+        ranked.push_back({folder, *state.current()});
     } catch (const Error&) {
       continue;
     }

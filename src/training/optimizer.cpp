@@ -67,12 +67,19 @@ std::int64_t AdamW::updates() const {
   return static_cast<std::int64_t>(updates_.item<float>());
 }
 
+bool AdamW::is_finite() const {
+  for (const at::Tensor& values : {parameters_.flat_values(), first_, second_}) {
+    if (!at::isfinite(values).all().item<bool>()) return false;
+  }
+  return true;
+}
+
 void AdamW::restore_updates(std::int64_t updates) {
   updates_.fill_(static_cast<float>(updates));
 }
 
 OptimizerOutcome AdamW::step_on_cpu(const OptimizerStep& step) {
-  const double norm = norm_on_cpu(parameters_.flat_gradients()) / step.places;
+  const double norm = norm_on_cpu(parameters_.flat_gradients()) / step.targets;
   const bool skipped = !std::isfinite(norm) || !std::isfinite(step.loss.item<double>());
   if (skipped) {
     parameters_.zero_gradients();
@@ -80,9 +87,9 @@ OptimizerOutcome AdamW::step_on_cpu(const OptimizerStep& step) {
     const double clip = step.clip > 0 && norm > step.clip ? step.clip / norm : 1;
     updates_.add_(1);
     if (first_.scalar_type() == at::kDouble) {
-      update_on_cpu<double>(step, clip / step.places);
+      update_on_cpu<double>(step, clip / step.targets);
     } else {
-      update_on_cpu<float>(step, clip / step.places);
+      update_on_cpu<float>(step, clip / step.targets);
     }
   }
   return {.gradient_norm = at::scalar_tensor(norm, at::kDouble),
@@ -121,10 +128,10 @@ void AdamW::update_on_cpu(const OptimizerStep& step, double gradient_scale) {
 OptimizerOutcome AdamW::step_on_device(const OptimizerStep& step) {
   const at::Tensor& gradients = parameters_.flat_gradients();
   const at::Tensor norm =
-      at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).div(step.places);
+      at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).div(step.targets);
   const at::Tensor skipped = at::isfinite(norm).logical_and(at::isfinite(step.loss)).logical_not();
   // The fused operator divides the gradient by this.
-  at::Tensor divisor = at::full({}, step.places, norm.options());
+  at::Tensor divisor = at::full({}, step.targets, norm.options());
   if (step.clip > 0) divisor = divisor * at::clamp_min(norm / step.clip, 1);
   divisor = divisor.to(at::kFloat);
   const at::Tensor found_bad = skipped.to(at::kFloat);

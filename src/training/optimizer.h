@@ -22,9 +22,9 @@ struct AdamWOptions {
 
 struct OptimizerStep {
   double learning_rate = 0;
-  double places = 1;  // the gradient is of a loss summed over this many places
-  double clip = 0;    // largest norm of the mean gradient; 0: no clipping
-  at::Tensor loss;    // scalar on the parameters' device; a non-finite one skips the step
+  double targets = 1;  // the gradient is of a loss summed over this many targets
+  double clip = 0;     // largest norm of the mean gradient; 0: no clipping
+  at::Tensor loss;     // scalar on the parameters' device; a non-finite one skips the step
 };
 
 struct OptimizerOutcome {
@@ -47,6 +47,10 @@ class AdamW {
   // [trained numbers], as flat_values(); a checkpoint stores them.
   const at::Tensor& first_moments() const { return first_; }
   const at::Tensor& second_moments() const { return second_; }
+
+  // False where a parameter or a moment is infinite or not a number, from which no update leads
+  // back; waits for the device.
+  bool is_finite() const;
 
  private:
   ParameterStore& parameters_;

@@ -1,25 +1,26 @@
-// What the trainer asks of a task. The trainer knows steps, gradients and checkpoints; the task
-// knows its data, model, loss and metrics.
+// What a training step and the trainer ask of a task. They know steps, gradients and checkpoints;
+// the task knows its data, model, loss and metrics. A batch is a function of its number, so that
+// who trains decides which batches are made, where and when: ahead on other threads, by one
+// process or by several, again after a resumption.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tensor/parameters.h"
+#include "training/validation.h"
 
 namespace roformer {
 
-// One micro-batch, ready on the device. The task derives its own.
+// One micro-batch, in the memory of the host. The task derives its own.
 struct TrainingBatch {
   virtual ~TrainingBatch() = default;
-  std::int64_t loss_places = 0;  // places that the loss is summed over
-  std::int64_t tokens = 0;       // real tokens, padding not counted
-  std::int64_t padding = 0;      // padded places
+  std::int64_t target_count = 0;  // targets that the loss is summed over
+  std::int64_t tokens = 0;        // real tokens, padding not counted
+  std::int64_t padding = 0;       // padded positions
 };
 
 // Randomness inside a forward pass (dropout) is a function of this key; not training: no dropout.
@@ -29,33 +30,26 @@ struct ForwardMode {
   std::int64_t step = 0;  // for what stays the same over several steps
 };
 
-// A validation: named figures, and the one by which checkpoints are ranked.
-struct ValidationResult {
-  std::map<std::string, double> figures;  // "loss", "accuracy", ...
-  std::string ranked_by = "loss";
-  bool higher_is_better = false;
-  std::int64_t tokens = 0;
-};
-
-class TrainingTask {
+// What is minimised: batches by their number, and the loss of one.
+class TrainingObjective {
  public:
-  virtual ~TrainingTask() = default;
+  virtual ~TrainingObjective() = default;
 
   virtual ParameterStore& parameters() = 0;
-  // The next micro-batch of the training set; advances the cursor. Blocks on the loader.
-  virtual std::unique_ptr<TrainingBatch> next_batch() = 0;
-  // Share of the training set consumed so far, in epochs (1.5: one and a half passes).
-  virtual double epochs() const = 0;
+  // Micro-batch `number` >= 0 of training without end. The same number gives the same batch,
+  // whatever was made before; called from several threads at once, so nothing waits for a device.
+  virtual std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const = 0;
+  // Sum of the loss over the batch's targets, a scalar on the parameters' device with its graph.
+  virtual at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) = 0;
+};
+
+class TrainingTask : public TrainingObjective {
+ public:
   // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
   // Average real tokens of one micro-batch, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
-  // Sum of the loss over the batch's places, a scalar with its graph.
-  virtual at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) = 0;
   virtual ValidationResult validate() = 0;
-  // Where in the training data the next batch begins; restoring makes the same batches follow.
-  virtual nlohmann::json cursor() const = 0;
-  virtual void restore_cursor(const nlohmann::json& cursor) = 0;
   // Writes what a run and each checkpoint must hold beside the weights (the tokenizer).
   virtual void save_assets(const std::string& folder) const = 0;
 };

@@ -1,33 +1,41 @@
 #include "training/trainer.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/random.h"
 #include "metrics/statistics.h"
 #include "training/checkpoint.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"
 #include "training/signals.h"
 #include "training/training_log.h"
+#include "training/training_step.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kRemedies =
+    "lower training.learning_rate or training.clip, lengthen training.warmup or set "
+    "training.precision to fp32; each can be given with --resume";
+
 class Stopwatch {
  public:
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  // Seconds since the last lap, or since the start.
+  double lap() {
+    const double result = seconds();
+    start_ = std::chrono::steady_clock::now();
+    return result;
   }
 
  private:
@@ -35,8 +43,8 @@ class Stopwatch {
 };
 
 // How many steps a period is, as far as it can be known before (not for minutes).
-double steps_in(const Period& period, const TrainingTask& task, std::int64_t accumulation) {
-  const auto batches = static_cast<double>(accumulation);
+double steps_in(const Period& period, const TrainingTask& task, const BatchNumbers& numbers) {
+  const auto batches = static_cast<double>(numbers.per_step());
   switch (period.unit) {
     case Period::Unit::epochs:
       return period.amount * task.batches_per_epoch() / batches;
@@ -47,7 +55,8 @@ double steps_in(const Period& period, const TrainingTask& task, std::int64_t acc
   }
 }
 
-Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& task) {
+Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& task,
+                       const BatchNumbers& numbers) {
   Schedule schedule{.kind = settings.schedule,
                     .warmup = settings.warmup_ratio,
                     .final_rate = settings.final_learning_rate};
@@ -58,8 +67,8 @@ Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& tas
     // The check of the configuration refuses minutes beside another unit.
     ROFORMER_ASSERT(settings.warmup.unit != Period::Unit::minutes &&
                     settings.steps.unit != Period::Unit::minutes);
-    schedule.warmup = steps_in(settings.warmup, task, settings.accumulation) /
-                      steps_in(settings.steps, task, settings.accumulation);
+    schedule.warmup =
+        steps_in(settings.warmup, task, numbers) / steps_in(settings.steps, task, numbers);
   }
   schedule.warmup = std::min(schedule.warmup, 1.0);
   return schedule;
@@ -71,15 +80,20 @@ class Trainer {
       : task_(task),
         settings_(setup.settings),
         run_(setup.run),
-        schedule_(make_schedule(setup.settings, task)),
+        numbers_({.accumulation = setup.settings.accumulation}),
+        schedule_(make_schedule(setup.settings, task, numbers_)),
         optimizer_(task.parameters(), {.beta1 = settings_.beta1,
                                        .beta2 = settings_.beta2,
                                        .epsilon = settings_.epsilon,
                                        .weight_decay = settings_.weight_decay,
                                        .layer_decay = settings_.layer_decay}),
         state_(begin(setup)),
+        looked_at_(state_.consumed),
         done_at_start_(done()),
-        log_(setup.run, state_.consumed.steps) {}
+        log_(setup.run, state_.consumed.steps),
+        loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
+          return task_.make_batch(numbers_.number(first, i));
+        }) {}
 
   TrainingSummary run() {
     std::error_code error;
@@ -92,7 +106,9 @@ class Trainer {
     }
     std::optional<StopReason> reason;
     while (!(reason = stop_reason())) train_one_step();
-    if (saved_step_ != state_.consumed.steps) save();
+    bool changed = saved_step_ != state_.consumed.steps;
+    if (*reason == StopReason::finished) changed = finish() || changed;
+    if (changed) save();
     log_.clear();
     const TrainingSummary summary = summarize(*reason);
     write_file_atomically(run_.summary(), to_json(summary).dump(2) + "\n");
@@ -107,23 +123,24 @@ class Trainer {
   // A step whose numbers are still on the device.
   struct Unsettled {
     std::int64_t step = 0;
-    std::int64_t places = 0;
-    at::Tensor loss_sum;
-    OptimizerOutcome outcome;
+    StepResult result;
   };
 
   TrainingTask& task_;
   const TrainingSettings& settings_;
   const RunDirectory& run_;
+  BatchNumbers numbers_;
   Schedule schedule_;
   AdamW optimizer_;
   TrainingState state_;
+  Consumed looked_at_;  // up to where periods were compared with what is consumed
   double done_at_start_;
   TrainingLog log_;
   std::vector<Unsettled> unsettled_;
   std::int64_t saved_step_ = -1;
   Stopwatch session_;
-  StepReport report_;  // of the last step that was settled
+  StepReport report_;                                  // of the last step that was settled
+  Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
 
   TrainingState begin(const TrainerSetup& setup) {
     TrainingState state{.seed = setup.seed};
@@ -144,7 +161,6 @@ class Trainer {
         throw_failure(folder->string(),
                       fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
       }
-      task_.restore_cursor(state.cursor);
       saved_step_ = state.consumed.steps;
       log::info("resuming from step {}", format_count(saved_step_));
       return state;
@@ -170,34 +186,55 @@ class Trainer {
   double learning_rate() const {
     const double steps = settings_.steps.unit == Period::Unit::minutes
                              ? static_cast<double>(state_.consumed.steps) / std::max(done(), 1e-9)
-                             : steps_in(settings_.steps, task_, settings_.accumulation);
+                             : steps_in(settings_.steps, task_, numbers_);
     return settings_.learning_rate *
            learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
   }
 
-  void train_one_step() {
-    const Consumed before = state_.consumed;
-    const Stopwatch step;
-    compute_step();
-    const bool finished = reached(settings_.steps, state_.consumed);
-    const bool log_due = finished || crosses(settings_.log_every, before, state_.consumed);
-    state_.validation_due = finished || crosses(settings_.validate_every, before, state_.consumed);
-    bool save_due = finished || crosses(settings_.save_every, before, state_.consumed);
-    const bool on_cpu = task_.parameters().flat_values().is_cpu();
-    // Reading a number waits for a GPU: not more often than someone looks.
+  // Reading a number waits for a GPU: not more often than someone looks.
+  bool settles_now() const {
     constexpr std::size_t kMostUnsettled = 64;
-    if (on_cpu || log_due || save_due || state_.validation_due || log_.live_due() ||
-        unsettled_.size() >= kMostUnsettled || StopSignals::received() != 0) {
-      settle();
-    }
-    const double seconds = step.seconds();
+    return task_.parameters().flat_values().is_cpu() || log_.live_due() ||
+           unsettled_.size() >= kMostUnsettled || StopSignals::received() != 0;
+  }
+
+  void count_time(double seconds) {
     state_.window.seconds += seconds;
     state_.consumed.minutes += seconds / 60;
+  }
+
+  void train_one_step() {
+    Stopwatch watch;
+    compute_step();
+    if (settles_now()) settle();
+    // Periods in minutes, too, are compared with what this step has taken.
+    count_time(watch.lap());
+    const Consumed before = std::exchange(looked_at_, state_.consumed);
+    const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
+    const bool log_due = due(settings_.log_every);
+    bool save_due = due(settings_.save_every);
+    state_.validation_due = due(settings_.validate_every);
+    if (log_due || save_due || state_.validation_due) {
+      settle();
+      count_time(watch.lap());
+    }
     if (log_due) write_window();
     if (log_.live_due()) log_.live(present_report());
-    if (StopSignals::received() != 0) return;  // the validation waits for the resumption
+    // The end is validated and saved by itself; after a signal the validation waits for the
+    // resumption.
+    if (stop_reason()) return;
     if (state_.validation_due) save_due = validate() || save_due;
     if (save_due) save();
+  }
+
+  // What every training leaves that was as long as it should be. Returns whether there was anything
+  // left to do.
+  bool finish() {
+    settle();
+    const bool logs = state_.window.steps > 0, validates = state_.current() == nullptr;
+    if (logs) write_window();
+    if (validates) validate();
+    return logs || validates;
   }
 
   void compute_step() {
@@ -205,54 +242,43 @@ class Trainer {
     const double rate = learning_rate();
     const Stopwatch loading;
     std::vector<std::unique_ptr<TrainingBatch>> batches;
-    std::int64_t places = 0;
-    for (std::int64_t micro = 0; micro < settings_.accumulation; ++micro) {
-      batches.push_back(task_.next_batch());
-      places += batches.back()->loss_places;
-      state_.consumed.tokens += batches.back()->tokens;
-      state_.window.tokens += batches.back()->tokens;
-      state_.window.padding += batches.back()->padding;
+    for (std::int64_t micro = 0; micro < numbers_.accumulation; ++micro) {
+      batches.push_back(loader_.next());
     }
     state_.window.loader_seconds += loading.seconds();
-    at::Tensor loss_sum;
-    for (std::size_t micro = 0; micro < batches.size(); ++micro) {
-      const std::uint64_t key = random_key({state_.seed, static_cast<std::uint64_t>(step), micro});
-      const at::Tensor loss =
-          task_.loss_sum(*batches[micro], {.training = true, .key = key, .step = step});
-      loss.backward();
-      loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
-      batches[micro].reset();
-    }
-    const OptimizerOutcome outcome =
-        optimizer_.step({.learning_rate = rate,
-                         .places = static_cast<double>(std::max<std::int64_t>(places, 1)),
-                         .clip = settings_.clip,
-                         .loss = loss_sum});
-    task_.parameters().apply_constraints();
+    StepResult result = take_training_step(task_, optimizer_, std::move(batches),
+                                           {.step = step,
+                                            .seed = state_.seed,
+                                            .numbers = numbers_,
+                                            .learning_rate = rate,
+                                            .clip = settings_.clip});
+    state_.next_batch += numbers_.per_step();
     state_.consumed.steps = step + 1;
-    state_.consumed.epochs = task_.epochs();
+    state_.consumed.epochs = static_cast<double>(state_.next_batch) / task_.batches_per_epoch();
+    state_.consumed.tokens += result.sums.tokens;
+    state_.window.tokens += result.sums.tokens;
+    state_.window.padding += result.sums.padding;
     report_.learning_rate = rate;
-    unsettled_.push_back(
-        {.step = step + 1, .places = places, .loss_sum = loss_sum, .outcome = outcome});
+    unsettled_.push_back({.step = step + 1, .result = std::move(result)});
   }
 
   // Reads the numbers of the steps since the last reading.
   void settle() {
-    for (const Unsettled& step : unsettled_) {
-      const double loss_sum = step.loss_sum.item<double>();
-      const double norm = step.outcome.gradient_norm.item<double>();
+    for (const auto& [step, result] : unsettled_) {
+      const double loss_sum = result.sums.loss.item<double>();
+      const double norm = result.outcome.gradient_norm.item<double>();
       ++state_.window.steps;
-      report_.step = step.step;
-      report_.loss = loss_sum / static_cast<double>(step.places);
+      report_.step = step;
+      report_.loss = loss_sum / static_cast<double>(result.sums.targets);
       report_.gradient_norm = norm;
-      if (step.outcome.skipped.item<bool>()) {
-        count_skipped(step.step, norm);
+      if (result.outcome.skipped.item<bool>()) {
+        count_skipped(step, norm);
         continue;
       }
       state_.skipped_in_row = 0;
       state_.window.loss_sum += loss_sum;
       state_.window.norm_sum += norm;
-      state_.window.places += step.places;
+      state_.window.targets += result.sums.targets;
     }
     unsettled_.clear();
   }
@@ -265,13 +291,27 @@ class Trainer {
     const std::string what =
         fmt::format("step {}: loss {}, gradient norm {}", format_count(step), report_.loss, norm);
     if (state_.skipped_in_row >= settings_.max_bad_steps) {
-      throw_failure(
-          run_.path().string(),
-          fmt::format("{} steps in a row were not finite ({})", state_.skipped_in_row, what),
-          "lower training.learning_rate, lengthen training.warmup or set "
-          "training.precision to fp32; the last checkpoint is kept");
+      diverged(fmt::format("{} steps in a row were not finite ({})", state_.skipped_in_row, what));
     }
     log::warn("{}; the step is skipped", what);
+  }
+
+  [[noreturn]] void diverged(const std::string& what) const {
+    const std::vector<fs::path> kept = list_checkpoints(run_.checkpoints());
+    throw_failure(run_.path().string(), what,
+                  fmt::format("{}; {}", kRemedies,
+                              kept.empty() ? "there is no checkpoint yet"
+                                           : "the last checkpoint kept is " +
+                                                 kept.back().filename().string()));
+  }
+
+  // Weights that are not finite never come back: they are neither validated nor saved.
+  void require_finite() {
+    settle();
+    if (optimizer_.is_finite()) return;
+    log_.clear();
+    diverged(fmt::format("the weights are not finite after step {}: the training has diverged",
+                         format_count(state_.consumed.steps)));
   }
 
   void write_window() {
@@ -279,7 +319,7 @@ class Trainer {
     const MetricsWindow& window = state_.window;
     const std::int64_t counted = window.steps - window.skipped;
     // NaN when no step counted: JSON's null.
-    report.loss = window.loss_sum / static_cast<double>(window.places);
+    report.loss = window.loss_sum / static_cast<double>(window.targets);
     report.gradient_norm = window.norm_sum / static_cast<double>(counted);
     log_.window(report, state_);
     state_.tokens_per_second.push_back(report.tokens_per_second);
@@ -302,6 +342,7 @@ class Trainer {
 
   // Returns whether the result is one of the best, whose checkpoints are kept.
   bool validate() {
+    require_finite();
     const ValidationRecord record{.step = state_.consumed.steps,
                                   .minutes = state_.consumed.minutes,
                                   .result = task_.validate()};
@@ -309,19 +350,18 @@ class Trainer {
     const auto better =
         std::count_if(state_.validations.begin(), state_.validations.end(),
                       [&](const ValidationRecord& other) { return !is_better(record, other); });
-    const bool best = better == 0;
+    const bool best = record.counts() && better == 0;
     state_.without_improvement = best ? 0 : state_.without_improvement + 1;
     state_.validations.push_back(record);
     state_.validation_due = false;
     log_.validation(record, best);
-    return better < settings_.keep_best;
+    return record.counts() && better < settings_.keep_best;
   }
 
   void save() {
-    settle();
+    require_finite();
     log_.flush();
     state_.optimizer_updates = optimizer_.updates();
-    state_.cursor = task_.cursor();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,
                     [&](const fs::path& folder) {
                       task_.save_assets(folder.string());

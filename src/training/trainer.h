@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "config/training_settings.h"
+#include "data/prefetcher.h"
 #include "training/run_directory.h"
 #include "training/task.h"
 #include "training/training_summary.h"
@@ -15,13 +16,15 @@ namespace roformer {
 struct TrainerSetup {
   const TrainingSettings& settings;
   std::uint64_t seed = 0;
-  const RunDirectory& run;  // resumed() decides whether training goes on from a checkpoint
+  const RunDirectory& run;        // resumed() decides whether training goes on from a checkpoint
+  PrefetchOptions prefetch = {};  // how batches are made ahead
 };
 
 // Trains until training.steps, patience or a signal, and leaves a checkpoint and summary.json in
-// the run. The task's parameters must be flat and freshly initialised, and are the last step's
-// afterwards. Throws Error (failure) for a disk that is full, checkpoints that cannot be used, or
-// too many non-finite steps in a row.
+// the run. A training that has come to its end is validated there, whatever the periods say. The
+// task's parameters must be flat and freshly initialised, and are the last step's afterwards.
+// Throws Error (failure) for a disk that is full, checkpoints that cannot be used, too many
+// non-finite steps in a row, or weights that are not finite, which are never saved.
 TrainingSummary train(TrainingTask& task, const TrainerSetup& setup);
 
 }  // namespace roformer

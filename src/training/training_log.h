@@ -18,7 +18,7 @@ struct StepReport {
   std::int64_t step = 0;
   double done = 0;           // share of the training, in [0, 1]
   double seconds_left = -1;  // negative: not known yet
-  double loss = 0;           // mean over the places
+  double loss = 0;           // mean over the targets
   double learning_rate = 0;
   double gradient_norm = 0;
   double tokens_per_second = 0;  // real ones

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace {
@@ -15,7 +15,7 @@ constexpr const char* kFormat = "roformer checkpoint";
 constexpr int kVersion = 1;
 
 json to_json(const MetricsWindow& window) {
-  return {{"loss_sum", window.loss_sum}, {"places", window.places},
+  return {{"loss_sum", window.loss_sum}, {"places", window.targets},
           {"tokens", window.tokens},     {"padding", window.padding},
           {"steps", window.steps},       {"skipped", window.skipped},
           {"seconds", window.seconds},   {"loader_seconds", window.loader_seconds},
@@ -25,7 +25,7 @@ json to_json(const MetricsWindow& window) {
 MetricsWindow window_from_json(const JsonFields& fields) {
   return {.loss_sum = fields.number("loss_sum"),
           .norm_sum = fields.number("norm_sum"),
-          .places = fields.count("places"),
+          .targets = fields.count("places"),
           .tokens = fields.count("tokens"),
           .padding = fields.count("padding"),
           .steps = fields.count("steps"),
@@ -36,16 +36,19 @@ MetricsWindow window_from_json(const JsonFields& fields) {
 
 }  // namespace
 
+bool ValidationRecord::counts() const {
+  return std::isfinite(ranked());
+}
+
 bool is_better(const ValidationRecord& a, const ValidationRecord& b) {
-  // What is not a number is worse than any.
-  if (std::isnan(b.ranked())) return !std::isnan(a.ranked());
+  if (!a.counts() || !b.counts()) return a.counts();
   return a.result.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
 }
 
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations) {
   const ValidationRecord* best = nullptr;
   for (const ValidationRecord& record : validations) {
-    if (best == nullptr || is_better(record, *best)) best = &record;
+    if (record.counts() && (best == nullptr || is_better(record, *best))) best = &record;
   }
   return best;
 }
@@ -97,7 +100,7 @@ json to_json(const TrainingState& state) {
           {"window", to_json(state.window)},
           {"validations", std::move(validations)},
           {"tokens_per_second", state.tokens_per_second},
-          {"cursor", state.cursor}};
+          {"cursor", {{"batch", state.next_batch}}}};
 }
 
 TrainingState training_state_from_json(const json& document, const std::string& file) {
@@ -106,7 +109,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
   }
   const JsonFields fields(document, "", file);
   if (fields.any("version") != kVersion) {
-    throw_failure(file, "has version " + fields.any("version").dump() + ", this program reads " +
+    throw_failure(file, "has version " + describe_json(fields.any("version")) + ", this program reads " +
                             std::to_string(kVersion));
   }
   if (!fields.any("seed").is_number_unsigned()) fields.refuse("seed", "a non-negative integer");
@@ -128,12 +131,12 @@ TrainingState training_state_from_json(const json& document, const std::string& 
     if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");
     state.tokens_per_second.push_back(rate.get<double>());
   }
-  state.cursor = fields.any("cursor");
+  state.next_batch = fields.object("cursor").count("batch");
   return state;
 }
 
 TrainingState read_training_state(const std::filesystem::path& file) {
-  return training_state_from_json(json::parse(read_file(file), nullptr, false), file.string());
+  return training_state_from_json(read_json(file), file.string());
 }
 
 }  // namespace roformer

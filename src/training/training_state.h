@@ -11,7 +11,7 @@
 
 #include "base/period.h"
 #include "training/json_fields.h"
-#include "training/task.h"
+#include "training/validation.h"
 
 namespace roformer {
 
@@ -22,18 +22,21 @@ struct ValidationRecord {
   ValidationResult result = {};
 
   double ranked() const { return result.figures.at(result.ranked_by); }
+  // A validation whose ranking figure is infinite or not a number is the best of nothing.
+  bool counts() const;
 };
 
-// True when a is better than b by the figure that a is ranked by.
+// True when a is better than b by the figure that a is ranked by; what does not count is better
+// than nothing.
 bool is_better(const ValidationRecord& a, const ValidationRecord& b);
-// The first of the best, or null.
+// The first of the best of those that count, or null.
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations);
 
 // Sums since the last line of metrics.
 struct MetricsWindow {
   double loss_sum = 0;
   double norm_sum = 0;
-  std::int64_t places = 0;
+  std::int64_t targets = 0;
   std::int64_t tokens = 0;
   std::int64_t padding = 0;
   std::int64_t steps = 0;
@@ -53,7 +56,7 @@ struct TrainingState {
   MetricsWindow window = {};
   std::vector<ValidationRecord> validations = {};
   std::vector<double> tokens_per_second = {};  // of the last windows
-  nlohmann::json cursor = {};                  // the task's
+  std::int64_t next_batch = 0;                 // number of the micro-batch that comes next
 
   // The best validation so far, or null.
   const ValidationRecord* best() const { return best_of(validations); }

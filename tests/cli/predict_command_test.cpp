@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
-#include "tasks/tiny_glue.h"
+#include "runs/tiny_glue.h"
 
 using namespace roformer;
 

@@ -57,7 +57,7 @@ TEST_CASE("labels and targets go with their tokens") {
   masked.length = 4;
   masked.ids = {0, 1, 2, 3, 10, 11, 12, 13};
   masked.sequence_starts = {0, 4, 8};
-  masked.places = {1, 3, 6};
+  masked.target_positions = {1, 3, 6};
   masked.labels = {101, 103, 112};
   const Arrangement arrangement{.order = {0, 3, 2}, .positions = Positions::range(0, 3)};
   const MaskedBatch other = arranged(masked, arrangement);

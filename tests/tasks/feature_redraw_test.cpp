@@ -22,7 +22,7 @@ TEST_CASE("random features change with the training step and stay in evaluation"
   source.length = 8;
   source.ids = {5, 6, 7, 8, 9, 10, 11, 12};
   source.sequence_starts = {0, 8};
-  source.places = {2, 5};
+  source.target_positions = {2, 5};
   source.labels = {3, 4};
   const LanguageBatch batch = to_device(source, at::kCPU);
   const auto loss = [&](bool training, std::int64_t step) {

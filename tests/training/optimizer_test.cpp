@@ -49,7 +49,7 @@ TEST_CASE("AdamW is LibTorch's fused AdamW") {
     at::Tensor flat = store.flat_gradients();
     flat.copy_(gradient);
     const OptimizerOutcome outcome = optimizer.step(
-        {.learning_rate = rate, .places = kPlaces, .clip = kClip, .loss = at::scalar_tensor(1.0)});
+        {.learning_rate = rate, .targets = kPlaces, .clip = kClip, .loss = at::scalar_tensor(1.0)});
     const double norm = gradient.to(at::kDouble).norm().item<double>() / kPlaces;
     CHECK(outcome.gradient_norm.item<double>() == Approx(norm).epsilon(1e-6));
     CHECK_FALSE(outcome.skipped.item<bool>());

@@ -138,6 +138,16 @@ TEST_CASE("the best, the last and a step are found, and pruning keeps them") {
   CHECK(names(path) == std::vector<std::string>{"step-00000050"});
 }
 
+TEST_CASE("a state that an earlier version of the program wrote is read and written alike") {
+  // Of commit c9e27a4, whose tasks kept their own cursors: a masked language model after 17 steps
+  // of 2 micro-batches.
+  const fs::path file = fs::path(FIXTURES) / "state.json";
+  const TrainingState state = read_training_state(file);
+  CHECK(state.consumed.steps == 17);
+  CHECK(state.next_batch == 34);
+  CHECK(to_json(state) == nlohmann::json::parse(read_file(file)));
+}
+
 TEST_CASE(
     "a checkpoint that is not this model's, or not whole, is refused before anything changes") {
   const TemporaryFolder folder;
@@ -181,7 +191,7 @@ TEST_CASE(
     changed.erase(name);
     CHECK_THROWS_AS(training_state_from_json(changed, "state.json"), Error);
     changed[name] = "wrong";
-    if (name != "cursor") CHECK_THROWS_AS(training_state_from_json(changed, "state.json"), Error);
+    CHECK_THROWS_AS(training_state_from_json(changed, "state.json"), Error);
   }
   fs::resize_file(checkpoint / "model.safetensors",
                   fs::file_size(checkpoint / "model.safetensors") - 1);

@@ -22,6 +22,7 @@ struct ToyOptions {
   std::function<void(std::int64_t)> before_batch = [](std::int64_t) {};
   // The factor of a batch's loss, for losses that are not finite.
   std::function<double(std::int64_t)> loss_factor = [](std::int64_t) { return 1.0; };
+  std::function<double()> validation_factor = [] { return 1.0; };
   std::function<void(const std::string&)> while_saving = [](const std::string&) {};
 };
 
@@ -43,16 +44,14 @@ class ToyTask : public TrainingTask {
   }
 
   ParameterStore& parameters() override { return parameters_; }
-  std::unique_ptr<TrainingBatch> next_batch() override {
-    options_.before_batch(batches_);
-    auto batch = std::make_unique<Batch>(rows(batches_ * options_.rows, options_.rows));
-    batch->number = batches_;
-    batch->loss_places = options_.rows;
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    options_.before_batch(number);
+    auto batch = std::make_unique<Batch>(rows(number * options_.rows, options_.rows));
+    batch->number = number;
+    batch->target_count = options_.rows;
     batch->tokens = 10 * options_.rows;
-    ++batches_;
     return batch;
   }
-  double epochs() const override { return static_cast<double>(batches_) / batches_per_epoch(); }
   double batches_per_epoch() const override { return 40.0 / static_cast<double>(options_.rows); }
   double tokens_per_batch() const override { return static_cast<double>(10 * options_.rows); }
   at::Tensor loss_sum(const TrainingBatch& given, const ForwardMode& mode) override {
@@ -66,11 +65,8 @@ class ToyTask : public TrainingTask {
     const at::NoGradGuard no_gradient;
     ++validations;
     const at::Tensor loss = loss_sum(rows(1'000'000, 64), {}) / 64;
-    return {.figures = {{"loss", loss.item<double>()}}, .tokens = 640};
-  }
-  nlohmann::json cursor() const override { return {{"batches", batches_}}; }
-  void restore_cursor(const nlohmann::json& cursor) override {
-    batches_ = cursor.at("batches").get<std::int64_t>();
+    return {.figures = {{"loss", options_.validation_factor() * loss.item<double>()}},
+            .tokens = 640};
   }
   void save_assets(const std::string& folder) const override { options_.while_saving(folder); }
 
@@ -87,7 +83,6 @@ class ToyTask : public TrainingTask {
   ParameterStore parameters_;
   at::Tensor weight_;
   at::Tensor bias_;
-  std::int64_t batches_ = 0;
 
   Batch rows(std::int64_t first, std::int64_t count) const {
     Batch batch;

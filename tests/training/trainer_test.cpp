@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <limits>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -25,7 +27,7 @@ TrainingSummary train_toy(const fs::path& path, ToyTask& task, const TrainingSet
                           ExistingRun existing = ExistingRun::refuse) {
   const RunDirectory run(path, existing);
   write_file_atomically(run.config(), "task: toy\n");
-  return train(task, {.settings = settings, .seed = kSeed, .run = run});
+  return train(task, {.settings = settings, .seed = kSeed, .run = run, .prefetch = {.threads = 0}});
 }
 
 // All that must be equal between two runs: no times.
@@ -236,6 +238,135 @@ TEST_CASE("a training can be as long as epochs or tokens, and the same") {
   CHECK(train_toy(folder.path / "tokens", by_tokens, settings).consumed.steps == 60);
   CHECK(at::allclose(by_steps.parameters().flat_values(), by_epochs.parameters().flat_values()));
   CHECK(at::allclose(by_steps.parameters().flat_values(), by_tokens.parameters().flat_values()));
+}
+
+TEST_CASE("every period in every unit fires in its rhythm, and the end is validated") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = 1000;
+  const auto train_with = [&](const std::string& name) {
+    // Each step takes at least a millisecond and a half, so that minutes are steps, too.
+    ToyTask task({.before_batch = [](std::int64_t) { ::usleep(1500); }});
+    return train_toy(folder.path / name, task, settings);
+  };
+  const auto count = [&](const std::string& name, const std::string& kind) {
+    const auto lines = lasting_metrics(folder.path / name);
+    return std::count_if(lines.begin(), lines.end(),
+                         [&](const nlohmann::json& line) { return line["kind"] == kind; });
+  };
+  // One epoch is 10 steps, a step 40 tokens.
+  for (const auto& [name, one] : {std::pair{"steps", Period{1, Period::Unit::steps}},
+                                  {"epochs", Period{0.1, Period::Unit::epochs}},
+                                  {"tokens", Period{40, Period::Unit::tokens}}}) {
+    CAPTURE(name);
+    const auto times = [&](double factor) { return Period{one.amount * factor, one.unit}; };
+    settings.steps = times(22);
+    settings.log_every = times(2);
+    settings.validate_every = times(5);
+    settings.save_every = times(11);
+    CHECK(train_with(name).consumed.steps == 22);
+    CHECK(count(name, "training") == 11);
+    CHECK(count(name, "validation") == 5);  // 4 and the end
+    // 11, 22 and what was the best so far: the toy learns at each validation.
+    CHECK(fs::exists(folder.path / name / "checkpoints" / "step-00000011"));
+    CHECK(find_checkpoint(folder.path / name, "last").filename() == "step-00000022");
+  }
+  const auto minutes = [](double milliseconds) {
+    return Period{milliseconds / 60'000, Period::Unit::minutes};
+  };
+  settings.steps = minutes(200);
+  settings.log_every = minutes(20);
+  settings.validate_every = minutes(50);
+  settings.save_every = minutes(40);
+  const TrainingSummary summary = train_with("minutes");
+  CHECK(summary.consumed.minutes >= 200.0 / 60'000);
+  // A step that takes long may cross two at once.
+  CHECK(count("minutes", "training") >= 4);
+  CHECK(count("minutes", "training") <= 11);
+  CHECK(count("minutes", "validation") >= 2);
+  CHECK(count("minutes", "validation") <= 5);
+  CHECK(list_checkpoints(folder.path / "minutes" / "checkpoints").size() >= 3);
+  REQUIRE_FALSE(summary.validations.empty());
+  CHECK(summary.validations.back().step == summary.consumed.steps);
+  CHECK(summary.tokens_per_second > 0);
+}
+
+TEST_CASE("a training without periods is logged, validated and saved at its end") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.log_every = settings.validate_every = settings.save_every = {};
+  settings.steps =
+      GENERATE(Period{12, Period::Unit::steps}, Period{30.0 / 60'000, Period::Unit::minutes});
+  ToyTask task({.before_batch = [](std::int64_t) { ::usleep(1000); }});
+  const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
+  REQUIRE(summary.validations.size() == 1);
+  CHECK(summary.validations.back().step == summary.consumed.steps);
+  CHECK(lasting_metrics(folder.path / "run").size() == 2);
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
+}
+
+TEST_CASE("threads that make batches ahead change nothing") {
+  const TemporaryFolder folder;
+  const TrainingSettings settings = toy_settings();
+  ToyTask alone, ahead;
+  train_toy(folder.path / "alone", alone, settings);
+  {
+    const RunDirectory run(folder.path / "ahead", ExistingRun::refuse);
+    train(
+        ahead,
+        {.settings = settings, .seed = kSeed, .run = run, .prefetch = {.threads = 3, .depth = 5}});
+  }
+  CHECK(lasting_metrics(folder.path / "ahead") == lasting_metrics(folder.path / "alone"));
+  CHECK(last_weights(folder.path / "ahead") == last_weights(folder.path / "alone"));
+}
+
+TEST_CASE("weights that are not finite are never saved, and the remedies help") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  TrainingSettings settings = toy_settings();
+  settings.clip = 0;
+  settings.schedule = ScheduleKind::constant;
+  settings.warmup = {};
+  settings.max_bad_steps = 1000;
+  settings.save_every = GENERATE(Period{7, Period::Unit::steps}, Period{});
+  settings.validate_every = GENERATE(Period{10, Period::Unit::steps}, Period{});
+  // Finite gradients, but an update that no float holds.
+  TrainingSettings diverging = settings;
+  diverging.learning_rate = 1e38;
+  diverging.steps = {300, Period::Unit::steps};
+  settings.steps = {14, Period::Unit::steps};
+  ToyTask good;
+  train_toy(path, good, settings);
+  const auto checkpoints = list_checkpoints(path / "checkpoints");
+  ToyTask bad;
+  CHECK_THROWS_WITH(train_toy(path, bad, diverging, ExistingRun::resume),
+                    Catch::Contains("the weights are not finite after step") &&
+                        Catch::Contains("training.learning_rate") &&
+                        Catch::Contains("the last checkpoint kept is step-00000014"));
+  CHECK(list_checkpoints(path / "checkpoints") == checkpoints);
+  CHECK_FALSE(read_training_summary(path));
+  settings.steps = {20, Period::Unit::steps};
+  ToyTask again;
+  CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 20);
+}
+
+TEST_CASE("a validation that is not finite is the best of nothing") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = 10;
+  settings.save_every = {};
+  const double bad =
+      GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
+  std::int64_t validations = 0;
+  ToyTask task({.validation_factor = [&] { return ++validations == 2 ? 1.0 : bad; }});
+  const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
+  REQUIRE(summary.best() != nullptr);
+  CHECK(summary.best()->step == 20);
+  CHECK(find_checkpoint(folder.path / "run").filename() == "step-00000020");
+  // Neither the first, which had nothing before it, nor the later ones were saved as the best.
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 2);
+  ToyTask never({.validation_factor = [&] { return bad; }});
+  CHECK(train_toy(folder.path / "never", never, settings).best() == nullptr);
 }
 
 TEST_CASE("patience ends a training that no longer improves, and a resumption knows it") {

@@ -1,0 +1,96 @@
+#include "bench/attention_layer.h"
+
+#include <ATen/TensorOperators.h>
+
+#include "attention/self_attention.h"
+#include "tensor/operations.h"
+#include "verify/plain_attention.h"
+
+namespace roformer {
+
+AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
+                                 const ComputePlan& plan)
+    : settings_(settings), plan_(plan), parameters_(settings.seed) {
+  const std::int64_t width = settings.model.width;
+  const auto add = [&](std::int64_t layer, const char* name, std::vector<std::int64_t> shape,
+                       Initializer initial) {
+    return parameters_.add({.name = "layers." + std::to_string(layer) + ".attention." + name,
+                            .shape = std::move(shape),
+                            .initial = std::move(initial)});
+  };
+  const auto weights = [&] { return truncated_normal(settings.model.initialization); };
+  for (std::int64_t i = 0; i < layers; ++i) {
+    layers_.push_back(
+        {.projection = add(i, "query_key_value.weight", {3 * width, width}, weights()),
+         .projection_bias = add(i, "query_key_value.bias", {3 * width}, zeros()),
+         .output = add(i, "output.weight", {width, width}, weights()),
+         .output_bias = add(i, "output.bias", {width}, zeros())});
+  }
+  scheme_ = make_scheme({.settings = settings_.position,
+                         .shape = {.layers = layers,
+                                   .width = width,
+                                   .heads = settings.model.heads,
+                                   .head_width = width / settings.model.heads,
+                                   .causal = causal(),
+                                   .training_length = settings.data.length},
+                         .parameters = parameters_});
+  parameters_.flatten(plan.device);
+  parameters_.apply_constraints();
+}
+
+at::Tensor AttentionLayers::attend_plainly(const at::Tensor& projected, const Layer& layer,
+                                           AttentionContext context) const {
+  const std::int64_t width = settings_.model.width, heads = settings_.model.heads;
+  const std::int64_t length = context.queries.count(), sequences = projected.size(0) / length;
+  const auto parts = (projected.to(layer.projection_bias.scalar_type()) + layer.projection_bias)
+                         .view({sequences, length, 3, heads, width / heads})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind(0);
+  context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
+                         .key_weight = layer.projection.narrow(0, width, width)};
+  return plain_attention({.query = parts[0],
+                          .key = parts[1],
+                          .value = parts[2],
+                          .scheme = *scheme_,
+                          .settings = settings_.position,
+                          .parameters = parameters_,
+                          .context = context})
+      .transpose(1, 2)
+      .reshape({sequences * length, width})
+      .to(projected.scalar_type());
+}
+
+at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
+                                    AttentionForm form) const {
+  const std::int64_t width = settings_.model.width;
+  const TokenLayout layout = TokenLayout::uniform(x.size(0) / length, length);
+  PositionSession session({.scheme = *scheme_,
+                           .attention = settings_.attention,
+                           .queries = Positions::range(0, length),
+                           .keys = Positions::range(0, length),
+                           .causal = causal(),
+                           .training = true,
+                           .device = plan_.device});
+  at::Tensor state = x;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const auto index = static_cast<std::int64_t>(i);
+    const at::Tensor projected = project(state, layer.projection);
+    const at::Tensor attended =
+        form == AttentionForm::plain
+            ? attend_plainly(projected, layer, session.context(index, Extent::square(length)))
+            : self_attention(
+                  {.projected = projected,
+                   .bias = layer.projection_bias,
+                   .layout = layout,
+                   .heads = settings_.model.heads,
+                   .layer = index,
+                   .projections = {.query_weight = layer.projection.narrow(0, 0, width),
+                                   .key_weight = layer.projection.narrow(0, width, width)}},
+                  session);
+    state = project(attended, layer.output) + layer.output_bias.to(x.scalar_type());
+  }
+  return state;
+}
+
+}  // namespace roformer

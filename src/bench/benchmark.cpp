@@ -1,0 +1,104 @@
+#include "bench/benchmark.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "bench/random_language.h"
+#include "config/task_facts.h"
+#include "metrics/statistics.h"
+
+namespace roformer {
+namespace {
+
+// Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
+// both gradients. Behind the last attention only the targets' rows are computed.
+double step_gflop(const Settings& settings, double tokens, double targets) {
+  const auto width = static_cast<double>(settings.model.width);
+  const auto inner = static_cast<double>(settings.model.feed_forward);
+  const auto layers = static_cast<double>(settings.model.layers);
+  const auto narrow = settings.model.embedding_width > 0
+                          ? static_cast<double>(settings.model.embedding_width)
+                          : width;
+  const double projections = layers * tokens * 3 * width * width;
+  const double behind = ((layers - 1) * tokens + targets) * (width * width + 2 * width * inner);
+  const double visible = task_facts(settings.task).causal ? 0.5 : 1;
+  const double attention =
+      layers * tokens * 2 * static_cast<double>(settings.data.length) * width * visible;
+  const double head = targets * narrow * (width + static_cast<double>(settings.model.vocabulary));
+  return 6 * (projections + behind + attention + head) * 1e-9;
+}
+
+}  // namespace
+
+double matmul_ceiling(const ComputePlan& plan, std::int64_t size) {
+  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
+  const at::Tensor a = at::ones({size, size}, at::TensorOptions().dtype(type).device(plan.device));
+  at::Tensor product = at::mm(a, a);
+  wait_for(product[0][0]);
+  double best = INFINITY;
+  for (int i = 0; i < 10; ++i) {
+    const auto start = BenchmarkClock::now();
+    at::mm_out(product, a, a);
+    wait_for(product[0][0]);
+    best = std::min(best, milliseconds_since(start));
+  }
+  const auto edge = static_cast<double>(size);
+  return 2 * edge * edge * edge * 1e-6 / best;
+}
+
+StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
+                             const ComputePlan& plan) {
+  double total = 0, loading = 0;
+  std::vector<double> milliseconds;
+  for (const StepTime& time : times) {
+    milliseconds.push_back(time.milliseconds);
+    total += time.milliseconds;
+    loading += time.loading;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  StepBenchmark result{
+      .parameters = work.parameters,
+      .tokens = work.tokens,
+      .examples = work.examples,
+      .step_milliseconds = median(milliseconds),
+      .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
+      .gflop = work.gflop,
+      .loader_share = loading / total,
+      .peak_memory_mib = usage.ru_maxrss / 1024};
+  const double seconds = result.step_milliseconds * 1e-3;
+  result.tokens_per_second = static_cast<double>(work.tokens) / seconds;
+  result.examples_per_second = static_cast<double>(work.examples) / seconds;
+  result.gflops_per_second = work.gflop / seconds;
+  result.ceiling_gflops_per_second = matmul_ceiling(plan);
+  result.matmul_share = result.gflops_per_second / result.ceiling_gflops_per_second;
+  return result;
+}
+
+StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
+                                       std::int64_t steps, std::int64_t warmup) {
+  TimedTraining training(random_language(settings, plan), settings);
+  std::vector<StepTime> times;
+  double targets = 0;
+  for (std::int64_t i = 0; i < warmup + steps; ++i) {
+    const StepTime step = training.step(i);
+    if (i < warmup) continue;
+    times.push_back(step);
+    targets += static_cast<double>(step.targets) / static_cast<double>(steps);
+  }
+  const std::int64_t tokens = settings.training.batch * settings.data.length;
+  return step_benchmark(std::move(times),
+                        {.parameters = training.parameters().count(),
+                         .tokens = tokens,
+                         .examples = settings.training.batch,
+                         .gflop = step_gflop(settings, static_cast<double>(tokens), targets)},
+                        plan);
+}
+
+}  // namespace roformer

@@ -1,0 +1,48 @@
+// Speed of training steps, measured so that figures of different machines can be compared: beside
+// the times stand the arithmetic of a step and the machine's own ceiling for matrix products.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/timed_training.h"
+#include "config/settings.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+struct StepBenchmark {
+  std::int64_t parameters = 0;
+  std::int64_t tokens = 0;       // of a step, padding not counted
+  std::int64_t examples = 0;     // sequences of a step
+  double step_milliseconds = 0;  // median
+  double best_milliseconds = 0;
+  double tokens_per_second = 0;  // of the median
+  double examples_per_second = 0;
+  double gflop = 0;  // matrix products of a step
+  double gflops_per_second = 0;
+  double ceiling_gflops_per_second = 0;  // of a 2048 x 2048 x 2048 product in the same precision
+  double matmul_share = 0;               // of the ceiling
+  double loader_share = 0;               // time of making the step's batch over the step's
+  std::int64_t peak_memory_mib = 0;      // of the process
+};
+
+// Full training steps (batch, forward, backward, clipping, AdamW) of settings' model on random
+// tokens. `warmup` steps are not counted.
+StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
+                                       std::int64_t steps, std::int64_t warmup = 3);
+
+// From the times of single steps to the figures above.
+struct StepWork {
+  std::int64_t parameters = 0;
+  std::int64_t tokens = 0;
+  std::int64_t examples = 0;
+  double gflop = 0;
+};
+StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
+                             const ComputePlan& plan);
+
+// GFLOP/s of square matrix products.
+double matmul_ceiling(const ComputePlan& plan, std::int64_t size = 2048);
+
+}  // namespace roformer

@@ -1,0 +1,56 @@
+// What the positional schemes cost beside each other: the time of an attention layer with its
+// projections and of a whole training step, and the memory of the layer's tensors, all in turn
+// round after round, so that whatever else the machine does hits all alike.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+struct PositionBenchmarkOptions {
+  std::vector<std::string> schemes;
+  std::int64_t length = 512;
+  std::int64_t sequences = 8;
+  std::int64_t repeats = 5;  // rounds that count, after one that does not
+  std::int64_t layers = 1;   // attention layers in one pass, sharing what a scheme shares
+  bool model = true;         // whole training steps too
+  bool plain = false;        // the form that writes every pair out, too
+  double memory = std::numeric_limits<double>::infinity();  // bytes that the plain form may take
+};
+
+// Medians in milliseconds of one layer or step; bytes beyond what was there before the pass.
+// Negative: not measured.
+struct PositionCost {
+  std::string scheme;
+  bool causal = false;
+  std::int64_t length = 0;
+  double forward = -1;   // no gradient wanted
+  double training = -1;  // forward and backward
+  double memory = -1;    // most of the tensors' at once, forward and backward, all layers of a pass
+  double step = -1;      // of the model
+  double plain_forward = -1;
+  double plain_training = -1;
+  double plain_memory = -1;
+  std::string remark;  // why something was not measured
+};
+
+// Settings as a scheme needs them here: tables with a row for each position, `causal` for schemes
+// that only look to the left. `length` and `sequences` become data.length and training.batch.
+Settings benchmark_settings(const Settings& settings, const std::string& scheme,
+                            const PositionBenchmarkOptions& options);
+
+// One entry for every scheme, in their order; `none` stands first, once for encoders and once for
+// causal models where such are among them. progress(done, of) is called after every measurement.
+using BenchmarkProgress = std::function<void(std::int64_t done, std::int64_t of)>;
+std::vector<PositionCost> benchmark_positions(const Settings& settings, const ComputePlan& plan,
+                                              const PositionBenchmarkOptions& options,
+                                              const BenchmarkProgress& progress);
+
+}  // namespace roformer

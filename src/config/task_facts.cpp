@@ -1,0 +1,176 @@
+#include "config/task_facts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::array kMetrics = {
+    MetricFacts{.name = "validation_loss", .title = "validation loss"},
+    MetricFacts{.name = "masked_accuracy",
+                .title = "masked accuracy",
+                .unit = "%",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "accuracy",
+                .title = "accuracy",
+                .unit = "%",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "f1", .title = "F1", .unit = "%", .digits = 1, .higher_is_better = true},
+    MetricFacts{.name = "matthews",
+                .title = "Matthews",
+                .unit = "x100",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "pearson",
+                .title = "Pearson",
+                .unit = "x100",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "spearman",
+                .title = "Spearman",
+                .unit = "x100",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "perplexity", .title = "perplexity", .digits = 2},
+    MetricFacts{.name = "bits_per_character", .title = "bits per character"},
+    MetricFacts{.name = "bleu", .title = "BLEU", .digits = 2, .higher_is_better = true},
+    MetricFacts{.name = "chrf", .title = "chrF", .digits = 2, .higher_is_better = true},
+};
+
+constexpr const char* kPreparedText =
+    "make a data set with `roformer data prepare`, then --data.directory FOLDER";
+
+std::string_view by_loss(const Settings&) {
+  return "loss";
+}
+
+std::vector<TaskFigure> mlm_figures(const Settings&) {
+  return {
+      {"loss", "validation_loss"}, {"accuracy", "masked_accuracy"}, {"perplexity", "perplexity"}};
+}
+
+std::vector<TaskFigure> causal_figures(const Settings&) {
+  return {{"loss", "validation_loss"},
+          {"accuracy", "accuracy"},
+          {"perplexity", "perplexity"},
+          {"bits_per_character", "bits_per_character"}};
+}
+
+std::string_view by_glue_metric(const Settings& settings) {
+  return glue_metric(settings.glue.task);
+}
+
+std::vector<TaskFigure> glue_figures(const Settings& settings) {
+  std::vector<TaskFigure> figures{{"loss", "validation_loss"}, {"collapsed", "collapsed"}};
+  const std::string ranking(by_glue_metric(settings));
+  if (settings.glue.task == GlueTask::stsb) {
+    figures.push_back({"pearson", "pearson"});
+  } else if (ranking != "accuracy") {
+    figures.push_back({"accuracy", "accuracy"});
+  }
+  figures.push_back({ranking, ranking});
+  if (settings.glue.task != GlueTask::mnli) return figures;
+  for (const TaskFigure& figure : std::vector(figures)) {  // of its second set
+    figures.push_back({figure.figure + "_mismatched", figure.metric + "_mismatched"});
+  }
+  return figures;
+}
+
+std::string_view by_translation_ranking(const Settings& settings) {
+  return settings.translation.ranked_by == TranslationRanking::bleu ? "bleu" : "loss";
+}
+
+std::vector<TaskFigure> translation_figures(const Settings&) {
+  return {
+      {"loss", "validation_loss"},  {"bleu", "bleu"},         {"chrf", "chrf"},
+      {"perplexity", "perplexity"}, {"accuracy", "accuracy"}, {"smoothed_loss", "smoothed_loss"}};
+}
+
+const std::vector<TaskFacts>& table() {
+  static const std::vector<TaskFacts> facts = {
+      {.task = TaskKind::mlm,
+       .title = "masked language model",
+       .data_hint = kPreparedText,
+       .fills_masks = true,
+       .evaluates_text = true,
+       .figures = mlm_figures,
+       .ranked_by = by_loss,
+       .columns = {"masked_accuracy", "loss_at_25", "loss_at_50", "loss_at_75",
+                   "tokens_per_second"}},
+      {.task = TaskKind::causal_lm,
+       .title = "causal language model",
+       .causal = true,
+       .data_hint = kPreparedText,
+       .generates = true,
+       .evaluates_text = true,
+       .figures = causal_figures,
+       .ranked_by = by_loss,
+       .columns = {"perplexity", "bits_per_character", "loss_at_25", "loss_at_50", "loss_at_75",
+                   "tokens_per_second"}},
+      {.task = TaskKind::glue,
+       .title = "classifier",
+       .data = TaskData::glue_folder,
+       .data_hint = "--data.directory FOLDER, the GLUE folder that holds MRPC/, SST-2/ and so on",
+       .labelled = true,
+       .predicts_labels = true,
+       .figures = glue_figures,
+       .ranked_by = by_glue_metric,
+       .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
+                   "minutes"}},
+      {.task = TaskKind::translation,
+       .title = "translator",
+       .has_decoder = true,
+       .data = TaskData::parallel_text,
+       .data_hint = "make a parallel data set with `roformer data prepare`, then "
+                    "--data.directory FOLDER",
+       .translates = true,
+       .figures = translation_figures,
+       .ranked_by = by_translation_ranking,
+       .columns = {"bleu", "chrf", "perplexity", "tokens_per_second"}},
+  };
+  return facts;
+}
+
+}  // namespace
+
+std::span<const MetricFacts> metric_facts() {
+  return kMetrics;
+}
+
+std::span<const TaskFacts> all_task_facts() {
+  return table();
+}
+
+const TaskFacts& task_facts(TaskKind task) {
+  const auto found = std::ranges::find(table(), task, &TaskFacts::task);
+  ROFORMER_ASSERT(found != table().end());
+  return *found;
+}
+
+std::string_view glue_metric(GlueTask task) {
+  switch (task) {
+    case GlueTask::cola:
+      return "matthews";
+    case GlueTask::mrpc:
+    case GlueTask::qqp:
+      return "f1";
+    case GlueTask::stsb:
+      return "spearman";
+    default:
+      return "accuracy";
+  }
+}
+
+std::string metric_of(const std::string& figure, const Settings& settings) {
+  for (const TaskFigure& known : task_facts(settings.task).figures(settings)) {
+    if (known.figure == figure) return known.metric;
+  }
+  return figure;
+}
+
+}  // namespace roformer

@@ -1,0 +1,51 @@
+// A classifier's outputs in the words of a GLUE task: labels with probabilities, scores, the files
+// for the benchmark's server, and the mistakes on a labelled set.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/glue.h"
+#include "data/text_lines.h"
+#include "runs/trained_model.h"
+#include "tasks/glue_task.h"
+
+namespace roformer {
+
+struct GluePrediction {
+  std::int64_t label = -1;            // class number; -1 for a score
+  std::vector<double> probabilities;  // of the classes, from the softmax
+  double score = 0;                   // of a regression, as the model gives it
+  bool cut = false;                   // the text is longer than data.length
+};
+
+// outputs [N, C] -> N predictions.
+std::vector<GluePrediction> glue_predictions(GlueTask task, const at::Tensor& outputs);
+
+// Texts of the user's own. Those longer than data.length are cut.
+std::vector<GluePrediction> predict_lines(const TrainedClassifier& trained,
+                                          const std::vector<TextLine>& lines);
+
+// "index<TAB>prediction": names of the labels, scores clamped to 0 to 5.
+std::string glue_submission(GlueTask task, const std::vector<GlueExample>& examples,
+                            const std::vector<GluePrediction>& predictions);
+
+struct GlueMistake {
+  std::size_t example = 0;  // in the set
+  double weight = 0;        // probability of the wrong label, or the distance of the score
+};
+// The examples whose label is not the predicted one, the most confident first; of a regression
+// those farthest from their score. At most `count`.
+std::vector<GlueMistake> glue_mistakes(GlueTask task, const std::vector<GlueExample>& examples,
+                                       const std::vector<GluePrediction>& predictions,
+                                       std::size_t count);
+
+// The label's name, or the score with three digits.
+std::string prediction_text(GlueTask task, const GluePrediction& prediction);
+std::string label_text(GlueTask task, const GlueExample& example);
+
+}  // namespace roformer

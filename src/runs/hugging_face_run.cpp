@@ -1,0 +1,193 @@
+#include "runs/hugging_face_run.h"
+
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/version.h"
+#include "config/dump.h"
+#include "config/load.h"
+#include "config/schema.h"
+#include "config/task_facts.h"
+#include "config/words.h"
+#include "data/glue.h"
+#include "interop/hugging_face.h"
+#include "interop/hugging_face_export.h"
+#include "runs/train.h"
+#include "tasks/language_model.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+std::string lower_letters(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') result += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) result += c;
+  }
+  return result;
+}
+
+// The task that a folder names ("sst2", "SST-2"); empty where it is none of GLUE's.
+std::string glue_task_word(const std::string& name) {
+  for (const std::string_view word : Words<GlueTask>::texts) {
+    if (lower_letters(name) == word) return std::string(word);
+  }
+  return "";
+}
+
+bool is_set(const std::vector<Override>& overrides, const char* key) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const Override& override) { return override.key == key; });
+}
+
+// The folder's settings as keys, with the user's behind them, so that one check sees both.
+Settings import_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
+                         const fs::path& folder) {
+  const bool classifier = model.has_classification_head();
+  std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
+  for (const std::string& name : diff(Settings{}, model.settings)) {
+    if (name.starts_with("glue.") && !classifier) continue;
+    keys.push_back({name, find_key(name)->get(model.settings)});
+  }
+  if (classifier && !is_set(overrides, "glue.task")) {
+    const std::string task = glue_task_word(model.task);
+    if (task.empty()) {
+      throw_usage(folder.string(),
+                  fmt::format("is a classifier of {} classes and does not say of which task",
+                              model.classes()),
+                  fmt::format("--glue.task {}", fmt::join(Words<GlueTask>::texts, "|")));
+    }
+    keys.push_back({"glue.task", task});
+  }
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  return default_settings(keys);
+}
+
+// Where each class of the task stands among the folder's, by their names; empty where the names are
+// not the task's.
+std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
+                                      const std::vector<std::string>& ours) {
+  std::vector<std::int64_t> order;
+  for (const std::string& label : ours) {
+    const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const std::string& name) {
+      return lower_letters(name) == lower_letters(label);
+    });
+    if (found == theirs.end()) return {};
+    order.push_back(found - theirs.begin());
+  }
+  return theirs.size() == ours.size() ? order : std::vector<std::int64_t>{};
+}
+
+void fit_classes(const Settings& settings, const fs::path& folder, PretrainedModel& model) {
+  const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
+  const auto wanted =
+      facts.is_regression() ? std::int64_t{1} : static_cast<std::int64_t>(facts.labels.size());
+  if (model.classes() != wanted) {
+    throw_usage("glue.task",
+                fmt::format("{} has {} outputs, the classifier in {} has {}",
+                            to_word(settings.glue.task), wanted, folder.string(), model.classes()),
+                "name the task that it was trained on");
+  }
+  if (facts.is_regression()) return;
+  const std::vector<std::int64_t> order = class_order(model.labels, facts.labels);
+  if (order.empty()) {
+    model.notes.push_back(
+        fmt::format("its classes are taken as {}, in this order", fmt::join(facts.labels, ", ")));
+    return;
+  }
+  const at::Tensor rows = at::tensor(order, at::kLong);
+  const std::string last =
+      settings.glue.head == ClassifierHead::bert ? "classifier" : "classifier.output";
+  for (const char* ending : {".weight", ".bias"}) {
+    at::Tensor& value = model.tensors.at(last + ending);
+    value = at::index_select(value, 0, rows);
+  }
+}
+
+// Makes of the folder's weights what a run of task mlm holds: the encoder and a language head, new
+// where the folder has none.
+void fit_language_model(const Settings& settings, PretrainedModel& model) {
+  if (model.tensors.contains("pooler.weight")) {
+    model.tensors.erase("pooler.weight");
+    model.tensors.erase("pooler.bias");
+    model.notes.push_back(
+        "its pooler is left out of the run: fine-tune with --model.from and the folder itself to "
+        "begin with it");
+  }
+  if (model.has_language_head()) return;
+  model.notes.push_back(
+      "it has no masked language head: the run gets a new one, whose predictions mean nothing "
+      "before it is trained");
+  const LanguageModel fresh(settings, model.tokenizer->vocabulary_size(),
+                            plan_compute(DeviceKind::cpu, Precision::fp32));
+  for (const Parameter& parameter : fresh.parameters().all()) {
+    model.tensors.try_emplace(parameter.spec.name, parameter.value.detach());
+  }
+}
+
+}  // namespace
+
+ImportedRun import_run(const fs::path& folder, const std::vector<Override>& overrides,
+                       ExistingRun existing) {
+  PretrainedModel model = read_hugging_face_folder(folder);
+  const Settings settings = import_settings(model, overrides, folder);
+  const bool classifier = model.has_classification_head();
+  ImportedRun result{.path = settings.runs / settings.run};
+  result.model = fmt::format("{} with {}", settings.position.scheme == "rope" ? "RoFormer" : "BERT",
+                             classifier ? fmt::format("a head for {}", to_word(settings.glue.task))
+                             : model.has_language_head() ? "a masked language head"
+                                                         : "a new masked language head");
+  if (classifier) {
+    fit_classes(settings, folder, model);
+  } else {
+    fit_language_model(settings, model);
+  }
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : model.tensors) {
+    tensors.push_back({.name = name, .value = value});
+    result.parameters += value.numel();
+  }
+  const RunDirectory run(result.path, existing);
+  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
+  const nlohmann::json record =
+      run_record({.version = kVersion,
+                  .commit = kCommit,
+                  .command = command_line(),
+                  .data = {{"imported_from", fs::absolute(folder).lexically_normal().string()}}});
+  write_file_atomically(run.record(), record.dump(2) + "\n");
+  save_weights(run.checkpoints(), tensors, {.seed = settings.seed}, [&](const fs::path& target) {
+    write_file_atomically(target / "config.yaml", dump(settings, DumpStyle::compact));
+    save_tokenizer(*model.tokenizer, target);
+  });
+  result.notes = std::move(model.notes);
+  return result;
+}
+
+ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& which,
+                       const fs::path& folder) {
+  ExportedRun result{.checkpoint = find_checkpoint(run_or_checkpoint, which)};
+  const Settings settings = read_run_settings(result.checkpoint);
+  const Safetensors file(result.checkpoint / "model.safetensors");
+  std::map<std::string, at::Tensor> tensors;
+  for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
+  ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
+  if (task_facts(settings.task).predicts_labels)
+    model.labels = glue_task_facts(settings.glue.task).labels;
+  ExportSummary summary = write_hugging_face_folder(model, folder);
+  result.architecture = std::move(summary.architecture);
+  result.notes = std::move(summary.notes);
+  return result;
+}
+
+}  // namespace roformer

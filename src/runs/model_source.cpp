@@ -1,0 +1,195 @@
+#include "runs/model_source.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "interop/folder_weights.h"
+#include "interop/hugging_face.h"
+#include "interop/hugging_face_config.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+#include "training/run_directory.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kTokens = "embedding.tokens.weight";
+
+// Keys of model.* that say how a run trains and not what the model is.
+constexpr std::array kOwn = {"model.from", "model.from_weights", "model.freeze_embeddings",
+                             "model.freeze_layers"};
+
+bool is_own(const std::string& key) {
+  return std::find(kOwn.begin(), kOwn.end(), key) != kOwn.end();
+}
+
+bool describes_model(const Key& key, const Settings& settings) {
+  // The head's keys are the defaults where the source has no such head.
+  if (key.name == "position.scheme" || key.name.starts_with("glue.head")) return true;
+  if (!key.scheme().empty()) return key.scheme() == settings.position.scheme;
+  return (key.name.starts_with("model.") && !is_own(key.name)) ||
+         key.name.starts_with("attention.");
+}
+
+// What `from` points to; a folder that is neither is refused.
+bool is_hugging_face_source(const fs::path& from) {
+  std::error_code error;
+  if (fs::exists(from / "state.json", error) || is_run(from)) return false;
+  if (is_hugging_face_folder(from)) return true;
+  throw_usage(
+      "model.from",
+      fmt::format("{} is {}", from.string(),
+                  fs::exists(from, error) ? "no run, no checkpoint and no folder of Hugging Face's"
+                                          : "not there"),
+      "a folder that `roformer train` made, one of its checkpoints, or a folder with "
+      "config.json and model.safetensors");
+}
+
+// `weights` are the checkpoint's, of which only the list is looked at.
+Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weights) {
+  Settings settings = load_settings(checkpoint / "config.yaml");
+  if (!weights.contains(kTokens)) {
+    throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
+  }
+  settings.model.vocabulary = weights.entry(kTokens).shape.at(0);
+  keep_training_length(settings.position, settings.data.length);
+  return settings;
+}
+
+Settings hugging_face_settings(Settings settings) {
+  keep_training_length(settings.position, settings.data.length);
+  return settings;
+}
+
+ModelSource open_checkpoint_source(const fs::path& from) {
+  ModelSource source{.folder = find_checkpoint(from)};
+  const Safetensors file(source.folder / "model.safetensors");
+  source.settings = checkpoint_settings(source.folder, file);
+  for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
+  source.tokenizer = load_tokenizer(source.folder);
+  return source;
+}
+
+ModelSource open_hugging_face_source(const fs::path& from) {
+  PretrainedModel model = read_hugging_face_folder(from);
+  for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
+  return {.folder = from,
+          .settings = hugging_face_settings(std::move(model.settings)),
+          .weights = std::move(model.tensors),
+          .tokenizer = std::move(model.tokenizer)};
+}
+
+// Without reading any weight. That there are some in a format that is read here is found out all
+// the same, so that no study begins that cannot start a run.
+Settings source_settings(const fs::path& from) {
+  if (!is_hugging_face_source(from)) {
+    const fs::path checkpoint = find_checkpoint(from);
+    return checkpoint_settings(checkpoint, Safetensors(checkpoint / "model.safetensors"));
+  }
+  const fs::path file = from / "config.json";
+  HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());
+  const FolderWeights listed(from, config.family);
+  return hugging_face_settings(std::move(config.settings));
+}
+
+bool is_head(const std::string& name) {
+  return name.starts_with("classifier.") || name.starts_with("pooler.");
+}
+
+// "embedding.positions, head.*, layers.*.attention.u": the parameters of the language head are told
+// as one, and so is what every layer has.
+std::string name_list(const std::vector<std::string>& names) {
+  constexpr std::string_view kHead = "head.", kLayers = "layers.";
+  std::vector<std::string> words;
+  std::set<std::string> groups;
+  for (const std::string& name : names) {
+    if (name.starts_with(kHead)) {
+      groups.insert("head.*");
+    } else if (name.starts_with(kLayers)) {
+      groups.insert("layers.*" + name.substr(name.find('.', kLayers.size())));
+    } else {
+      words.push_back(name);
+    }
+  }
+  words.insert(words.end(), groups.begin(), groups.end());
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+ModelSource open_model_source(const fs::path& from) {
+  return is_hugging_face_source(from) ? open_hugging_face_source(from)
+                                      : open_checkpoint_source(from);
+}
+
+std::vector<Override> model_source_keys(const fs::path& from) {
+  const Settings settings = source_settings(from);
+  std::vector<Override> keys;
+  for (const Key& key : schema()) {
+    if (describes_model(key, settings)) keys.push_back({key.name, key.get(settings)});
+  }
+  return keys;
+}
+
+std::string start_from(const ModelSource& source, const Settings& settings,
+                       ParameterStore& parameters) {
+  const at::NoGradGuard no_gradient;
+  std::vector<std::string> fresh, unused;
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;
+  for (const Parameter& parameter : parameters.all()) {
+    const std::string& name = parameter.spec.name;
+    const auto found = source.weights.find(name);
+    const bool same =
+        found != source.weights.end() && found->second.sizes().vec() == parameter.spec.shape;
+    if (same) {
+      copies.emplace_back(parameter.value, found->second);
+    } else if (found == source.weights.end() || is_head(name)) {
+      fresh.push_back(name);
+    } else {
+      throw_usage("model.from",
+                  fmt::format("\"{}\" has the shape [{}] in {}, this model's has [{}]", name,
+                              fmt::join(found->second.sizes().vec(), ", "), source.folder.string(),
+                              fmt::join(parameter.spec.shape, ", ")),
+                  "leave out the options of model.* and position.* that differ from the source's");
+    }
+  }
+  if (copies.empty()) {
+    throw_usage("model.from", source.folder.string() + " has no parameter of this model");
+  }
+  for (const auto& [name, value] : source.weights) {
+    const Parameter* const parameter = parameters.find(name);
+    if (parameter == nullptr || parameter->spec.shape != value.sizes().vec())
+      unused.push_back(name);
+  }
+  for (auto& [value, weights] : copies) value.detach().copy_(weights);
+  const std::string& before = source.settings.position.scheme;
+  const std::string& now = settings.position.scheme;
+  const std::string position =
+      before == now ? "position " + now : fmt::format("position {} instead of {}", now, before);
+  return fmt::format("{}: {} parameters taken, {}; new: {}; not used: {}", source.folder.string(),
+                     copies.size(), position, name_list(fresh), name_list(unused));
+}
+
+void compare_tokenizers(const ModelSource& source, const Tokenizer& tokenizer) {
+  if (tokenizer.fingerprint() == source.tokenizer->fingerprint()) return;
+  log::warn(
+      "{} was trained with another tokenizer ({}, {} pieces) than this run has ({}, {}): its "
+      "token vectors stand for other pieces",
+      source.folder.string(), source.tokenizer->description(), source.tokenizer->vocabulary_size(),
+      tokenizer.description(), tokenizer.vocabulary_size());
+}
+
+}  // namespace roformer

@@ -1,0 +1,192 @@
+#include "runs/train.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/version.h"
+#include "config/dump.h"
+#include "config/load.h"
+#include "config/problems.h"
+#include "config/schema.h"
+#include "config/task_facts.h"
+#include "runs/model_source.h"
+#include "tasks/registry.h"
+#include "tensor/device.h"
+#include "training/checkpoint.h"
+#include "training/trainer.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+void check_data(const Settings& settings) {
+  if (!settings.data.directory.empty()) return;
+  throw_usage("data.directory", "nothing to train on",
+              std::string(task_facts(settings.task).data_hint));
+}
+
+std::string precision_name(const ComputePlan& plan) {
+  return plan.precision == Precision::bf16 ? "bf16" : "fp32";
+}
+
+// The run.json of a run; null where it was stopped before that was written.
+nlohmann::json read_record(const fs::path& run) {
+  const fs::path file = run / "run.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return nullptr;
+  nlohmann::json record = read_json(file);
+  if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
+  return record;
+}
+
+// Other data, or the same in another precision, would go on silently with other numbers.
+void compare_with_record(const nlohmann::json& record, const nlohmann::json& data,
+                         const Settings& settings, const ComputePlan& plan) {
+  const nlohmann::json begun = record.value("data", nlohmann::json::object());
+  for (const auto& [field, now] : data.items()) {
+    if (field == "folder" || field == "name") continue;  // data may be moved
+    if (!begun.is_object() || !begun.contains(field) || begun[field] == now) continue;
+    std::string words = field;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    throw_usage(
+        "data.directory",
+        fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
+                    data["folder"].get<std::string>(), words, describe_json(now), describe_json(begun[field])),
+        fmt::format("name the data that were in {}, or start another run with --run NAME",
+                    begun.value("folder", "data.directory then")));
+  }
+  const nlohmann::json precision = record.value("precision", nlohmann::json());
+  if (!precision.is_string() || precision == precision_name(plan)) return;
+  if (settings.training.precision != Precision::automatic) {  // it was asked for
+    log::warn("the run was begun in {} and goes on in {}", precision.get<std::string>(),
+              precision_name(plan));
+    return;
+  }
+  throw_usage("training.precision",
+              fmt::format("the run was begun in {}, here it would go on in {} ({})",
+                          precision.get<std::string>(), precision_name(plan), plan.reason),
+              "go on with the device of its beginning, or say --training.precision with --resume");
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? "empty" : value;
+}
+
+// The file is there to name the run; that it says something else should not go unnoticed.
+void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
+  for (const std::string& name : given.keys) {
+    const Key& key = *find_key(name);
+    const bool idle = !key.scheme().empty() && key.scheme() != stored.position.scheme;
+    const std::string here = key.get(given.settings), there = key.get(stored);
+    if (name == "run" || name == "runs" || idle || here == there) continue;
+    log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
+              name, shown(there), shown(here),
+              key.may_change ? ", --" + name + " changes it" : std::string());
+  }
+}
+
+// All flags that a continuation cannot follow.
+void refuse_changes(const Settings& stored, const Settings& wanted) {
+  Problems problems;
+  for (const std::string& name : diff(stored, wanted)) {
+    const Key& key = *find_key(name);
+    if (key.may_change) continue;
+    problems.add({.where = "--" + name,
+                  .key = name,
+                  .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),
+                                         shown(key.get(wanted))),
+                  .hint = "leave it out, start another run with --run NAME, or begin again with "
+                          "--overwrite"});
+  }
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+Settings read_run_settings(const fs::path& run_or_checkpoint) {
+  const fs::path file = run_or_checkpoint / "config.yaml";
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw_failure(run_or_checkpoint.string(), "is no run and no checkpoint: it has no config.yaml",
+                  "give the folder that `roformer train` made, for instance runs/quickstart");
+  }
+  return load_settings(file);
+}
+
+Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
+  const GivenValues given = load_values(file, flags);
+  const fs::path run = given.settings.runs / given.settings.run;
+  require_run(run);
+  std::vector<Override> changes;
+  for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
+    if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
+  }
+  const fs::path config = run / "config.yaml";
+  refuse_changes(read_run_settings(run), load_values(config, changes).settings);
+  Settings settings = load_settings(config, changes);
+  warn_of_file(file, given, settings);
+  settings.run = given.settings.run;
+  settings.runs = given.settings.runs;
+  return settings;
+}
+
+TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
+  check_data(settings);
+  prepare_threads(settings.threads);
+  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const fs::path folder = settings.runs / settings.run;
+  const bool goes_on = existing == ExistingRun::resume && is_run(folder);
+  const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
+  const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
+  std::optional<ModelSource> source;
+  if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
+  TaskSources sources{.settings = settings, .plan = plan};
+  if (begun || !begun_with.is_null()) sources.stored = load_tokenizer(folder);
+  if (source) sources.offered = source->tokenizer;
+  const OpenedTask opened = open_task(sources);
+  if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, settings, plan);
+  std::string start;
+  if (source) {
+    compare_tokenizers(*source, *opened.tokenizer);
+    if (settings.model.from_weights) {
+      start = start_from(*source, settings, opened.task->parameters());
+    } else {
+      start = source->folder.string() + ": its shape and tokenizer, with new weights";
+    }
+  }
+  source.reset();
+  TrainingTask* const task = opened.task.get();
+  const RunDirectory run(folder, existing);
+  // The configuration makes the folder a run and the record completes it: one that is killed
+  // between the two is begun anew by --resume.
+  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
+  if (begun_with.is_null()) {
+    task->save_assets(run.path().string());
+    nlohmann::json record = run_record(
+        {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
+    record["precision"] = precision_name(plan);
+    record["precision_reason"] = plan.reason;
+    write_file_atomically(run.record(), record.dump(2) + "\n");
+  }
+  log::info("{}: {} parameters, position {}, {} ({}), {} threads", run.path().string(),
+            format_count(task->parameters().count()), settings.position.scheme,
+            precision_name(plan), plan.reason, at::get_num_threads());
+  if (!start.empty()) log::info("{}", start);
+  return train(*task, {.settings = settings.training,
+                       .seed = settings.seed,
+                       .run = run,
+                       .prefetch = {.threads = settings.data.loader_threads,
+                                    .depth = settings.data.prefetch}});
+}
+
+}  // namespace roformer

@@ -1,0 +1,179 @@
+#include "runs/trained_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "config/task_facts.h"
+#include "runs/train.h"
+#include "tasks/glue_task.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::array<const char*, 4> kRuntimeKeys = {"device", "threads", "training.precision",
+                                                     "position"};
+
+void check_overrides(const std::vector<Override>& overrides) {
+  for (const Override& override : overrides) {
+    if (may_change_when_trained(override.key)) continue;
+    throw_usage("--" + override.key, "cannot be changed for a trained model",
+                "--position..., --attention..., --device, --threads and --training.precision can");
+  }
+}
+
+std::string flags_of(const std::vector<Override>& overrides) {
+  std::string flags;
+  for (const Override& override : overrides) {
+    if (!flags.empty()) flags += " ";
+    flags += fmt::format("--{} {}", override.key, override.text);
+  }
+  return flags;
+}
+
+// Every answer of such weights would be "not a number".
+void require_finite(const std::filesystem::path& file, const ParameterStore& parameters) {
+  for (const Parameter& parameter : parameters.all()) {
+    if (at::isfinite(parameter.value).all().item<bool>()) continue;
+    throw_failure(file.string(),
+                  fmt::format("\"{}\" holds numbers that are not finite: the training had diverged",
+                              parameter.spec.name),
+                  "an earlier checkpoint with --checkpoint STEP, or train with a lower "
+                  "training.learning_rate");
+  }
+}
+
+void fill_parameters(const std::filesystem::path& file, const std::vector<Override>& overrides,
+                     ParameterStore& parameters) {
+  if (overrides.empty()) return load_parameters(file, parameters);
+  const Safetensors readable(file);  // a damaged file is not the overrides' fault
+  try {
+    load_parameters(file, parameters);
+  } catch (const Error& error) {
+    throw_usage(
+        flags_of(overrides),
+        "does not fit the trained weights, because the parameters differ: " + error.parts().message,
+        "change only what has no parameters of its own, or train a model with it");
+  }
+}
+
+void load_weights(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides,
+                  ParameterStore& parameters) {
+  const std::filesystem::path file = checkpoint / "model.safetensors";
+  fill_parameters(file, overrides, parameters);
+  require_finite(file, parameters);
+  parameters.apply_constraints();
+}
+
+OpenedCheckpoint open_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                                 const TrainedModelOptions& options) {
+  check_overrides(options.overrides);
+  OpenedCheckpoint result{.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint)};
+  const Settings stored = read_run_settings(result.checkpoint);
+  result.settings = load_settings(result.checkpoint / "config.yaml",
+                                  with_shared_options(stored, options.overrides));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Override> with_shared_options(const Settings& stored,
+                                          const std::vector<Override>& overrides) {
+  std::string scheme = stored.position.scheme;
+  for (const Override& override : overrides) {
+    if (override.key == "position" || override.key == "position.scheme") scheme = override.text;
+  }
+  std::vector<Override> result;
+  const std::string old_prefix = "position." + stored.position.scheme + ".";
+  for (const Key& key : schema()) {
+    if (scheme == stored.position.scheme || !key.name.starts_with(old_prefix)) continue;
+    const std::string same = "position." + scheme + "." + key.name.substr(old_prefix.size());
+    if (find_key(same) != nullptr) result.push_back({same, key.get(stored)});
+  }
+  result.insert(result.end(), overrides.begin(), overrides.end());
+  return result;
+}
+
+bool may_change_when_trained(const std::string& key) {
+  return key.starts_with("position.") || key.starts_with("attention.") ||
+         key.starts_with("decoding.") ||
+         std::find(kRuntimeKeys.begin(), kRuntimeKeys.end(), key) != kRuntimeKeys.end();
+}
+
+TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options) {
+  TrainedModel result{open_checkpoint(run_or_checkpoint, options)};
+  const Settings& settings = result.settings;
+  const TaskFacts& facts = task_facts(settings.task);
+  if (!facts.fills_masks && !facts.generates) {
+    throw_usage(run_or_checkpoint.string(), "is not a language model's run",
+                "a run with task mlm or causal_lm");
+  }
+  result.tokenizer = load_tokenizer(result.checkpoint);
+  prepare_threads(settings.threads);
+  result.model =
+      std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint, options.overrides, result.model->parameters());
+  return result;
+}
+
+TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options) {
+  TrainedClassifier result{open_checkpoint(run_or_checkpoint, options)};
+  const Settings& settings = result.settings;
+  if (!task_facts(settings.task).predicts_labels) {
+    throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
+                "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
+                    run_or_checkpoint.string());
+  }
+  result.tokenizer = load_tokenizer(result.checkpoint);
+  prepare_threads(settings.threads);
+  result.classifier = std::make_unique<Classifier>(
+      settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
+      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
+  return result;
+}
+
+TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options) {
+  TrainedTranslator result{open_checkpoint(run_or_checkpoint, options)};
+  const Settings& settings = result.settings;
+  if (!task_facts(settings.task).translates) {
+    throw_usage(run_or_checkpoint.string(), "is not a translator's run",
+                "a run with task translation");
+  }
+  result.tokenizers = load_translation_tokenizers(result.checkpoint);
+  prepare_threads(settings.threads);
+  result.translator = std::make_unique<Translator>(
+      settings,
+      TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
+                              .target = result.tokenizers.target->vocabulary_size(),
+                              .joint = result.tokenizers.joint},
+      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint, options.overrides, result.translator->parameters());
+  return result;
+}
+
+void require_positions(const Settings& settings, const std::string& what, std::int64_t length,
+                       std::int64_t shift) {
+  const std::int64_t most = maximal_length(settings.position);
+  if (most == 0 || shift + length <= most) return;
+  throw_usage(what,
+              fmt::format("{} tokens{} do not fit the {} positions that {} has", length,
+                          shift > 0 ? fmt::format(" from position {} on", shift) : "", most,
+                          settings.position.scheme),
+              "a shorter text, or a scheme without a table");
+}
+
+}  // namespace roformer

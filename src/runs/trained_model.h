@@ -1,0 +1,72 @@
+// A model as training left it: the settings, tokenizer and weights of one checkpoint of a run.
+// Options that leave the parameters as they are (a frequency scaling, a window, another scheme
+// without parameters) may be changed when it is opened, to be tried on the same weights. Another
+// scheme keeps the options that it shares with the trained one (base, layout) unless they are
+// given.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/assignment.h"
+#include "tasks/classifier.h"
+#include "tasks/language_model.h"
+#include "tasks/translation_tokenizers.h"
+#include "tasks/translator.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+struct TrainedModelOptions {
+  std::string checkpoint = "best";  // or "last" or a step
+  std::vector<Override> overrides;
+};
+
+// A checkpoint without its weights.
+struct OpenedCheckpoint {
+  std::filesystem::path checkpoint;
+  Settings settings;  // with the overrides
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+struct TrainedModel : OpenedCheckpoint {
+  std::unique_ptr<LanguageModel> model;
+};
+
+struct TrainedClassifier : OpenedCheckpoint {
+  std::unique_ptr<Classifier> classifier;
+};
+
+struct TrainedTranslator : OpenedCheckpoint {
+  TranslationTokenizers tokenizers;
+  std::unique_ptr<Translator> translator;
+};
+
+// True for position.*, attention.*, decoding.*, device, threads and training.precision.
+bool may_change_when_trained(const std::string& key);
+
+// The overrides behind those that another scheme on the same weights takes from the trained one:
+// the options that both have (the base and layout of a rope model that is tried with rerope).
+std::vector<Override> with_shared_options(const Settings& stored,
+                                          const std::vector<Override>& overrides);
+
+// Prepares the threads, too. Throws Error: failure for what is no whole run, usage for an override
+// of another key, for one that changes the model's parameters, and for a run of another task than
+// mlm and causal_lm.
+TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options = {});
+// Likewise of a run with task glue.
+TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options = {});
+// Likewise of a run with task translation; its `tokenizer` is not filled.
+TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options = {});
+
+// Throws Error (usage) where the model's scheme has too few positions for a text of `length` tokens
+// that begins at `shift`. `what` names the flag.
+void require_positions(const Settings& settings, const std::string& what, std::int64_t length,
+                       std::int64_t shift = 0);
+
+}  // namespace roformer

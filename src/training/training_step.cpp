@@ -1,0 +1,41 @@
+#include "training/training_step.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace roformer {
+
+StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
+                              std::vector<std::unique_ptr<TrainingBatch>> batches,
+                              const StepSettings& settings, const StepReduction& reduce) {
+  StepSums sums;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    TrainingBatch& batch = *batches[i];
+    sums.targets += batch.target_count;
+    sums.tokens += batch.tokens;
+    sums.padding += batch.padding;
+    const auto index =
+        static_cast<std::uint64_t>(settings.numbers.index_in_step(static_cast<std::int64_t>(i)));
+    const std::uint64_t key =
+        random_key({settings.seed, static_cast<std::uint64_t>(settings.step), index});
+    const at::Tensor loss =
+        objective.loss_sum(batch, {.training = true, .key = key, .step = settings.step});
+    loss.backward();
+    sums.loss = sums.loss.defined() ? sums.loss + loss.detach() : loss.detach();
+    batches[i].reset();
+  }
+  ParameterStore& parameters = objective.parameters();
+  if (reduce) reduce(sums, parameters);
+  const OptimizerOutcome outcome =
+      optimizer.step({.learning_rate = settings.learning_rate,
+                      .targets = static_cast<double>(std::max<std::int64_t>(sums.targets, 1)),
+                      .clip = settings.clip,
+                      .loss = sums.loss});
+  parameters.apply_constraints();
+  return {.sums = sums, .outcome = outcome};
+}
+
+}  // namespace roformer

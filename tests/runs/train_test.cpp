@@ -1,0 +1,274 @@
+// What is refused when a training is opened, before anything is written, and how a run goes on.
+#include "runs/train.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "catch.h"
+#include "config/dump.h"
+#include "has.h"
+#include "report/json_lines.h"
+#include "runs/model_source.h"
+#include "runs/tiny_glue.h"
+#include "runs/tiny_run.h"
+#include "training/checkpoint.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string refusal(const Settings& settings, ExistingRun existing = ExistingRun::refuse) {
+  try {
+    train_run(settings, existing);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+nlohmann::json record_of(const fs::path& run) {
+  return nlohmann::json::parse(read_file(run / "run.json"));
+}
+
+std::vector<double> losses(const fs::path& run) {
+  std::vector<double> values;
+  for (const nlohmann::json& line : read_json_lines(run / "metrics.jsonl")) {
+    if (line.contains("loss")) values.push_back(line["loss"]);
+  }
+  return values;
+}
+
+// Another text in the place of the data, or in a folder of its own.
+void prepare_other(const fs::path& folder, const std::string& text, const fs::path& output) {
+  std::ofstream(folder / "other.txt") << text;
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  CorpusOptions corpus;
+  corpus.inputs = {folder / "other.txt"};
+  prepare({.corpus = corpus, .validation_inputs = {folder / "other.txt"}, .output = output},
+          *tokenizer);
+}
+
+std::string long_text() {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "a line of another text " + std::to_string(i) + "\n\n";
+  return text;
+}
+
+// A run that its file describes, without the flags it was begun with.
+struct FiledRun {
+  TinyRun tiny{"rope"};
+  fs::path file = tiny.folder.path / "tiny.yaml";
+
+  explicit FiledRun(const std::string& more = "") {
+    std::ofstream(file) << "runs: " << tiny.settings.runs.string() << "\n" << more;
+    train_run(tiny.settings, ExistingRun::refuse);
+  }
+  Settings resumed(const std::vector<Override>& flags = {}) const {
+    return resumed_settings(file, flags);
+  }
+  std::string refused(const std::vector<Override>& flags) const {
+    try {
+      resumed(flags);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      return error.what();
+    }
+    return "";
+  }
+  // What is said meanwhile.
+  std::string remarks(const std::vector<Override>& flags = {}) const {
+    const fs::path log = tiny.folder.path / "said.txt";
+    {
+      const log::FileSink sink(log);
+      resumed(flags);
+    }
+    return read_file(log);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a data set that was split otherwise than the configuration wants is refused") {
+  TinyRun tiny("rope");
+  tiny.settings.data.validation_fraction = 0.1;
+  const std::string message = refusal(tiny.settings);
+  CHECK_THAT(message, Catch::Contains("data.validation_fraction: 0.1 is wanted"));
+  CHECK_THAT(message, Catch::Contains("was prepared with 0.2"));
+  CHECK_FALSE(fs::exists(tiny.run()));
+  tiny.settings.data.validation_fraction = 0.2;
+  CHECK(refusal(tiny.settings).empty());
+}
+
+TEST_CASE("a place where nothing can be written is named before the first step") {
+  TinyRun tiny("rope");
+  tiny.settings.runs = "/proc/runs";  // read-only even for root
+  CHECK_THAT(refusal(tiny.settings), Catch::Contains("/proc/runs"));
+}
+
+TEST_CASE("a validation split without a row or a target is noticed before the run is made") {
+  const std::string task = GENERATE("mlm", "causal_lm");
+  const TinyRun tiny("rope", {{"task", task}, {"data.length", "4096"}});
+  const std::string message = refusal(tiny.settings);
+  CHECK(has(message, "the validation set has"));
+  CHECK(has(message, "too few to fill one row of 4096"));
+  CHECK(has(message, "--validation-fraction"));
+  CHECK_FALSE(fs::exists(tiny.run()));
+  if (task == "causal_lm") return;
+  // So few are masked that none is in the one row.
+  TinyRun sparse("rope", {{"data.masking.probability", "1e-9"}, {"data.validation_tokens", "1"}});
+  CHECK(has(refusal(sparse.settings), "has no target to predict"));
+  CHECK_FALSE(fs::exists(sparse.run()));
+}
+
+TEST_CASE("a run goes on with its data, wherever they are now") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings longer = tiny.settings;
+  longer.training.steps.amount = 5;
+  fs::rename(tiny.data(), tiny.folder.path / "moved");
+  longer.data.directory = tiny.folder.path / "moved";
+  CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
+}
+
+TEST_CASE("a run goes on with nothing else than what it was begun with") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const auto checkpoints = list_checkpoints(tiny.run() / "checkpoints");
+  Settings longer = tiny.settings;
+  longer.training.steps.amount = 5;
+  SECTION("other ones by name") {
+    longer.data.directory = tiny.folder.path / "other";
+    prepare_other(tiny.folder.path, long_text(), longer.data.directory);
+    const std::string message = refusal(longer, ExistingRun::resume);
+    CHECK(has(message, "data.directory: " + longer.data.directory.string()));
+    CHECK(has(message, "does not hold the data that the run was begun with: fingerprint \""));
+    CHECK(has(message, "name the data that were in " + tiny.data().string()));
+  }
+  SECTION("other ones in the same place") {
+    fs::remove_all(tiny.data());
+    prepare_other(tiny.folder.path, long_text(), tiny.data());
+    CHECK(has(refusal(longer, ExistingRun::resume),
+              "does not hold the data that the run was begun with"));
+  }
+  SECTION("the same text split otherwise") {
+    nlohmann::json record = record_of(tiny.run());
+    record["data"]["validation_tokens"] = 1;
+    write_file_atomically(tiny.run() / "run.json", record.dump());
+    CHECK(has(refusal(longer, ExistingRun::resume), "with: validation tokens "));
+  }
+  SECTION("in another precision") {
+    longer.training.precision = Precision::automatic;
+    nlohmann::json record = record_of(tiny.run());
+    record["precision"] = "fp8";
+    write_file_atomically(tiny.run() / "run.json", record.dump());
+    CHECK(has(refusal(longer, ExistingRun::resume),
+              "training.precision: the run was begun in fp8, here it would go on in "));
+  }
+  CHECK(list_checkpoints(tiny.run() / "checkpoints") == checkpoints);
+}
+
+TEST_CASE("a run killed before its record was written resumes, and is overwritten") {
+  TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::vector<double> whole = losses(tiny.run());
+  const std::string config = read_file(tiny.run() / "config.yaml");
+  fs::remove_all(tiny.run());
+  fs::create_directories(tiny.run());
+  write_file_atomically(tiny.run() / "config.yaml", config);
+  const bool with_tokenizer = GENERATE(false, true);
+  if (with_tokenizer) write_file_atomically(tiny.run() / "tokenizer.json", "{");
+  const auto existing = GENERATE(ExistingRun::resume, ExistingRun::overwrite);
+  CHECK(refusal(tiny.settings, existing).empty());
+  CHECK(losses(tiny.run()) == whole);
+  CHECK(record_of(tiny.run())["precision"] == "fp32");
+  CHECK_NOTHROW(load_tokenizer(tiny.run()));
+}
+
+TEST_CASE("the configuration is there before anything else of a run") {
+  const TinyRun tiny("rope");
+  const fs::path obstacle = tiny.run() / "run.json.partial";
+  fs::create_directories(obstacle);
+  CHECK(has(refusal(tiny.settings), "run.json"));
+  CHECK(is_run(tiny.run()));
+  fs::remove(obstacle);
+  CHECK(refusal(tiny.settings, ExistingRun::resume).empty());
+}
+
+TEST_CASE("a continuation takes the stored settings and the flags") {
+  const FiledRun filed;
+  const Settings settings = filed.resumed({{"training.steps", "7"}});
+  CHECK(settings.model.width == 32);  // begun with a flag that nobody gives again
+  CHECK(settings.training.steps.amount == 7);
+  CHECK(settings.data.directory == filed.tiny.settings.data.directory);
+  CHECK(train_run(settings, ExistingRun::resume).consumed.steps == 7);
+  CHECK(filed.resumed().training.steps.amount == 7);
+  // The flags of the beginning may be repeated.
+  CHECK(filed.refused({{"model.width", "32"}, {"position", "rope"}}).empty());
+
+  // What helps a training that diverged may be given, precision included.
+  const Settings remedied = filed.resumed({{"training.steps", "8"},
+                                           {"training.learning_rate", "1e-5"},
+                                           {"training.warmup", "2"},
+                                           {"training.clip", "0.5"},
+                                           {"training.precision", "bf16"}});
+  CHECK(remedied.training.learning_rate == 1e-5);
+  CHECK(train_run(remedied, ExistingRun::resume).consumed.steps == 8);
+
+  const std::string refused = filed.refused({{"model.layers", "4"}, {"seed", "9"}});
+  CHECK(has(refused, "--model.layers: is 2 in the stored run, got 4"));
+  CHECK(has(refused, "--seed: is 1 in the stored run, got 9"));
+  // What may change must still go together.
+  CHECK(has(filed.refused({{"training.steps", "0"}}), "wanted a period above 0"));
+  CHECK(has(filed.refused({{"run", "nowhere"}}), "holds no run that could be resumed"));
+  // A run whose folder was renamed is the run of that name.
+  fs::rename(filed.tiny.run(), filed.tiny.settings.runs / "renamed");
+  CHECK(filed.resumed({{"run", "renamed"}}).run == "renamed");
+}
+
+TEST_CASE("what the file says otherwise than the stored run is one warning with both values") {
+  const FiledRun filed("model: {layers: 4, width: 32, from: /gone}\ntraining: {steps: 9}\n");
+  const std::string remarks = filed.remarks();
+  CHECK(has(remarks, "tiny.yaml: model.layers is 2 in the stored run and 4 here"));
+  CHECK(has(remarks, "model.from is empty in the stored run and /gone here"));
+  CHECK(has(remarks,
+            "training.steps is 3 in the stored run and 9 here; the stored value holds, "
+            "--training.steps changes it"));
+  CHECK(!has(remarks, "model.width"));
+  CHECK(!has(remarks, "runs is"));
+  CHECK(filed.resumed().model.layers == 2);
+  CHECK(!has(FiledRun().remarks({{"training.steps", "9"}}), "training.steps"));
+}
+
+TEST_CASE("a fine-tuning goes on without the model that it started from") {
+  const TinyRun pretrained("rope", {{"model.token_types", "2"}});
+  train_run(pretrained.settings, ExistingRun::refuse);
+  const TinyGlue tiny("mrpc");
+  const fs::path file = tiny.folder.path / "tiny.yaml";
+  std::ofstream(file) << "task: glue\nthreads: 1\ntraining: {steps: 2, batch: 4}\nmodel: {from: "
+                      << pretrained.run().string() << "}\nruns: " << tiny.settings.runs.string()
+                      << "\n";
+  const std::vector<Override> flags = {{"data.directory", tiny.data().string()},
+                                       {"data.length", "32"}};
+  train_run(load_settings(file, flags, model_source_keys), ExistingRun::refuse);
+  fs::remove_all(pretrained.run());
+  const Settings settings = resumed_settings(file, {{"training.steps", "4"}});
+  CHECK(settings.data.length == 32);
+  CHECK(train_run(settings, ExistingRun::resume).consumed.steps == 4);
+}
+
+TEST_CASE("loader threads do not change what a classifier learns") {
+  std::vector<std::vector<double>> all;
+  for (const char* threads : {"0", "3"}) {
+    const TinyGlue tiny("mrpc", {{"data.loader_threads", threads},
+                                 {"data.prefetch", "2"},
+                                 {"training.steps", "3e"},
+                                 {"training.log_every", "1"}});
+    train_run(tiny.settings, ExistingRun::refuse);
+    all.push_back(losses(tiny.run()));
+  }
+  CHECK(all[0].size() == 6);
+  CHECK(all[0] == all[1]);
+}
