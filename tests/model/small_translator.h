@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "config/position_facts.h"
+#include "config/schemes/alibi.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/music_transformer.h"
+#include "config/schemes/tupe.h"
 #include "model/encoder_decoder.h"
 
 namespace roformer {
