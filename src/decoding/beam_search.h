@@ -7,15 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "config/decoding_settings.h"
 #include "decoding/step_model.h"
 
 namespace roformer {
-
-// How the log probability of n tokens, the end counted, becomes a score that compares lengths.
-enum class LengthPenalty {
-  average,  // log p / n^alpha (Hugging Face, Marian)
-  wu,       // log p / ((5 + n) / 6)^alpha (Wu 2016, equation 14; Vaswani 2017)
-};
 
 struct BeamSettings {
   std::int64_t beam = 4;  // 1: the greedy search

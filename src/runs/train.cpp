@@ -104,7 +104,7 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
     if (key.may_change) continue;
-    problems.add({.place = "--" + name,
+    problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),
                                          shown(key.get(wanted))),

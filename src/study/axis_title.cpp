@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
 #include "study/metric.h"
@@ -14,7 +15,7 @@ std::string axis_value_title(const std::string& key, const std::string& value) {
   const auto found = std::find(words.begin(), words.end(), value);
   if (found == words.end()) return value;
   const GlueTaskFacts& facts = glue_task_facts(static_cast<GlueTask>(found - words.begin()));
-  return facts.folder + " (" + metric_column(facts.metric).title + ")";
+  return facts.folder + " (" + metric_column(std::string(glue_metric(facts.task))).title + ")";
 }
 
 }  // namespace roformer

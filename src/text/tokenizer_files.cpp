@@ -10,6 +10,7 @@
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -24,6 +25,7 @@ constexpr int kVersion = 1;
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
+  if (is_subword_model(contents)) return TokenizerKind::subwords;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
   throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
                 "known are SentencePiece models, WordPiece's vocab.txt and character lists");
@@ -48,6 +50,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_character_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::bytes:
       return make_byte_tokenizer();
+    case TokenizerKind::subwords:
+      return make_subword_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -98,7 +102,8 @@ Description read_description(const fs::path& path) {
                              .fingerprint = text_field("fingerprint")};
   const std::string kind = text_field("kind");
   for (const TokenizerKind value : {TokenizerKind::sentencepiece, TokenizerKind::wordpiece,
-                                    TokenizerKind::characters, TokenizerKind::bytes}) {
+                                    TokenizerKind::characters, TokenizerKind::bytes,
+                                    TokenizerKind::subwords}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {

@@ -37,7 +37,7 @@ TEST_CASE("every scheme is measured beside a none that looks to the same sides")
   CHECK(costs[2].scheme == "shaw");
   CHECK(costs[3].scheme == "cope");
   CHECK(costs[3].causal);
-  CHECK(costs[4].scheme == "learned");  // with more places than its default table has
+  CHECK(costs[4].scheme == "learned");  // with more positions than its default table has
   for (const PositionCost& cost : costs) {
     INFO(cost.scheme);
     CHECK(cost.remark.empty());

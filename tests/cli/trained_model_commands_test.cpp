@@ -46,12 +46,12 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(result["pseudo_perplexity"]["sequences"] == 2);
     CHECK(has(read_file(chart), "<svg"));
   }
-  SECTION("the loss at each place is CSV") {
+  SECTION("the loss at each position is CSV") {
     const Outcome outcome =
         run({"evaluate", folder, "--by-position", "--tokens", "640", "--drop-middle", "0.25"});
     REQUIRE(outcome.code == 0);
     CHECK(
-        outcome.output.starts_with("length,shift,drop_middle,shuffle_blocks,place,losses,loss\n"));
+        outcome.output.starts_with("length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
     CHECK(has(outcome.output, "\n32,0,0.25,0,"));
   }
   SECTION("mistakes are one line") {

@@ -109,9 +109,10 @@ TEST_CASE("a contradiction with a value that was refused is not reported twice")
 }
 
 TEST_CASE("features of linear attention follow Performer's D ln D") {
-  Settings settings;
-  settings.attention.kernel = AttentionKernel::favor;
-  CHECK(linear_features(settings) == 266);  // 64 ln 64 = 266.2
-  settings.attention.kernel = AttentionKernel::elu;
-  CHECK(linear_features(settings) == 64);
+  AttentionSettings attention{.kernel = AttentionKernel::favor};
+  CHECK(linear_feature_count(attention, 64) == 266);  // 64 ln 64 = 266.2
+  attention.features = 30;
+  CHECK(linear_feature_count(attention, 64) == 30);
+  attention.kernel = AttentionKernel::elu;
+  CHECK(linear_feature_count(attention, 64) == 64);
 }

@@ -15,14 +15,15 @@ TEST_CASE("A recipe says what is read and how") {
              "name: sample\nlicence: none\nfiles: [raw]\nvalidation_files: [raw/a.txt]\n"
              "document_separator: line\nreader: text\nremove_repeats: true\n"
              "validation_fraction: 0.25\n");
-  const std::optional<Recipe> recipe = recipe_among({folder.path / "recipe.yaml"});
-  REQUIRE(recipe);
-  CHECK(recipe->name == "sample");
-  CHECK(recipe->corpus.inputs == std::vector<fs::path>{folder.path / "raw"});
-  CHECK(recipe->validation_files == std::vector<fs::path>{folder.path / "raw" / "a.txt"});
-  CHECK(recipe->corpus.separator == DocumentSeparator::line);
-  CHECK(recipe->corpus.remove_repeats);
-  CHECK(recipe->validation_fraction == 0.25);
+  const std::optional<fs::path> path = recipe_among({folder.path / "recipe.yaml"});
+  REQUIRE(path);
+  const Recipe recipe = read_recipe(*path);
+  CHECK(recipe.name == "sample");
+  CHECK(recipe.corpus.inputs == std::vector<fs::path>{folder.path / "raw"});
+  CHECK(recipe.validation_files == std::vector<fs::path>{folder.path / "raw" / "a.txt"});
+  CHECK(recipe.corpus.separator == DocumentSeparator::line);
+  CHECK(recipe.corpus.remove_repeats);
+  CHECK(recipe.validation_fraction == 0.25);
   CHECK_FALSE(recipe_among({folder.path / "raw"}));
   CHECK_THROWS_AS(recipe_among({folder.path / "recipe.yaml", folder.path / "raw"}), Error);
 }

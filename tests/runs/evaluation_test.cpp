@@ -18,7 +18,7 @@ using namespace roformer;
 
 namespace {
 
-// An untrained model with weights large enough for places to matter.
+// An untrained model with weights large enough for positions to matter.
 struct Evaluated {
   TinyRun run;
   Dataset dataset;
@@ -71,25 +71,25 @@ TEST_CASE("a causal model loses nothing before the dropped middle") {
   for (std::size_t i = 0; i < 8; ++i) {
     CHECK(dropped.losses_by_position[i] == Approx(plain.losses_by_position[i]).epsilon(1e-5));
   }
-  for (std::size_t i = 8; i < 24; ++i) CHECK(dropped.places_by_position[i] == 0);
+  for (std::size_t i = 8; i < 24; ++i) CHECK(dropped.targets_by_position[i] == 0);
   CHECK(std::abs(dropped.losses_by_position[30] - plain.losses_by_position[30]) > 1e-5);
   CHECK(dropped.tokens == plain.tokens / 2);
 }
 
-TEST_CASE("losses of the places weigh up to the loss, at any length") {
+TEST_CASE("losses of the targets weigh up to the loss, at any length") {
   const Evaluated evaluated("rope");
   for (const std::int64_t length : {16, 64}) {
     const LanguageEvaluation result = evaluated.evaluate({.length = length, .tokens = 320});
     double sum = 0;
-    std::int64_t places = 0;
+    std::int64_t targets = 0;
     for (std::size_t i = 0; i < result.losses_by_position.size(); ++i) {
-      if (result.places_by_position[i] == 0) continue;
-      sum += result.losses_by_position[i] * static_cast<double>(result.places_by_position[i]);
-      places += result.places_by_position[i];
+      if (result.targets_by_position[i] == 0) continue;
+      sum += result.losses_by_position[i] * static_cast<double>(result.targets_by_position[i]);
+      targets += result.targets_by_position[i];
     }
     CHECK(result.losses_by_position.size() == static_cast<std::size_t>(length));
-    CHECK(places == result.places);
-    CHECK(sum / static_cast<double>(places) == Approx(result.loss));
+    CHECK(targets == result.targets);
+    CHECK(sum / static_cast<double>(targets) == Approx(result.loss));
     CHECK(result.tokens == 320);
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("bits per character count the separators of short documents") {
   REQUIRE(counts.documents == 4);
   REQUIRE(counts.tokens == 12);  // two letters and the end of the line
   REQUIRE(counts.characters == 12);
-  // One bit a place: three places of text and a separator for every three characters.
+  // One bit a target: three of text and a separator for every three characters.
   CHECK(bits_of_character({.loss = std::log(2.0)}, dataset) == Approx(4.0 / 3));
 }
 

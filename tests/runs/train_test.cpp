@@ -109,7 +109,7 @@ TEST_CASE("a place where nothing can be written is named before the first step")
   CHECK_THAT(refusal(tiny.settings), Catch::Contains("/proc/runs"));
 }
 
-TEST_CASE("a validation split without a row or a place is noticed before the run is made") {
+TEST_CASE("a validation split without a row or a target is noticed before the run is made") {
   const std::string task = GENERATE("mlm", "causal_lm");
   const TinyRun tiny("rope", {{"task", task}, {"data.length", "4096"}});
   const std::string message = refusal(tiny.settings);

@@ -21,8 +21,8 @@ if [ "$1" = evaluate ]; then
   echo "$all" | sed 's/.*--checkpoint/--checkpoint/; s/ --length.*//' >> "$run/chosen"
   echo "$all" | sed 's/ --output.*//; s/.*--length/--length/' >> "$run/evaluations"
   while [ "$1" != --output ]; do shift; done
-  printf '{"evaluations":[{"loss":%s.5,"accuracy":0.5,"places":2,"tokens":9,' "$length" > "$2"
-  printf '"losses_by_position":[null,1,2],"places_by_position":[0,1,1]}]}' >> "$2"
+  printf '{"evaluations":[{"loss":%s.5,"accuracy":0.5,"targets":2,"tokens":9,' "$length" > "$2"
+  printf '"losses_by_position":[null,1,2],"targets_by_position":[0,1,1]}]}' >> "$2"
   exit 0
 fi
 case $2 in *.yaml)
@@ -83,7 +83,7 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
       "--length 256 --attention.window 64"};
   CHECK(fake.evaluations("rope") == wanted);
   CHECK(std::filesystem::exists(fake.runs() / "lengths.md"));
-  // The charts: models as trained by length and by place, rope with its variants, none with its.
+  // The charts: models as trained by length and by position, rope with its variants, none with its.
   CHECK(length_charts(outcome.lengths, 128).size() == 6);
 
   run_study(fake.load(), fake.options());
@@ -95,7 +95,7 @@ TEST_CASE("what cannot be evaluated is a cell with its reason") {
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
   const Table missing = missing_lengths(outcome.lengths);
   std::string text = to_csv(missing);
-  CHECK(text.find("learned,256,256 tokens do not fit the 200 places that learned has") !=
+  CHECK(text.find("learned,256,256 tokens do not fit the 200 positions that learned has") !=
         std::string::npos);
   CHECK(text.find("cope,all,") != std::string::npos);  // an encoder, and cope looks to the left
   CHECK(text.find("t5,all,") != std::string::npos);    // its training fails
