@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/sealed_json.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -23,6 +24,7 @@
 #include "runs/evaluation_report.h"
 #include "runs/train.h"
 #include "training/checkpoint.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
@@ -171,7 +173,9 @@ void print_text(const EvaluationReport& report) {
 }
 
 const TaskFacts& facts_of(const EvaluateOptions& options) {
-  const auto checkpoint = find_checkpoint(options.model, options.checkpoint);
+  const bool stored = is_run(options.model);  // a checkpoint is, too
+  const auto checkpoint =
+      stored ? options.model : find_checkpoint(options.model, options.checkpoint).string();
   return task_facts(read_run_settings(checkpoint).task);
 }
 
@@ -221,7 +225,7 @@ void evaluate_command(const EvaluateOptions& options) {
   const EvaluationReport report = evaluate_model(options, trained);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
   if (!options.output.empty()) {
-    write_file_atomically(options.output, to_json(report, /*by_position=*/true).dump() + "\n");
+    write_sealed_json(options.output, to_json(report, /*by_position=*/true));
   }
   if (options.json) {
     std::cout << to_json(report, options.by_position).dump(2) << '\n';
