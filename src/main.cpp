@@ -19,6 +19,9 @@ int main(int argc, char** argv) {
   add_predict_command(program);
   add_fill_mask_command(program);
   add_generate_command(program);
+  add_translate_command(program);
+  add_score_command(program);
+  add_average_command(program);
   add_import_command(program);
   add_export_command(program);
   add_bench_command(program);

@@ -1,37 +1,36 @@
 #include "attention/attend.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/matmul.h>
 
 #include "attention/log_n.h"
 #include "attention/masked_softmax.h"
-#include "tensor/dispatch.h"
+#include "attention/wide_products.h"
 
 namespace roformer {
 
 Attended attend(const AttendInputs& in, bool with_scores) {
   const double scale = in.scheme.score_scale(in.query.size(-1));
-  const at::ScalarType type = in.query.scalar_type(), wide = accumulate_type(type);
+  const at::ScalarType type = in.query.scalar_type();
   at::Tensor raw_query = in.query;
   if (in.attention.log_n != LogNScaling::none) {
-    raw_query = raw_query * log_n_factors(in.attention, in.place, type);
+    raw_query = raw_query * log_n_factors(in.attention, in.context, type);
   }
   at::Tensor query = raw_query, key = in.key, value = in.value;
-  if (const auto turn = in.scheme.turn(in.place, in.query.size(-1))) {
-    query = rotated(query, turn->query);
-    if (in.keys == CachedKeys::unturned) {
-      key = rotated(key, turn->key);
-      if (turn->value) value = rotated(value, turn->key);
+  if (const auto rotation = in.scheme.rotation(in.context, in.query.size(-1))) {
+    query = rotated(query, rotation->query);
+    if (in.keys == CachedKeys::unrotated) {
+      key = rotated(key, rotation->key);
+      if (rotation->value) value = rotated(value, rotation->key);
     }
   }
-  at::Tensor scores = at::matmul(query * scale, key.transpose(-2, -1)).to(wide);
+  at::Tensor scores = content_scores(query, key, scale);
   if (in.scheme.has_content_scores()) {
-    scores = in.scheme.scores(in.place, {.query = query,
-                                         .key = key,
-                                         .raw_query = raw_query,
-                                         .raw_key = in.key,
-                                         .scores = scores,
-                                         .scale = scale});
+    scores = in.scheme.scores(in.context, {.query = query,
+                                           .key = key,
+                                           .raw_query = raw_query,
+                                           .raw_key = in.key,
+                                           .scores = scores,
+                                           .scale = scale});
   }
   Attended result;
   if (with_scores) {
@@ -39,22 +38,22 @@ Attended attend(const AttendInputs& in, bool with_scores) {
         in.bias.defined() ? scores.detach() + in.bias.detach() : scores.detach().clone();
   }
   at::Tensor probabilities =
-      masked_softmax({.scores = scores, .bias = in.bias, .mask = in.place.mask});
+      masked_softmax({.scores = scores, .bias = in.bias, .mask = in.context.mask});
   if (in.dropout.probability > 0) {
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
-  result.output = at::matmul(probabilities.to(type), value);
+  result.output = weighted_values(probabilities, value);
   if (in.scheme.has_value_term()) {
-    result.output = result.output + in.scheme.value_term(in.place, probabilities).to(type);
+    result.output = result.output + in.scheme.value_term(in.context, probabilities).to(type);
   }
   return result;
 }
 
-KeyValue to_cache(const PositionScheme& scheme, const AttentionPlace& place, KeyValue raw) {
-  if (scheme.cached_keys() == CachedKeys::unturned) return raw;
-  if (const auto turn = scheme.turn(place, raw.key.size(-1))) {
-    raw.key = rotated(raw.key, turn->key);
-    if (turn->value) raw.value = rotated(raw.value, turn->key);
+KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
+  if (scheme.cached_keys() == CachedKeys::unrotated) return raw;
+  if (const auto rotation = scheme.rotation(context, raw.key.size(-1))) {
+    raw.key = rotated(raw.key, rotation->key);
+    if (rotation->value) raw.value = rotated(raw.value, rotation->key);
   }
   return raw;
 }

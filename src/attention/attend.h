@@ -13,16 +13,16 @@
 namespace roformer {
 
 struct AttendInputs {
-  at::Tensor query;  // [B, H, Lq, D], biased, not turned
+  at::Tensor query;  // [B, H, Lq, D], biased, not rotated
   at::Tensor key;    // [B, H, Lk, D]
   at::Tensor value;  // [B, H, Lk, D]
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  AttentionPlace place;  // its mask holds everything that is hidden
-  at::Tensor bias;       // the scheme's bias for this place, or undefined
-  DropoutSpec dropout;   // of the probabilities
-  // What key and value are: a cache may hold them turned already (scheme.cached_keys()).
-  CachedKeys keys = CachedKeys::unturned;
+  AttentionContext context;  // its mask holds everything that is hidden
+  at::Tensor bias;           // the scheme's bias for this context, or undefined
+  DropoutSpec dropout;       // of the probabilities
+  // What key and value are: a cache may hold them rotated already (scheme.cached_keys()).
+  CachedKeys keys = CachedKeys::unrotated;
 };
 
 struct Attended {
@@ -33,11 +33,11 @@ struct Attended {
 // A row without visible keys gives zeros.
 Attended attend(const AttendInputs& inputs, bool with_scores = false);
 
-// Key and value as a cache holds them for this scheme: turned at place.keys, or as they are.
+// Key and value as a cache holds them for this scheme: rotated at context.keys, or as they are.
 struct KeyValue {
   at::Tensor key;    // [B, H, L, D]
   at::Tensor value;  // [B, H, L, D]
 };
-KeyValue to_cache(const PositionScheme& scheme, const AttentionPlace& place, KeyValue raw);
+KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 
 }  // namespace roformer

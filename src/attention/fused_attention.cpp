@@ -22,14 +22,14 @@ namespace {
 
 struct Block {
   TokenBlock tokens;
-  std::optional<Turn> turn;
+  std::optional<RotationPair> rotation;
   at::Tensor additive;   // detached, broadcast to [1, H, L, L]
   at::Tensor output;     // [B, H, L, D]
   at::Tensor logarithm;  // [B, H, L] log of the softmax's denominator
 };
 
 struct State {
-  at::Tensor projected;  // [T, 3HD], biased and turned
+  at::Tensor projected;  // [T, 3HD], biased and rotated
   std::int64_t heads = 0, head_width = 0;
   double scale = 1;
   bool causal = false;
@@ -49,7 +49,7 @@ bool same_rotation(const Rotation& a, const Rotation& b) {
   return a.cosine.is_same(b.cosine);
 }
 
-// Adds the bias to a block's rows and turns q and k (and v) in place.
+// Adds the bias to a block's rows and rotates q and k (and v) in place.
 void prepare(const State& state, const Block& block, const at::Tensor& bias) {
   const std::int64_t width = state.heads * state.head_width, row = 3 * width;
   const auto pass = [&](std::int64_t first, std::int64_t parts, const Rotation* rotation) {
@@ -68,25 +68,25 @@ void prepare(const State& state, const Block& block, const at::Tensor& bias) {
                  .bias = bias.narrow(0, first * width, parts * width),
                  .rotation = rotation});
   };
-  if (!block.turn) return pass(0, 3, nullptr);
-  const Turn& turn = *block.turn;
-  if (same_rotation(turn.query, turn.key)) {
-    pass(0, turn.value ? 3 : 2, &turn.query);
+  if (!block.rotation) return pass(0, 3, nullptr);
+  const RotationPair& pair = *block.rotation;
+  if (same_rotation(pair.query, pair.key)) {
+    pass(0, pair.value ? 3 : 2, &pair.query);
   } else {
-    pass(0, 1, &turn.query);
-    pass(1, turn.value ? 2 : 1, &turn.key);
+    pass(0, 1, &pair.query);
+    pass(1, pair.value ? 2 : 1, &pair.key);
   }
-  if (!turn.value) pass(2, 1, nullptr);
+  if (!pair.value) pass(2, 1, nullptr);
 }
 
-// Turns the gradient of one part back and stores it among the packed gradients.
+// Rotates the gradient of one part back and stores it among the packed gradients.
 void pack_gradient(const State& state, const Block& block, const at::Tensor& gradient,
                    std::int64_t which, const at::Tensor& packed) {
   const std::int64_t width = state.heads * state.head_width, row = 3 * width;
   const at::Tensor source = gradient.stride(-1) == 1 ? gradient : gradient.contiguous();
   const Rotation* rotation = nullptr;
-  if (block.turn && (which < 2 || block.turn->value)) {
-    rotation = which == 0 ? &block.turn->query : &block.turn->key;
+  if (block.rotation && (which < 2 || block.rotation->value)) {
+    rotation = which == 0 ? &block.rotation->query : &block.rotation->key;
   }
   const auto pass = [&](std::int64_t sequence, std::int64_t tokens) {
     rotate_rows({.source = source,
@@ -130,22 +130,22 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> with_bias_gradient(const State& s
   constexpr std::int64_t kNumbers = std::int64_t{1} << 22;  // scores held at a time
   const std::int64_t length = block.tokens.length;
   const std::int64_t step = std::clamp<std::int64_t>(kNumbers / (length * length), 1, state.heads);
-  const at::ScalarType wide = accumulate_type(query.scalar_type());
+  const at::ScalarType narrow = query.scalar_type(), wide = accumulate_type(narrow);
   for (std::int64_t b = 0; b < block.tokens.sequences; ++b) {
     for (std::int64_t h = 0; h < state.heads; h += step) {
       const std::int64_t n = std::min(step, state.heads - h);
       const auto cut = [&](const at::Tensor& x) { return x.select(0, b).narrow(0, h, n); };
       const at::Tensor q = cut(query), k = cut(key), v = cut(value), g = cut(output_gradient);
-      at::Tensor probabilities = at::bmm(q, k.transpose(1, 2)).to(wide).mul_(state.scale);
+      at::Tensor probabilities = at::bmm(q.to(wide), k.to(wide).transpose(1, 2)).mul_(state.scale);
       probabilities.add_(block.additive.select(0, 0).narrow(0, h, n));
       probabilities.sub_(cut(block.logarithm).unsqueeze(-1)).exp_();
-      at::Tensor slope = at::bmm(g, v.transpose(1, 2)).to(wide);
-      slope.sub_((g * cut(block.output)).to(wide).sum(-1, true)).mul_(probabilities);
+      at::Tensor slope = at::bmm(g.to(wide), v.to(wide).transpose(1, 2));
+      slope.sub_((g.to(wide) * cut(block.output)).sum(-1, true)).mul_(probabilities);
       bias_gradient.select(0, 0).narrow(0, h, n).add_(slope);
-      slope = slope.mul_(state.scale).to(query.scalar_type());
+      slope = slope.mul_(state.scale).to(narrow);
       cut(to_query).copy_(at::bmm(slope, k));
       cut(to_key).copy_(at::bmm(slope.transpose(1, 2), q));
-      cut(to_value).copy_(at::bmm(probabilities.to(query.scalar_type()).transpose(1, 2), g));
+      cut(to_value).copy_(at::bmm(probabilities.to(narrow).transpose(1, 2), g));
     }
   }
   return {to_query, to_key, to_value};
@@ -170,7 +170,7 @@ Gradients backward(const State& state, const at::Tensor& gradient,
       if (additives[i].size(1) == 1) bias_gradient = bias_gradient.sum(1, true);
     } else {
       std::optional<at::Tensor> mask;
-      if (block.additive.defined()) mask = block.additive.to(state.projected.scalar_type());
+      if (block.additive.defined()) mask = block.additive;
       std::tie(q, k, v) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
           output_gradient, state.part(state.projected, block, 0),
           state.part(state.projected, block, 1), state.part(state.projected, block, 2),
@@ -209,13 +209,13 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   at::Tensor output;
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {
     Block block{.tokens = inputs.layout.blocks[i],
-                .turn = inputs.turn(inputs.layout.blocks[i].length)};
+                .rotation = inputs.rotation(inputs.layout.blocks[i].length)};
     const std::int64_t tokens = block.tokens.sequences * block.tokens.length;
     std::optional<at::Tensor> mask;
     if (additives[i].defined()) {
       block.additive =
           additives[i].detach().expand({1, inputs.heads, block.tokens.length, block.tokens.length});
-      mask = block.additive.to(state->projected.scalar_type());
+      mask = block.additive;
     }
     state->bias_wanted.push_back(recorder.wanted(i + 2));
     prepare(*state, block, bias);

@@ -1,5 +1,6 @@
 // Softmax attention without its [L, L] matrix in memory: LibTorch's fused kernel for CPUs, with the
-// projection's bias and the turn of q and k merged into the passes that have to touch them anyway.
+// projection's bias and the rotation of q and k merged into the passes that have to touch them
+// anyway.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +22,7 @@ struct FusedAttentionInputs {
   double scale = 1;
   bool causal = false;  // hide future keys; not needed where `additive` hides them
   // Of a sequence of the given length.
-  std::function<std::optional<Turn>(std::int64_t length)> turn;
+  std::function<std::optional<RotationPair>(std::int64_t length)> rotation;
   std::function<at::Tensor(std::int64_t length)> additive;  // [1, 1 or H, L, L] or undefined
 };
 

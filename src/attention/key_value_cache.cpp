@@ -3,25 +3,16 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <utility>
 
+#include "attention/row_moves.h"
 #include "base/error.h"
 
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kSmallest = 64;  // places of the first allocation
+constexpr std::int64_t kSmallest = 64;  // tokens of the first allocation
 
-Positions joined(const Positions& first, const Positions& second) {
-  if (first.count() == 0) return second;
-  std::vector<std::int64_t> values;
-  for (const Positions* part : {&first, &second}) {
-    for (std::int64_t i = 0; i < part->count(); ++i) values.push_back((*part)[i]);
-  }
-  return Positions::of(std::move(values));
-}
-
-// Writes `added` behind the first `held` places, in more memory where there is too little.
+// Writes `added` behind the first `held` tokens, in more memory where there is too little.
 at::Tensor store(at::Tensor& memory, const at::Tensor& added, std::int64_t held) {
   const std::int64_t length = held + added.size(2);
   if (!memory.defined() || memory.size(2) < length) {
@@ -37,19 +28,25 @@ at::Tensor store(at::Tensor& memory, const at::Tensor& added, std::int64_t held)
 
 }  // namespace
 
-void KeyValueCache::begin_step(const Positions& places) {
-  positions_ = joined(positions_, places);
-}
-
-KeyValue KeyValueCache::append(std::int64_t layer, const KeyValue& added) {
-  const std::int64_t held = length() - added.key.size(2);
+KeyValue KeyValueCache::append(std::int64_t layer, const KeyValue& added, std::int64_t held) {
   ROFORMER_ASSERT(layer >= 0 && held >= 0);
   if (layer >= static_cast<std::int64_t>(layers_.size())) {
     layers_.resize(static_cast<std::size_t>(layer) + 1);
   }
+  used_ = held + added.key.size(2);
   KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const at::Tensor key = store(memory.key, added.key, held);
   return {.key = key, .value = store(memory.value, added.value, held)};
+}
+
+void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
+  if (layers_.empty()) return;
+  const RowMoves moves(sources, layers_[0].key.size(0));
+  if (moves.nothing()) return;
+  for (KeyValue& layer : layers_) {
+    layer.key = moves.apply(layer.key, used_);
+    layer.value = moves.apply(layer.value, used_);
+  }
 }
 
 }  // namespace roformer

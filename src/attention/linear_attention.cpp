@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,17 +23,21 @@ constexpr std::int64_t kChunk = 128;  // queries that meet their own keys as a m
 
 // FAVOR+'s positive features of exp(q.k / sqrt(D)). The stabiliser cancels in the quotient and
 // counts as a constant.
-at::Tensor favor(const at::Tensor& x, const at::Tensor& matrix, const AttentionSettings& attention,
-                 bool is_query) {
+struct FavorExponents {
+  at::Tensor projected, half_square;  // [B, H, L, F], [B, H, L, 1]
+};
+
+FavorExponents favor_exponents(const at::Tensor& x, const at::Tensor& matrix) {
   const at::Tensor y = x * std::pow(static_cast<double>(x.size(-1)), -0.25);
-  const at::Tensor projected = at::matmul(y, matrix.t().to(x.options()));
-  at::Tensor exponent = projected - (y * y).sum(-1, true) / 2;
-  if (attention.favor_stabilize) {
-    const at::Tensor fixed = projected.detach();
-    exponent = exponent - (is_query ? fixed.amax(-1, true) : fixed.amax({-2, -1}, true));
-  }
-  const double share = 1 / std::sqrt(static_cast<double>(matrix.size(0)));
-  return (exponent.exp() + attention.favor_epsilon) * share;
+  return {.projected = at::matmul(y, matrix.t().to(x.options())),
+          .half_square = (y * y).sum(-1, true) / 2};
+}
+
+// The stabiliser may be undefined.
+at::Tensor favor(const FavorExponents& exponents, const at::Tensor& stabilizer, double epsilon) {
+  at::Tensor exponent = exponents.projected - exponents.half_square;
+  if (stabilizer.defined()) exponent = exponent - stabilizer;
+  return (exponent.exp() + epsilon) * favor_share(exponent.size(-1));
 }
 
 at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
@@ -46,49 +51,63 @@ at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
 LinearFeatures linear_features(const LinearAttentionInputs& in) {
   at::Tensor query = in.query, key = in.key;
   const bool before = in.attention.linear_rotation == LinearRotation::before;
-  const auto turned = [&](at::Tensor& q, at::Tensor& k) {
-    if (const auto turn = in.scheme.turn(in.place, q.size(-1))) {
-      q = rotated(q, turn->query);
-      k = rotated(k, turn->key);
+  const auto rotate = [&](at::Tensor& q, at::Tensor& k) {
+    if (const auto rotation = in.scheme.rotation(in.context, q.size(-1))) {
+      q = rotated(q, rotation->query);
+      k = rotated(k, rotation->key);
     }
   };
-  if (before) turned(query, key);
+  if (before) rotate(query, key);
   LinearFeatures result;
   if (in.attention.kernel == AttentionKernel::elu) {
     result.query = at::elu(query) + 1;
     result.key = at::elu(key) + 1;
   } else {
-    result.query = favor(query, in.matrix, in.attention, true);
-    result.key = favor(key, in.matrix, in.attention, false);
+    const FavorExponents of_query = favor_exponents(query, in.matrix);
+    const FavorExponents of_key = favor_exponents(key, in.matrix);
+    at::Tensor query_stabilizer;
+    if (in.attention.favor_stabilize) {
+      query_stabilizer = of_query.projected.detach().amax(-1, true);
+      result.stabilizer = of_key.projected.detach().amax({-2, -1}, true);
+      if (in.least_stabilizer.defined()) {
+        result.stabilizer = at::maximum(result.stabilizer, in.least_stabilizer);
+      }
+    }
+    result.query = favor(of_query, query_stabilizer, in.attention.favor_epsilon);
+    result.key = favor(of_key, result.stabilizer, in.attention.favor_epsilon);
   }
-  result.key = without_hidden(result.key, in.place.mask);
-  result.turned_query = result.query;
-  result.turned_key = result.key;
-  if (!before) turned(result.turned_query, result.turned_key);
+  result.key = without_hidden(result.key, in.context.mask);
+  result.rotated_query = result.query;
+  result.rotated_key = result.key;
+  if (!before) rotate(result.rotated_query, result.rotated_key);
   return result;
 }
 
-at::Tensor linear_denominator(const LinearFeatures& features, bool causal) {
+at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
+                              const LinearSums& before) {
   const std::int64_t queries = features.query.size(-2);
   at::Tensor sums = causal ? features.key.cumsum(-2).slice(-2, -queries)
                            : features.key.sum(-2, true);  // [B, H, Lq or 1, F]
+  if (before.denominator.defined()) sums = sums + before.denominator;
   const at::Tensor result = (features.query * sums).sum(-1, true);
   return result + (result == 0);  // nothing visible: the numerator is 0 too
 }
 
-at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal) {
-  const at::Tensor &query = features.turned_query, &key = features.turned_key;
+at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal,
+                            const LinearSums& earlier) {
+  const at::Tensor &query = features.rotated_query, &key = features.rotated_key;
   const auto state_of = [&](std::int64_t begin, std::int64_t count) {  // [B, H, F, D]
     return at::matmul(key.narrow(-2, begin, count).transpose(-2, -1),
                       value.narrow(-2, begin, count));
   };
   const std::int64_t queries = query.size(-2), keys = key.size(-2), before = keys - queries;
+  ROFORMER_ASSERT(!earlier.numerator.defined() || (causal && before == 0));
   at::Tensor sums;
   if (!causal) {
     sums = at::matmul(query, state_of(0, keys));
   } else {
     // Each chunk meets all earlier keys through one state, its own through a small matrix.
-    at::Tensor state = state_of(0, before);
+    at::Tensor state = earlier.numerator.defined() ? earlier.numerator : state_of(0, before);
     std::vector<at::Tensor> parts;
     for (std::int64_t begin = 0; begin < queries; begin += kChunk) {
       const std::int64_t count = std::min(kChunk, queries - begin);
@@ -101,19 +120,17 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
     }
     sums = at::cat(parts, -2);
   }
-  return sums / linear_denominator(features, causal);
+  return sums / linear_denominator(features, causal, earlier);
 }
 
-std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width) {
-  if (attention.features > 0) return attention.features;
-  const auto width = static_cast<double>(head_width);
-  return std::max<std::int64_t>(2, 2 * std::llround(width * std::log(width) / 2));
+double favor_share(std::int64_t features) {
+  return 1 / std::sqrt(static_cast<double>(features));
 }
 
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step) {
   if (attention.redraw == 0) return 0;
-  return random_key({random_word("FAVOR+ features"), seed,
-                     static_cast<std::uint64_t>(step / attention.redraw)});
+  return random_key(
+      {random_word("FAVOR+ features"), seed, static_cast<std::uint64_t>(step / attention.redraw)});
 }
 
 at::Tensor favor_matrix(std::int64_t features, std::int64_t head_width, std::uint64_t key) {

@@ -17,25 +17,37 @@ struct LinearAttentionInputs {
   at::Tensor key;    // [B, H, Lk, D]
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  AttentionPlace place;  // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is place.causal
-  at::Tensor matrix;     // [F, D] of FAVOR+; undefined for elu
+  AttentionContext
+      context;        // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is context.causal
+  at::Tensor matrix;  // [F, D] of FAVOR+; undefined for elu
+  // FAVOR+'s stabiliser of the keys is at least this, [B, H, 1, 1]: that of earlier keys.
+  at::Tensor least_stabilizer;
 };
 
 struct LinearFeatures {
-  at::Tensor query, key;                // [B, H, L, F]: of the denominator
-  at::Tensor turned_query, turned_key;  // of the numerator
+  at::Tensor query, key;                  // [B, H, L, F]: of the denominator
+  at::Tensor rotated_query, rotated_key;  // of the numerator
+  at::Tensor stabilizer;                  // [B, H, 1, 1] of the keys, or undefined
 };
 LinearFeatures linear_features(const LinearAttentionInputs& inputs);
 
+// What keys that came before add up to.
+struct LinearSums {
+  at::Tensor numerator;    // [B, H, F, D]: of rotated features times values
+  at::Tensor denominator;  // [B, H, 1, F]: of features
+};
+
 // sum over j of num_ij v_j / den_i, causal: over the keys up to the query, where the queries are
-// the last Lq places. value [B, H, Lk, D] -> [B, H, Lq, D].
-at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal);
+// the last Lq positions. value [B, H, Lk, D] -> [B, H, Lq, D].
+at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal,
+                            const LinearSums& before = {});
 
 // sum over j of query_i.key_j: [B, H, Lq, 1].
-at::Tensor linear_denominator(const LinearFeatures& features, bool causal);
+at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
+                              const LinearSums& before = {});
 
-// The number of FAVOR+ features: attention.features, or D ln D rounded to an even number.
-std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width);
+// A FAVOR+ feature is this times an exponential with attention.favor_epsilon added to it.
+double favor_share(std::int64_t features);
 // The key of the matrices of a training step: another one every attention.redraw steps. Outside of
 // training it is 0, so that evaluations are repeatable and comparable.
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step);

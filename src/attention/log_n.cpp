@@ -23,7 +23,7 @@ double log_n_factor(LogNScaling scaling, std::int64_t n, std::int64_t training_l
   return scaling == LogNScaling::query ? std::max(1.0, factor) : factor;
 }
 
-at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionPlace& place,
+at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionContext& context,
                          at::ScalarType type) {
   ROFORMER_ASSERT(settings.log_n != LogNScaling::none);
   std::vector<double> factors;
@@ -32,20 +32,15 @@ at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionPlace
     factors.push_back(log_n_factor(settings.log_n, n, settings.log_n_length));
   };
   if (settings.log_n != LogNScaling::encoder) {
-    for (std::int64_t i = 0; i < place.queries.count(); ++i) add(place.queries[i] + 1);
-    shape = {1, 1, place.queries.count(), 1};
-  } else if (place.lengths.defined()) {
-    const at::Tensor lengths = place.lengths.to(at::kCPU, at::kLong).contiguous();
-    for (std::int64_t b = 0; b < lengths.numel(); ++b)
-      add(lengths.const_data_ptr<std::int64_t>()[b]);
-    shape = {lengths.numel(), 1, 1, 1};
+    for (std::int64_t i = 0; i < context.queries.count(); ++i) add(context.queries[i] + 1);
+    shape = {1, 1, context.queries.count(), 1};
   } else {
-    add(place.keys.count());
+    add(context.keys.count());
     shape = {1, 1, 1, 1};
   }
   return at::tensor(factors, at::kDouble)
       .view(shape)
-      .to(at::TensorOptions().dtype(type).device(place.device));
+      .to(at::TensorOptions().dtype(type).device(context.device));
 }
 
 }  // namespace roformer

@@ -16,7 +16,7 @@ namespace roformer {
 double log_n_factor(LogNScaling scaling, std::int64_t n, std::int64_t training_length);
 
 // The factors of the queries, broadcastable to [B, H, Lq, D], in the given type.
-at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionPlace& place,
+at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionContext& context,
                          at::ScalarType type);
 
 }  // namespace roformer

@@ -20,6 +20,18 @@ at::Tensor distances(const Positions& queries, const Positions& keys) {
   return queries.tensor().unsqueeze(1) - keys.tensor().unsqueeze(0);
 }
 
+Positions first(const Positions& all, std::int64_t count) {
+  ROFORMER_ASSERT(count <= all.count());
+  if (all.contiguous()) return Positions::range(all[0], count);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(all[i]);
+  return Positions::of(std::move(values));
+}
+
+at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
+  return pairs.narrow(-2, 0, extent.queries).narrow(-1, 0, extent.keys);
+}
+
 }  // namespace
 
 at::Tensor causal_mask(const Positions& queries, const Positions& keys) {
@@ -36,19 +48,9 @@ at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {}
 
-Positions PositionSession::first(std::int64_t length) const {
-  const Positions& all = inputs_.positions;
-  ROFORMER_ASSERT(length <= all.count());
-  if (all.contiguous()) return Positions::range(all[0], length);
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < length; ++i) values.push_back(all[i]);
-  return Positions::of(std::move(values));
-}
-
-AttentionPlace PositionSession::place(std::int64_t layer, std::int64_t length) const {
-  const Positions positions = first(length);
-  return {.queries = positions,
-          .keys = positions,
+AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent) const {
+  return {.queries = first(inputs_.queries, extent.queries),
+          .keys = first(inputs_.keys, extent.keys),
           .layer = layer,
           .causal = inputs_.causal,
           .training = inputs_.training,
@@ -56,53 +58,55 @@ AttentionPlace PositionSession::place(std::int64_t layer, std::int64_t length) c
           .device = inputs_.device};
 }
 
-at::Tensor PositionSession::extra_mask(std::int64_t length) {
-  if (!extra_mask_made_) {
-    extra_mask_made_ = true;
-    const AttentionPlace whole = place(0, inputs_.positions.count());
-    at::Tensor mask = inputs_.scheme.mask(whole);
-    if (inputs_.attention.window > 0) {
-      const at::Tensor window =
-          window_mask(whole.queries, whole.keys, inputs_.attention.window, inputs_.causal);
-      mask = mask.defined() ? mask.logical_and(window) : window;
-    }
-    if (mask.defined() && inputs_.causal) {
-      mask = mask.logical_and(causal_mask(whole.queries, whole.keys));
-    }
-    if (mask.defined()) extra_mask_ = mask.to(inputs_.device);
+void PositionSession::make_masks() {
+  if (masks_made_) return;
+  masks_made_ = true;
+  const AttentionContext all = context(0, whole());
+  at::Tensor mask = inputs_.scheme.mask(all);
+  if (inputs_.attention.window > 0) {
+    const at::Tensor window =
+        window_mask(all.queries, all.keys, inputs_.attention.window, inputs_.causal);
+    mask = mask.defined() ? mask.logical_and(window) : window;
   }
-  if (!extra_mask_.defined()) return {};
-  return extra_mask_.narrow(-2, 0, length).narrow(-1, 0, length);
+  // One query behind all keys sees them all.
+  if (inputs_.causal && !(all.queries.count() == 1 && all.queries[0] >= all.keys.largest())) {
+    only_causal_ = !mask.defined() && all.queries == all.keys;
+    const at::Tensor past = causal_mask(all.queries, all.keys);
+    mask = mask.defined() ? mask.logical_and(past) : past;
+  }
+  if (mask.defined()) mask_ = mask.to(inputs_.device);
+}
+
+at::Tensor PositionSession::mask(const Extent& extent) {
+  make_masks();
+  return mask_.defined() ? cut(mask_, extent) : mask_;
 }
 
 std::int64_t PositionSession::bias_key(std::int64_t layer) const {
   return inputs_.scheme.has_bias() && inputs_.scheme.bias_of_each_layer() ? layer : -1;
 }
 
-at::Tensor PositionSession::bias(std::int64_t layer, std::int64_t length) {
+at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
   if (!inputs_.scheme.has_bias()) return {};
   at::Tensor& all = biases_[bias_key(layer)];
-  if (!all.defined()) all = inputs_.scheme.bias(place(layer, inputs_.positions.count()));
-  return all.narrow(-2, 0, length).narrow(-1, 0, length);
+  if (!all.defined()) all = inputs_.scheme.bias(context(layer, whole()));
+  return cut(all, extent);
 }
 
-at::Tensor PositionSession::additive(std::int64_t layer, std::int64_t length) {
-  const std::int64_t longest = inputs_.positions.count();
-  at::Tensor mask = extra_mask(longest);
-  if (!inputs_.scheme.has_bias() && !mask.defined()) return {};
+at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
+  make_masks();
+  const bool biased = inputs_.scheme.has_bias();
+  if (!biased && (only_causal_ || !mask_.defined())) return {};
   at::Tensor& all = additive_[bias_key(layer)];
   if (!all.defined()) {
-    if (!mask.defined() && inputs_.causal) {
-      mask = causal_mask(inputs_.positions, inputs_.positions).to(inputs_.device);
-    }
-    const auto options = at::TensorOptions().dtype(inputs_.type).device(inputs_.device);
-    all = inputs_.scheme.has_bias() ? bias(layer, longest)
-                                    : at::zeros({1, 1, longest, longest}, options);
-    if (mask.defined()) {
-      all = all.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+    all = biased ? bias(layer, whole())
+                 : at::zeros({1, 1, whole().queries, whole().keys},
+                             at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+    if (mask_.defined()) {
+      all = all.masked_fill(mask_.logical_not(), -std::numeric_limits<double>::infinity());
     }
   }
-  return all.narrow(-2, 0, length).narrow(-1, 0, length);
+  return cut(all, extent);
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {

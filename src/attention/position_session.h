@@ -1,5 +1,6 @@
 // One forward pass's use of a positional scheme: biases and masks are made once for the longest
-// sequence and shared by the layers (where the scheme shares them) and by all sequences.
+// sequence and shared by the layers (where the scheme shares them) and by all sequences. Queries
+// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +16,8 @@ namespace roformer {
 struct SessionInputs {
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  Positions positions;  // of the longest sequence; shorter ones take its first places
+  // Of the longest sequence; shorter ones take its first positions.
+  Positions queries, keys;
   bool causal = false;
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables and biases
@@ -23,6 +25,13 @@ struct SessionInputs {
   // Random features of linear attention are a function of this key and the layer: another one
   // (favor_key) draws them anew.
   std::uint64_t feature_key = 0;
+};
+
+// How many of a session's positions a call is about: the first of queries and keys.
+struct Extent {
+  std::int64_t queries = 0, keys = 0;
+
+  static Extent square(std::int64_t length) { return {.queries = length, .keys = length}; }
 };
 
 class PositionSession {
@@ -33,29 +42,35 @@ class PositionSession {
   const AttentionSettings& attention() const { return inputs_.attention; }
   bool causal() const { return inputs_.causal; }
 
-  // The place of a self-attention over the first `length` positions, without a mask.
-  AttentionPlace place(std::int64_t layer, std::int64_t length) const;
-  // Bool [L, L], true = visible: causality, window and the scheme's own mask; undefined when
-  // nothing but (possibly) causality hides a key.
-  at::Tensor extra_mask(std::int64_t length);
-  // The scheme's bias, [1, H, L, L] in the session's type, or undefined. Has a graph where trained.
-  at::Tensor bias(std::int64_t layer, std::int64_t length);
-  // The bias with every mask as -infinity, [1, 1 or H, L, L] in the session's type; undefined when
-  // there is neither a bias nor an extra mask. Has a graph where the bias is trained.
-  at::Tensor additive(std::int64_t layer, std::int64_t length);
+  Extent whole() const {
+    return {.queries = inputs_.queries.count(), .keys = inputs_.keys.count()};
+  }
+
+  // Where the queries and keys of an extent stand, without a mask.
+  AttentionContext context(std::int64_t layer, const Extent& extent) const;
+  // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
+  at::Tensor mask(const Extent& extent);
+  // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Has a graph where
+  // trained.
+  at::Tensor bias(std::int64_t layer, const Extent& extent);
+  // The bias with every mask as -infinity, [1, 1 or H, Lq, Lk] in the session's type. Undefined
+  // where there is nothing but the causality of equal queries and keys. Has a graph where the bias
+  // is trained.
+  at::Tensor additive(std::int64_t layer, const Extent& extent);
   // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
   // other kernels.
   at::Tensor feature_matrix(std::int64_t layer, std::int64_t head_width);
 
  private:
   SessionInputs inputs_;
-  bool extra_mask_made_ = false;
-  at::Tensor extra_mask_;                      // for the longest sequence
-  std::map<std::int64_t, at::Tensor> biases_;  // by layer, or -1 for all; for the longest too
+  bool masks_made_ = false;
+  at::Tensor mask_;                            // of the whole extent, as the biases
+  bool only_causal_ = false;                   // the mask is the causality of equal positions
+  std::map<std::int64_t, at::Tensor> biases_;  // by layer, or -1 for all
   std::map<std::int64_t, at::Tensor> additive_;
   std::map<std::int64_t, at::Tensor> features_;
 
-  Positions first(std::int64_t length) const;
+  void make_masks();
   std::int64_t bias_key(std::int64_t layer) const;
 };
 

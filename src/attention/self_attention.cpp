@@ -1,11 +1,15 @@
 #include "attention/self_attention.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
+
+#include <optional>
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
+#include "base/error.h"
 
 namespace roformer {
 namespace {
@@ -22,56 +26,111 @@ struct Parts {
   at::Tensor query, key, value;
 };
 
+Parts parts_of(const at::Tensor& packed, const TokenBlock& block, std::int64_t heads) {
+  const auto parts =
+      packed.narrow(0, block.begin, block.sequences * block.length)
+          .view({block.sequences, block.length, 3, heads, packed.size(1) / (3 * heads)})
+          .permute({2, 0, 3, 1, 4})
+          .unbind(0);
+  return {.query = parts[0], .key = parts[1], .value = parts[2]};
+}
+
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                       AttentionPlace place) {
-  place.causal = session.causal();
+                       const AttentionContext& context) {
   const LinearFeatures features =
       linear_features({.query = parts.query,
                        .key = parts.key,
                        .scheme = session.scheme(),
                        .attention = session.attention(),
-                       .place = place,
+                       .context = context,
                        .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
   return linear_attention(features, parts.value, session.causal());
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                     AttentionPlace place) {
-  const std::int64_t length = parts.query.size(2);
-  place.projections = in.projections;
-  place.mask = session.extra_mask(length);
-  if (!place.mask.defined() && session.causal()) {
-    place.mask = causal_mask(place.queries, place.keys).to(place.device);
-  }
+                     const TokenBlock& block, AttentionContext context) {
+  const Extent extent = Extent::square(parts.query.size(2));
+  context.projections = in.projections;
+  context.mask = session.mask(extent);
+  DropoutSpec dropout = in.dropout;
+  dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   return attend({.query = parts.query,
                  .key = parts.key,
                  .value = parts.value,
                  .scheme = session.scheme(),
                  .attention = session.attention(),
-                 .place = place,
-                 .bias = session.bias(in.layer, length),
-                 .dropout = in.dropout})
+                 .context = context,
+                 .bias = session.bias(in.layer, extent),
+                 .dropout = dropout})
       .output;
 }
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
   const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const std::int64_t head_width = biased.size(1) / (3 * in.heads);
   const bool softmax = session.attention().kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
   for (const TokenBlock& block : in.layout.blocks) {
-    const auto all = biased.narrow(0, block.begin, block.sequences * block.length)
-                         .view({block.sequences, block.length, 3, in.heads, head_width})
-                         .permute({2, 0, 3, 1, 4})
-                         .unbind(0);
-    const Parts parts{.query = all[0], .key = all[1], .value = all[2]};
-    const AttentionPlace place = session.place(in.layer, block.length);
-    const at::Tensor attended =
-        softmax ? by_scores(in, session, parts, place) : by_features(in, session, parts, place);
+    const Parts parts = parts_of(biased, block, in.heads);
+    const AttentionContext context = session.context(in.layer, Extent::square(block.length));
+    const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
+                                        : by_features(in, session, parts, context);
     outputs.push_back(
-        attended.transpose(1, 2).reshape({block.sequences * block.length, in.heads * head_width}));
+        attended.transpose(1, 2).reshape({block.sequences * block.length, biased.size(1) / 3}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
+}
+
+// With the sums of the text so far.
+at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
+                    const Parts& parts) {
+  AttentionCache::Linear& layer = cache.linear(in.layer);
+  if (!layer.matrix.defined()) {
+    layer.matrix = session.feature_matrix(in.layer, parts.query.size(-1));
+  }
+  AttentionContext context = session.context(in.layer, session.whole());
+  context.keys = context.queries;
+  return layer.state.append({.query = parts.query,
+                             .key = parts.key,
+                             .scheme = session.scheme(),
+                             .attention = session.attention(),
+                             .context = context,
+                             .matrix = layer.matrix},
+                            parts.value);
+}
+
+// With the keys and values of the text so far.
+at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
+                    const Parts& parts) {
+  const PositionScheme& scheme = session.scheme();
+  AttentionContext context = session.context(in.layer, session.whole());
+  AttentionContext added = context;  // a key is rotated at its own position
+  added.keys = context.queries;
+  const KeyValue all =
+      cache.append(in.layer, to_cache(scheme, added, {.key = parts.key, .value = parts.value}));
+  if (can_fuse(in, session) && scheme.cached_keys() == CachedKeys::rotated) {
+    const std::int64_t head_width = parts.query.size(-1);
+    const auto rotation = scheme.rotation(context, head_width);
+    std::optional<at::Tensor> mask;
+    if (const at::Tensor additive = session.additive(in.layer, session.whole());
+        additive.defined()) {
+      mask = additive.to(parts.query.scalar_type());
+    }
+    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+        rotation ? rotated(parts.query, rotation->query) : parts.query, all.key, all.value,
+        /*dropout_p=*/0.0, /*is_causal=*/session.causal() && !mask && parts.query.size(2) > 1, mask,
+        scheme.score_scale(head_width)));
+  }
+  context.projections = in.projections;
+  context.mask = session.mask(session.whole());
+  return attend({.query = parts.query,
+                 .key = all.key,
+                 .value = all.value,
+                 .scheme = scheme,
+                 .attention = session.attention(),
+                 .context = context,
+                 .bias = session.bias(in.layer, session.whole()),
+                 .keys = scheme.cached_keys()})
+      .output;
 }
 
 }  // namespace
@@ -79,18 +138,32 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
   if (!can_fuse(in, session)) return block_by_block(in, session);
   const std::int64_t head_width = in.projected.size(1) / (3 * in.heads);
-  return fused_attention(
-      {.projected = in.projected,
-       .bias = in.bias,
-       .layout = in.layout,
-       .heads = in.heads,
-       .scale = session.scheme().score_scale(head_width),
-       .causal = session.causal(),
-       .turn =
-           [&](std::int64_t length) {
-             return session.scheme().turn(session.place(in.layer, length), head_width);
-           },
-       .additive = [&](std::int64_t length) { return session.additive(in.layer, length); }});
+  return fused_attention({.projected = in.projected,
+                          .bias = in.bias,
+                          .layout = in.layout,
+                          .heads = in.heads,
+                          .scale = session.scheme().score_scale(head_width),
+                          .causal = session.causal(),
+                          .rotation =
+                              [&](std::int64_t length) {
+                                return session.scheme().rotation(
+                                    session.context(in.layer, Extent::square(length)), head_width);
+                              },
+                          .additive =
+                              [&](std::int64_t length) {
+                                return session.additive(in.layer, Extent::square(length));
+                              }});
+}
+
+at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,
+                                 AttentionCache& cache) {
+  ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
+  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
+  const Parts parts = parts_of(biased, in.layout.blocks[0], in.heads);
+  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
+  const at::Tensor output =
+      softmax ? by_cache(in, session, cache, parts) : by_state(in, session, cache, parts);
+  return output.transpose(1, 2).reshape({in.layout.tokens, biased.size(1) / 3});
 }
 
 }  // namespace roformer

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "attention/attention_cache.h"
 #include "attention/position_session.h"
 #include "tensor/operations.h"
 #include "tensor/token_layout.h"
@@ -22,5 +23,12 @@ struct SelfAttentionInputs {
 
 // -> [T, H * D]
 at::Tensor self_attention(const SelfAttentionInputs& inputs, PositionSession& session);
+
+// The same in a step of decoding, whose queries see the cache's tokens and their own: causal, and
+// without dropout. The layout is one block, texts of equal length in the cache's order; the
+// session's queries are the step's positions, its keys all positions of the cache, which has begun
+// the step.
+at::Tensor cached_self_attention(const SelfAttentionInputs& inputs, PositionSession& session,
+                                 AttentionCache& cache);
 
 }  // namespace roformer

@@ -39,22 +39,22 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
 }
 
 at::Tensor AttentionLayers::attend_plainly(const at::Tensor& projected, const Layer& layer,
-                                           AttentionPlace place) const {
+                                           AttentionContext context) const {
   const std::int64_t width = settings_.model.width, heads = settings_.model.heads;
-  const std::int64_t length = place.queries.count(), sequences = projected.size(0) / length;
+  const std::int64_t length = context.queries.count(), sequences = projected.size(0) / length;
   const auto parts = (projected.to(layer.projection_bias.scalar_type()) + layer.projection_bias)
                          .view({sequences, length, 3, heads, width / heads})
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
-  place.projections = {.query_weight = layer.projection.narrow(0, 0, width),
-                       .key_weight = layer.projection.narrow(0, width, width)};
+  context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
+                         .key_weight = layer.projection.narrow(0, width, width)};
   return plain_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
                           .scheme = *scheme_,
                           .settings = settings_.position,
                           .parameters = parameters_,
-                          .place = place})
+                          .context = context})
       .transpose(1, 2)
       .reshape({sequences * length, width})
       .to(projected.scalar_type());
@@ -66,7 +66,8 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
   const TokenLayout layout = TokenLayout::uniform(x.size(0) / length, length);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
-                           .positions = Positions::range(0, length),
+                           .queries = Positions::range(0, length),
+                           .keys = Positions::range(0, length),
                            .causal = causal(),
                            .training = true,
                            .device = plan_.device});
@@ -77,7 +78,7 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
     const at::Tensor projected = project(state, layer.projection);
     const at::Tensor attended =
         form == AttentionForm::plain
-            ? attend_plainly(projected, layer, session.place(index, length))
+            ? attend_plainly(projected, layer, session.context(index, Extent::square(length)))
             : self_attention(
                   {.projected = projected,
                    .bias = layer.projection_bias,

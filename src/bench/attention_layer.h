@@ -44,7 +44,7 @@ class AttentionLayers {
 
   bool causal() const { return task_facts(settings_.task).causal; }
   at::Tensor attend_plainly(const at::Tensor& projected, const Layer& layer,
-                            AttentionPlace place) const;
+                            AttentionContext context) const;
 };
 
 }  // namespace roformer

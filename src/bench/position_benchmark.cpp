@@ -134,12 +134,8 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
   result.position.scheme = scheme;
   result.data.length = options.length;
   result.training.batch = options.sequences;
-  for (std::int64_t* positions : {&result.position.learned.length, &result.position.tupe.length,
-                                  &result.position.music_transformer.length}) {
-    *positions = std::max(*positions, options.length);
-  }
   if (find_position_facts(scheme)->causal_only) make_causal(result);
-  if (task_facts(result.task).causal) result.position.alibi.variant = AlibiVariant::causal;
+  fit_to(result.position, {.length = options.length, .causal = task_facts(result.task).causal});
   return result;
 }
 

@@ -1,10 +1,14 @@
 #include "cli/command.h"
 
+#include <charconv>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/output.h"
+#include "base/progress.h"
 #include "config/schema.h"
 #include "config/suggest.h"
 
@@ -91,12 +95,83 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
   return usage_error(message, "", command);
 }
 
+// LibTorch's errors end with a list of addresses; what happened stands in the first line.
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+bool is_out_of_memory(const std::string& text) {
+  return text.find("not enough memory") != std::string::npos ||
+         text.find("out of memory") != std::string::npos ||
+         text.find("alloc_cpu") != std::string::npos;
+}
+
+// "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000 bytes." and the like.
+std::string bytes_asked_for(const std::string& text) {
+  constexpr std::string_view kBefore = "tried to allocate ";
+  const std::size_t found = text.find(kBefore);
+  if (found == std::string::npos) return "";
+  const std::size_t begin = found + kBefore.size();
+  const std::string amount = text.substr(begin, text.find_first_of(".\n(", begin) - begin);
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), bytes);
+  if (error == std::errc() && std::string_view(end).starts_with(" bytes")) {
+    return " for another " + format_bytes(bytes);
+  }
+  return " for another " + amount;  // "2.00 GiB", as LibTorch says it of a GPU
+}
+
 void print_error(const std::string& text) {
   std::size_t start = 0;
   while (start <= text.size()) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     std::cerr << "error: " << text.substr(start, end - start) << '\n';
     start = end + 1;
+  }
+}
+
+int run_command(CLI::App& program, int argc, char** argv) {
+  if (argc <= 1) {
+    std::cout << program.help();
+    return 0;
+  }
+  try {
+    program.parse(argc, argv);
+    return 0;
+  } catch (const CLI::RuntimeError& end) {  // thrown by a command that has said all there is to say
+    return end.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    return explain(program, error);
+  }
+}
+
+int out_of_memory(const std::string& asked) {
+  print_error("not enough memory" + asked +
+              " (hint: a smaller batch (--training.batch, --batch) or shorter rows "
+              "(--data.length), with --training.accumulation to make up for it, or a smaller "
+              "model)");
+  return 1;
+}
+
+// The exit code of what is run, with one line for whatever stops it.
+template <typename Run>
+int explained(Run run) {
+  try {
+    return run();
+  } catch (const Error& error) {
+    print_error(error.what());
+    return error.kind() == ErrorKind::usage ? 2 : 1;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("");
+  } catch (const std::logic_error& error) {
+    print_error(std::string("internal error: ") + error.what());
+    return kInternalError;
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    if (is_out_of_memory(text)) return out_of_memory(bytes_asked_for(text));
+    print_error(first_line(text));
+    return 1;
   }
 }
 
@@ -131,28 +206,11 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
 }
 
 int run_program(CLI::App& program, int argc, char** argv) {
-  if (argc <= 1) {
-    std::cout << program.help();
-    return 0;
-  }
-  try {
-    program.parse(argc, argv);
-    return 0;
-  } catch (const CLI::RuntimeError& end) {  // thrown by a command that has said all there is to say
-    return end.get_exit_code();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);
-    return explain(program, error);
-  } catch (const Error& error) {
-    print_error(error.what());
-    return error.kind() == ErrorKind::usage ? 2 : 1;
-  } catch (const std::logic_error& error) {
-    print_error(std::string("internal error: ") + error.what());
-    return kInternalError;
-  } catch (const std::exception& error) {
-    print_error(error.what());
-    return 1;
-  }
+  return explained([&] {
+    const int code = run_command(program, argc, argv);
+    if (code == 0) finish_output();
+    return code;
+  });
 }
 
 }  // namespace roformer

@@ -5,6 +5,7 @@
 
 namespace roformer {
 
+void add_average_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
@@ -16,8 +17,10 @@ void add_generate_command(CLI::App& program);
 void add_import_command(CLI::App& program);
 void add_positions_command(CLI::App& program);
 void add_predict_command(CLI::App& program);
+void add_score_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);
 void add_train_command(CLI::App& program);
+void add_translate_command(CLI::App& program);
 
 }  // namespace roformer

@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -59,7 +60,7 @@ void check_configs(const ConfigOptions& options) {
         std::cout << file << ": good\n";
       }
     } catch (const Error& error) {
-      problems.add({.place = "", .key = "", .message = error.what(), .hint = ""});
+      problems.add({.where = "", .key = "", .message = error.what(), .hint = ""});
     }
   }
   problems.throw_if_any();

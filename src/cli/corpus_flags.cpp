@@ -14,8 +14,8 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
 
 Recipe recipe_of(const CorpusFlags& flags) {
   Recipe recipe;
-  if (std::optional<Recipe> found = recipe_among(flags.inputs)) {
-    recipe = *std::move(found);
+  if (const std::optional<std::filesystem::path> path = recipe_among(flags.inputs)) {
+    recipe = read_recipe(*path);
   } else {
     recipe.corpus.inputs = flags.inputs;
   }

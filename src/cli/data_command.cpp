@@ -15,6 +15,8 @@
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
+#include "cli/parallel_flags.h"
+#include "cli/parallel_inspection.h"
 #include "cli/tokenizer_flags.h"
 #include "data/prepare.h"
 
@@ -32,7 +34,23 @@ struct PrepareArguments {
   std::uint64_t seed = 1;
   std::int64_t threads = 0;
   bool overwrite = false;
+  ParallelFlags pairs;
+
+  std::int64_t wanted_threads() const {
+    return threads > 0 ? threads : std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  }
 };
+
+PrepareFlags common_flags(const PrepareArguments& arguments) {
+  return {.inputs = arguments.corpus.inputs,
+          .validation = arguments.validation,
+          .validation_fraction = arguments.validation_fraction,
+          .seed = arguments.seed,
+          .threads = arguments.wanted_threads(),
+          .output = arguments.output,
+          .overwrite = arguments.overwrite,
+          .tokenizer = arguments.tokenizer};
+}
 
 std::string input_names(const std::vector<std::filesystem::path>& inputs) {
   std::string names;
@@ -70,9 +88,7 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
   options.seed = arguments.seed;
   options.output = arguments.output;
   options.overwrite = arguments.overwrite;
-  options.threads = arguments.threads > 0
-                        ? arguments.threads
-                        : std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  options.threads = arguments.wanted_threads();
   return options;
 }
 
@@ -93,6 +109,13 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
   }
 }
 
+void refuse_text_flags(const CLI::App& command) {
+  for (const char* const flag : {"--document-separator", "--remove-repeats", "--reader"}) {
+    if (command.get_option(flag)->count() == 0) continue;
+    throw_usage(flag, "is for running text, not for sentence pairs");
+  }
+}
+
 void add_prepare(CLI::App& data) {
   auto arguments = std::make_shared<PrepareArguments>();
   CLI::App* command = add_command(
@@ -101,7 +124,7 @@ void add_prepare(CLI::App& data) {
        .summary = "Tokenise text once into shards that training maps into memory",
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
                   "zip archives, - for standard input. Text may be compressed (.gz, .bz2, "
-                  ".xz, .zst) and larger than memory."});
+                  ".xz, .zst) and larger than memory. With --languages INPUT is sentence pairs."});
   add_corpus_flags(*command, arguments->corpus);
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
@@ -115,7 +138,8 @@ void add_prepare(CLI::App& data) {
                     "leave out lines met before, anywhere in the corpus");
   command
       ->add_option("--validation-fraction", arguments->validation_fraction,
-                   "share of the documents for validation (default: the recipe's, or 0.2)")
+                   "share of the documents for validation (default: the recipe's, or 0.2; of "
+                   "pairs: or 0)")
       ->type_name("NUMBER")
       ->check(CLI::Range(0.0, 1.0));
   command
@@ -128,7 +152,15 @@ void add_prepare(CLI::App& data) {
   command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
       ->type_name("N");
   command->add_flag("--overwrite", arguments->overwrite, "replace a data set that is there");
-  command->callback([arguments] {
+  add_parallel_flags(*command, arguments->pairs);
+  command->callback([arguments, command] {
+    const PrepareFlags common = common_flags(*arguments);
+    if (wants_pairs(arguments->pairs, common)) {
+      refuse_text_flags(*command);
+      prepare_parallel(*command, arguments->pairs, common);
+      return;
+    }
+    refuse_parallel_flags(*command);
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer_of(arguments->tokenizer);
     PrepareOptions options = prepare_options(*arguments);
     options.command = command_line();
@@ -136,19 +168,31 @@ void add_prepare(CLI::App& data) {
   });
 }
 
+void inspect_pairs(const std::filesystem::path& folder, const InspectionOptions& options) {
+  const ParallelDataset dataset(folder);
+  std::cout << describe_parallel(dataset) << std::flush;
+  dataset.verify_checksums();
+  std::cout << "checksums are right\n\n"
+            << describe_rules(dataset.description()) << '\n'
+            << describe_splits(dataset.description()) << '\n'
+            << describe_pair_lengths(dataset)
+            << pair_examples(dataset, options.examples, options.seed);
+}
+
 void add_inspect(CLI::App& data) {
   auto folder = std::make_shared<std::filesystem::path>();
   auto options = std::make_shared<InspectionOptions>();
   CLI::App* command = add_command(
       data, {.name = "inspect",
-             .summary = "Show the size, the lengths and masked examples of a prepared data set",
-             .details = "Reads every shard whole and compares its checksum."});
+             .summary = "Show the size, the lengths and examples of a prepared data set",
+             .details = "Reads every shard whole and compares its checksum. The examples are "
+                        "masked rows, or pairs of sentences."});
   command->add_option("folder", *folder, "made by `data prepare`")->required()->type_name("FOLDER");
   command->add_option("--length", options->length, "tokens in a row")
       ->capture_default_str()
       ->type_name("TOKENS")
       ->check(CLI::Range(8, 1 << 20));
-  command->add_option("--examples", options->examples, "masked rows to show")
+  command->add_option("--examples", options->examples, "masked rows, or pairs of a split, to show")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(0, 1000));
@@ -157,6 +201,10 @@ void add_inspect(CLI::App& data) {
       ->type_name("N");
   command->add_flag("--whole-word", options->masking.whole_word, "mask whole words");
   command->callback([folder, options] {
+    if (is_parallel_dataset(*folder)) {
+      inspect_pairs(*folder, *options);
+      return;
+    }
     const Dataset dataset(*folder);
     std::cout << describe_dataset(dataset) << std::flush;
     dataset.verify_checksums();

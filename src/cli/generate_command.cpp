@@ -14,6 +14,7 @@
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "decoding/generate.h"
+#include "decoding/next_token.h"
 
 namespace roformer {
 namespace {
@@ -122,10 +123,10 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const auto samples = generate({.encoder = trained.model->encoder(),
-                                 .head = trained.model->head(),
-                                 .precision = trained.model->plan().precision},
-                                prompt, generation);
+  NextToken model({.stack = trained.model->encoder(),
+                   .head = trained.model->head(),
+                   .precision = trained.model->plan().precision});
+  const auto samples = generate(model, prompt, generation);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::size_t tokens = 0;

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "config/position_facts.h"
+#include "config/schemes/rope.h"
 #include "position/decay_bound.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
@@ -101,7 +102,7 @@ class Plots {
       wavelengths.references.push_back(
           {.direction = ReferenceLine::Direction::horizontal, .value = value, .label = label});
     };
-    const PositionSettings::Rope& rope = in_.settings.position.rope;
+    const RopeSettings& rope = in_.settings.position.of<RopeSettings>();
     const auto trained = static_cast<double>(original_length());
     // llama3 keeps the waves below its lower line, stretches those above the upper one and blends
     // between them.
@@ -127,7 +128,7 @@ class Plots {
             "What is added to the scores of each head before training, rows are "
             "queries, columns keys.");
       }
-      const at::Tensor bias = scheme->bias(place(kBiasLength))
+      const at::Tensor bias = scheme->bias(context(kBiasLength))
                                   .detach()
                                   .to(at::kDouble)
                                   .expand({1, heads(), kBiasLength, kBiasLength})
@@ -200,7 +201,7 @@ class Plots {
   std::int64_t heads() const { return in_.settings.model.heads; }
   std::int64_t head_width() const { return in_.settings.model.width / heads(); }
   std::int64_t original_length() const {
-    const std::int64_t given = in_.settings.position.rope.original_length;
+    const std::int64_t given = in_.settings.position.of<RopeSettings>().original_length;
     return given > 0 ? given : in_.settings.data.length;
   }
   bool causal(const std::string& name) const {
@@ -219,7 +220,7 @@ class Plots {
   // The chosen scaling beside plain RoPE; where none is chosen, all of them at eight times the
   // length.
   std::vector<ScaledRope> scalings() const {
-    const PositionSettings::Rope& chosen = in_.settings.position.rope;
+    const RopeSettings& chosen = in_.settings.position.of<RopeSettings>();
     std::vector<std::pair<std::string, RopeScaling>> wanted{{"rope", RopeScaling::none}};
     const std::vector<std::pair<std::string, RopeScaling>> all{
         {"linear", RopeScaling::linear},           {"ntk", RopeScaling::ntk},
@@ -233,7 +234,7 @@ class Plots {
     }
     std::vector<ScaledRope> result;
     for (const auto& [name, scaling] : wanted) {
-      PositionSettings::Rope rope = chosen;
+      RopeSettings rope = chosen;
       rope.scaling = scaling;
       if (chosen.scaling == RopeScaling::none) rope.factor = 8;
       const auto longest =
@@ -247,7 +248,7 @@ class Plots {
     return result;
   }
 
-  AttentionPlace place(std::int64_t length) const {
+  AttentionContext context(std::int64_t length) const {
     return {.queries = Positions::range(0, length), .keys = Positions::range(0, length)};
   }
 
@@ -282,7 +283,7 @@ class Plots {
       if (!table.defined()) return all;
       return all + table.view({kScoreLength, h, d}).transpose(0, 1);
     };
-    AttentionPlace where = place(kScoreLength);
+    AttentionContext where = context(kScoreLength);
     where.causal = causal(name);
     if (where.causal) where.mask = causal_mask(where.queries, where.keys);
     const at::Tensor identity = at::eye(in_.settings.model.width);
@@ -293,7 +294,7 @@ class Plots {
                                       .value = k,
                                       .scheme = *scheme,
                                       .attention = {},
-                                      .place = where,
+                                      .context = where,
                                       .bias = scheme->bias(where)},
                                      /*with_scores=*/true)
                                   .scores;

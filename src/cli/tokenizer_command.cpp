@@ -10,12 +10,14 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/corpus.h"
+#include "data/parallel_recipe.h"
 #include "text/character_tokenizer.h"
 #include "text/sentence_sample.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -27,6 +29,7 @@ namespace {
 
 struct TrainArguments {
   CorpusFlags corpus;
+  std::string side = "both";  // of a recipe of sentence pairs
   std::filesystem::path output;
   std::string kind = "unigram";
   SentencePieceTraining training;
@@ -35,9 +38,28 @@ struct TrainArguments {
   bool overwrite = false;
 };
 
+// The training pairs of a parallel corpus: what its rules leave, source and target in turn.
+template <class Action>
+void for_each_sentence(const std::filesystem::path& recipe, const std::string& side,
+                       Action action) {
+  for_each_training_pair(read_parallel_recipe(recipe).corpus,
+                         [&](const std::string& source, const std::string& target) {
+                           if (side != "target") action(source);
+                           if (side != "source") action(target);
+                         });
+}
+
 // Reads the corpus with a bar, and calls action(line) for each of its lines.
 template <class Action>
-void for_each_line(const CorpusOptions& corpus, Action action) {
+void for_each_line(const TrainArguments& arguments, Action action) {
+  const std::optional<std::filesystem::path> recipe = recipe_among(arguments.corpus.inputs);
+  if (recipe && is_parallel_recipe(*recipe)) {
+    return for_each_sentence(*recipe, arguments.side, action);
+  }
+  if (arguments.side != "both") {
+    throw_usage("--side", "is for a recipe of sentence pairs");
+  }
+  const CorpusOptions corpus = recipe_of(arguments.corpus).corpus;
   class Sink final : public CorpusSink {
    public:
     Sink(Action& action, std::uint64_t bytes) : action_(action), bar_("reading", bytes, "B") {}
@@ -58,7 +80,7 @@ void for_each_line(const CorpusOptions& corpus, Action action) {
 
 std::unique_ptr<Tokenizer> train_characters(const TrainArguments& arguments) {
   CharacterCounter counter;
-  for_each_line(recipe_of(arguments.corpus).corpus, [&](std::string_view line) {
+  for_each_line(arguments, [&](std::string_view line) {
     counter.add(line);
     counter.add("\n");
   });
@@ -69,8 +91,7 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
   SentencePieceTraining training = arguments.training;
   if (arguments.kind == "bpe") training.algorithm = SentencePieceAlgorithm::bpe;
   SentenceSample sample(arguments.sample, arguments.seed);
-  for_each_line(recipe_of(arguments.corpus).corpus,
-                [&](std::string_view line) { sample.add(line); });
+  for_each_line(arguments, [&](std::string_view line) { sample.add(line); });
   const auto kept = static_cast<std::int64_t>(sample.sentences().size());
   log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
             arguments.kind, format_count(kept),
@@ -124,7 +145,7 @@ void transform_lines(Action action) {
     }
   }
   std::cout << output << std::flush;
-  if (!std::cout) throw_failure("standard output", "cannot write");
+  if (!std::cout) finish_output();
 }
 
 void encode_lines(const Tokenizer& tokenizer, bool pieces) {
@@ -189,6 +210,12 @@ void add_train(CLI::App& parent) {
                   "zip archives, - for standard input; it may be compressed and larger than "
                   "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK]."});
   add_corpus_flags(*command, arguments->corpus);
+  command
+      ->add_option("--side", arguments->side,
+                   "of a recipe of sentence pairs: both (a joint vocabulary), source or target")
+      ->capture_default_str()
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"both", "source", "target"}));
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
       ->type_name("FOLDER");

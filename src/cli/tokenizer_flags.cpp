@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "config/words.h"
+#include "text/subword_tokenizer.h"
 
 namespace roformer {
 
@@ -21,10 +23,42 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
   command.add_flag("--bytes", flags.bytes, "no vocabulary: every byte is a token")
       ->excludes(file)
       ->excludes(wordpiece);
+  CLI::Option* const codes =
+      command
+          .add_option("--bpe-codes", flags.bpe_codes,
+                      "merges of subword-nmt or fastBPE; the text is tokenised already")
+          ->type_name("FILE")
+          ->excludes(file)
+          ->excludes(wordpiece);
+  CLI::Option* const vocabulary = command
+                                      .add_option("--bpe-vocabulary", flags.bpe_vocabulary,
+                                                  "the pieces of --bpe-codes with their counts")
+                                      ->type_name("FILE")
+                                      ->needs(codes);
+  codes->needs(vocabulary);
+  command
+      .add_option("--bpe-threshold", flags.bpe_threshold,
+                  "pieces of --bpe-vocabulary with a lower count are split (default: 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->needs(codes);
+}
+
+bool is_tokenizer_named(const TokenizerFlags& flags) {
+  return flags.bytes || !flags.settings.file.empty() || !flags.wordpiece.empty() ||
+         !flags.bpe_vocabulary.empty();
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
   TokenizerSettings& settings = flags.settings;
+  if (!flags.bpe_vocabulary.empty()) {
+    return make_subword_tokenizer(subword_model({.codes = read_file(flags.bpe_codes),
+                                                 .codes_place = flags.bpe_codes.string(),
+                                                 .vocabulary = read_file(flags.bpe_vocabulary),
+                                                 .vocabulary_place = flags.bpe_vocabulary.string(),
+                                                 .threshold = flags.bpe_threshold}),
+                                  flags.bpe_codes.string());
+  }
   if (flags.bytes) settings.kind = TokenizerKind::bytes;
   if (!flags.wordpiece.empty()) {
     settings.kind = TokenizerKind::wordpiece;

@@ -12,10 +12,16 @@ struct TokenizerFlags {
   TokenizerSettings settings;
   std::filesystem::path wordpiece;
   bool bytes = false;
+  // Of a published translation system (text/subword_tokenizer.h).
+  std::filesystem::path bpe_codes;
+  std::filesystem::path bpe_vocabulary;
+  std::int64_t bpe_threshold = 0;
 };
 
 // With `positional` the tokenizer may be named without its flag, too.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool positional = false);
+
+bool is_tokenizer_named(const TokenizerFlags& flags);
 
 // Throws Error (usage) where none is named or --cased does not fit it, and as open_tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags);

@@ -1,7 +1,9 @@
 #include "config/assignment.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "config/check.h"
 #include "config/position_facts.h"
@@ -44,13 +46,13 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 Problem problem_of(const Assignment& assignment, std::string message, std::string hint) {
-  return {.place = assignment.place,
+  return {.where = assignment.where,
           .key = assignment.key,
           .message = std::move(message),
           .hint = std::move(hint)};
 }
 
-// Sets one key; remembers its place when the text was a value.
+// Sets one key; remembers where it was set when the text was a value.
 class Resolver {
  public:
   Resolver(Problems& problems, Problems& contradictions)
@@ -63,9 +65,15 @@ class Resolver {
           problem_of(assignment, "unknown key", suggestion(assignment.key, assignable_keys())));
       return;
     }
+    // Two spellings of one key: position.base and position.rope.base, position and position.scheme.
+    const Assignment* const before = std::exchange(given_[name], &assignment);
+    if (before && !assignment.list.empty() && before->list == assignment.list) {
+      problems_.add(problem_of(
+          assignment, "given twice, first at " + before->where + " as " + before->key, ""));
+    }
     try {
       key->set(settings, assignment.text, assignment.folder);
-      places[name] = assignment.place;
+      locations[name] = assignment.where;
     } catch (const InvalidValue& invalid) {
       wrong.insert(name);
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
@@ -92,12 +100,13 @@ class Resolver {
   }
 
   Settings settings;
-  Places places;
+  SourceLocations locations;
   std::set<std::string> wrong;
 
  private:
   Problems& problems_;
   Problems& contradictions_;
+  std::map<std::string, const Assignment*> given_;  // what set a key last
 };
 
 }  // namespace
@@ -106,7 +115,7 @@ std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
   std::vector<Assignment> assignments;
   for (const Override& given : overrides) {
     assignments.push_back(
-        {.key = given.key, .text = given.text, .place = "--" + given.key, .folder = {}});
+        {.key = given.key, .text = given.text, .where = "--" + given.key, .folder = {}});
   }
   return assignments;
 }
@@ -125,6 +134,18 @@ const std::vector<std::string>& assignable_keys() {
     return names;
   }();
   return keys;
+}
+
+bool may_mean_the_same(const std::string& left, const std::string& right) {
+  const auto full = [](const std::string& key) {
+    return key == "position" ? std::string("position.scheme") : key;
+  };
+  const auto covers = [](const std::string& brief, const std::string& key) {
+    const std::string option = short_option(brief);
+    const Key* const known = find_key(key);
+    return !option.empty() && known && !known->scheme().empty() && key.ends_with("." + option);
+  };
+  return full(left) == full(right) || covers(left, right) || covers(right, left);
 }
 
 bool is_assignable(const std::string& key) {
@@ -150,7 +171,7 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
       resolver.set_option(option, assignment);
     }
   }
-  check(resolver.settings, resolver.places, resolver.wrong, contradictions);
+  check(resolver.settings, resolver.locations, resolver.wrong, contradictions);
   return resolver.settings;
 }
 

@@ -1,5 +1,5 @@
 // What files and flags say, before it is understood: a list of "this key gets this text", in the
-// order in which later ones win, each with its place for messages.
+// order in which later ones win, each with where it stands for messages.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,12 @@
 namespace roformer {
 
 struct Assignment {
-  std::string key;    // as written, dotted: "training.steps", "position", "position.buckets"
-  std::string text;   // the value; "" for nothing
-  std::string place;  // "file:line" or the flag
+  std::string key;       // as written, dotted: "training.steps", "position", "position.buckets"
+  std::string text;      // the value; "" for nothing
+  SourceLocation where;  // "file:line" or the flag
   std::filesystem::path folder;  // relative paths start here; empty: the working directory
+  // The file or variant that lists it, in which no two may mean one key; empty: a later one wins.
+  SourceLocation list = {};
 };
 
 // A flag: --KEY TEXT.
@@ -29,6 +31,9 @@ std::vector<Assignment> to_assignments(const std::vector<Override>& overrides);
 // True for a schema key, `position` (short for position.scheme) and `position.OPTION` for an option
 // that some scheme has.
 bool is_assignable(const std::string& key);
+// True for two spellings that set the same key under some scheme: `position` and `position.scheme`,
+// `position.base` and `position.rope.base`.
+bool may_mean_the_same(const std::string& left, const std::string& right);
 // Every key that can be assigned, for suggestions and flags.
 const std::vector<std::string>& assignable_keys();
 

@@ -22,4 +22,9 @@ struct AttentionSettings {
   LinearRotation linear_rotation = LinearRotation::numerator;  // eq. 19, or rotate first
 };
 
+// FAVOR+ features of a head: attention.features, or D ln D rounded to even (Choromanski 2021).
+std::int64_t favor_features(const AttentionSettings& attention, std::int64_t head_width);
+// Features of linear attention: the head's width for elu, favor_features for favor.
+std::int64_t linear_feature_count(const AttentionSettings& attention, std::int64_t head_width);
+
 }  // namespace roformer

@@ -1,5 +1,6 @@
 #include "config/dump.h"
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "config/schema.h"
@@ -93,9 +94,9 @@ nlohmann::ordered_json to_json(const Settings& settings) {
   nlohmann::ordered_json json;
   for (const Key& key : schema()) {
     if (!matters(key, settings)) continue;
-    nlohmann::ordered_json* place = &json;
-    for (const std::string& part : parts_of(key.name)) place = &(*place)[part];
-    *place = key.json(settings);
+    nlohmann::ordered_json* node = &json;
+    for (const std::string& part : parts_of(key.name)) node = &(*node)[part];
+    *node = key.json(settings);
   }
   return json;
 }

@@ -1,7 +1,7 @@
 // Settings as text: the file that would give them again, with or without help, and JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "config/settings.h"

@@ -14,7 +14,7 @@ YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   YamlFile yaml = read_yaml_file(file, problems);
   if (!yaml.sections.empty()) {
     const auto& [name, section] = *yaml.sections.begin();
-    problems.add({.place = section.file.string() + ":" + std::to_string(section.line),
+    problems.add({.where = section.file.string() + ":" + std::to_string(section.line),
                   .key = name,
                   .message = "this file describes a study, not a single run",
                   .hint = "roformer study " + file.string()});
@@ -58,7 +58,7 @@ void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& sou
     if (const Key* const known = find_key(key.key); known && !known->applies_to(task)) continue;
     all.push_back({.key = std::move(key.key),
                    .text = std::move(key.text),
-                   .place = from->place + " (model.from " + from->text + ")"});
+                   .where = from->where + " (model.from " + from->text + ")"});
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
   assignments = std::move(all);

@@ -1,6 +1,6 @@
 // What a positional scheme can and cannot do, as far as a configuration must know before anything
-// is built. The registry of position/ reads its capabilities from this table, so that a check of
-// the configuration and the running program cannot disagree.
+// is built. The registry of position/ and the checks of a configuration read the same facts, which
+// stand in schemes/NAME.cpp, so that they cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct PositionFacts {
   std::string_view name;    // value of position.scheme and name of its section
   std::string_view family;  // "absolute", "relative", "bias", "rotary", "none"
   bool causal_only = false;
-  bool linear_attention = false;  // acts on the embedding or turns q and k, nothing else
+  bool linear_attention = false;  // acts on the embedding or rotates q and k, nothing else
   bool shift_invariant = true;    // only distances matter
-  bool rotary = false;            // turns pairs of features: the turned width must be even
+  bool rotary = false;            // rotates pairs of features: the rotated width must be even
   // For people: what it adds to plain attention S_ij = q_i.k_j / sqrt(D), what that costs beside
   // it, what happens beyond the training length, and where it comes from.
   std::string_view formula;
@@ -37,5 +37,17 @@ std::vector<std::string> position_names();
 // The number of positions that the chosen scheme has: the rows of its table, or what its factors
 // leave within float's range (xpos); 0: no limit.
 std::int64_t maximal_length(const PositionSettings& position);
+
+// Where a comparison of all schemes puts them.
+struct SchemeUse {
+  std::int64_t length = 0;  // tokens
+  bool causal = false;
+};
+// The chosen scheme's options made to serve there: tables long enough, variants that look to the
+// sides that there are.
+void fit_to(PositionSettings& position, const SchemeUse& use);
+
+// Lengths that default to the length of the training are written down as this one.
+void keep_training_length(PositionSettings& position, std::int64_t length);
 
 }  // namespace roformer

@@ -8,8 +8,8 @@ namespace roformer {
 
 std::string Problem::line() const {
   std::string text;
-  if (!place.empty()) text += place + ": ";
-  if (!key.empty() && !place.starts_with("--")) text += key + ": ";
+  if (!where.empty()) text += where + ": ";
+  if (!key.empty() && !where.starts_with("--")) text += key + ": ";
   text += message;
   if (!hint.empty()) text += " (hint: " + hint + ")";
   return text;

@@ -7,13 +7,16 @@
 
 namespace roformer {
 
-struct Problem {
-  std::string place;    // "file:line" or the flag; empty: a default
-  std::string key;      // left out of the line where the place is a flag, which names it
-  std::string message;  // "got X, wanted Y"
-  std::string hint;     // the way out; may be empty
+// Where a value was given: "file:line" or the flag ("--seed").
+using SourceLocation = std::string;
 
-  // "PLACE: KEY: MESSAGE (hint: HINT)", without the parts that are empty.
+struct Problem {
+  SourceLocation where;  // "default" for a default, empty: nowhere
+  std::string key;       // left out of the line where that is a flag, which names it
+  std::string message;   // "got X, wanted Y"
+  std::string hint;      // the way out; may be empty
+
+  // "WHERE: KEY: MESSAGE (hint: HINT)", without the parts that are empty.
   std::string line() const;
 };
 

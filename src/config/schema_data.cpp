@@ -1,5 +1,6 @@
 // Keys of the tokenizer, the data and the GLUE tasks.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 namespace {

@@ -1,5 +1,6 @@
 // Keys at the top of a file: what is run, where and on what.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 

@@ -1,5 +1,6 @@
 // Keys of the encoder and its attention.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 

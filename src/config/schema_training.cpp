@@ -1,5 +1,6 @@
 // Keys of the optimiser, its schedule and the rhythm of a run.
 #include "config/schema_row.h"
+#include "config/words.h"
 
 namespace roformer {
 
@@ -12,9 +13,9 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.batch_tokens,
                    {.unit = "tokens",
                     .range = between(0, 1 << 30),
-                    .help = "fill batches up to so many tokens, instead of a fixed number of "
-                            "rows; 0: use training.batch",
-                    .tasks = {TaskKind::glue}}),
+                    .help = "fill batches up to so many tokens (translation: on each side), "
+                            "instead of a fixed number of rows; 0: use training.batch",
+                    .tasks = {TaskKind::glue, TaskKind::translation}}),
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),

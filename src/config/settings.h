@@ -11,16 +11,18 @@
 
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
+#include "config/decoding_settings.h"
 #include "config/device_settings.h"
 #include "config/glue_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
 #include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
+#include "config/translation_settings.h"
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue };
+enum class TaskKind { mlm, causal_lm, glue, translation };
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
@@ -33,6 +35,8 @@ struct Settings {
   TokenizerSettings tokenizer;
   DataSettings data;
   GlueSettings glue;
+  TranslationSettings translation;
+  DecodingSettings decoding;
   ModelSettings model;
   AttentionSettings attention;
   PositionSettings position;

@@ -17,7 +17,7 @@ struct MatrixValue {
 // One key, or "variant" for the named sets of keys, and the values that it takes.
 struct MatrixAxis {
   std::string key;
-  std::string place;
+  SourceLocation where;
   std::vector<MatrixValue> values;
 };
 

@@ -21,7 +21,8 @@ class EvaluationReader {
   StudyEvaluations read() {
     StudyEvaluations result;
     if (!section_.node.IsMap()) {
-      add(place_of(section_.file, section_.node), "evaluate", "wanted `lengths:` and `variants:`");
+      add(location_of(section_.file, section_.node), "evaluate",
+          "wanted `lengths:` and `variants:`");
       return result;
     }
     for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
@@ -30,12 +31,12 @@ class EvaluationReader {
       } else if (entry.key == "variants") {
         variants(entry, result.variants);
       } else {
-        add(entry.place, "evaluate." + entry.key, "unknown key",
+        add(entry.where, "evaluate." + entry.key, "unknown key",
             suggestion(entry.key, {"lengths", "variants"}));
       }
     }
     if (result.lengths.empty() && problems_.empty()) {
-      add(place_of(section_.file, section_.node), "evaluate.lengths", "not given",
+      add(location_of(section_.file, section_.node), "evaluate.lengths", "not given",
           "lengths: [128, 256]");
     }
     return result;
@@ -45,8 +46,8 @@ class EvaluationReader {
   const YamlFile::Section& section_;
   Problems& problems_;
 
-  void add(std::string place, std::string key, std::string message, std::string hint = "") {
-    problems_.add({.place = std::move(place),
+  void add(SourceLocation where, std::string key, std::string message, std::string hint = "") {
+    problems_.add({.where = std::move(where),
                    .key = std::move(key),
                    .message = std::move(message),
                    .hint = std::move(hint)});
@@ -54,7 +55,7 @@ class EvaluationReader {
 
   void lengths(const YamlEntry& entry, std::vector<std::int64_t>& result) {
     if (!entry.value.IsSequence()) {
-      add(entry.place, "evaluate.lengths",
+      add(entry.where, "evaluate.lengths",
           "got " + describe(entry.value) + ", wanted a list of lengths");
       return;
     }
@@ -66,7 +67,7 @@ class EvaluationReader {
           result.push_back(length);
         }
       } catch (const InvalidValue& invalid) {
-        add(place_of(section_.file, node), "evaluate.lengths",
+        add(location_of(section_.file, node), "evaluate.lengths",
             "got " + describe(node) + ", wanted " + invalid.what());
       }
     }
@@ -74,13 +75,13 @@ class EvaluationReader {
 
   void variants(const YamlEntry& entry, std::vector<StudyVariant>& result) {
     if (!entry.value.IsSequence()) {
-      add(entry.place, "evaluate.variants",
+      add(entry.where, "evaluate.variants",
           "got " + describe(entry.value) + ", wanted a list of named sets of keys");
       return;
     }
     for (const YAML::Node& node : entry.value) {
       if (!node.IsMap()) {
-        add(place_of(section_.file, node), "evaluate.variants", "wanted `name:` and keys");
+        add(location_of(section_.file, node), "evaluate.variants", "wanted `name:` and keys");
         continue;
       }
       StudyVariant variant = read_variant(node);
@@ -88,7 +89,7 @@ class EvaluationReader {
         return other.name == variant.name;
       });
       if (variant.name.empty() || twice) {
-        add(place_of(section_.file, node), "evaluate.variants",
+        add(location_of(section_.file, node), "evaluate.variants",
             twice ? "\"" + variant.name + "\" is there twice" : "a variant without a name");
       } else {
         result.push_back(std::move(variant));
@@ -101,7 +102,7 @@ class EvaluationReader {
     for (const YamlEntry& field : entries_of(section_.file, node, problems_)) {
       const std::string key = "evaluate.variants." + field.key;
       if (!field.value.IsScalar()) {
-        add(field.place, key, "got " + describe(field.value) + ", wanted a single value");
+        add(field.where, key, "got " + describe(field.value) + ", wanted a single value");
         continue;
       }
       const std::string text = field.value.Scalar();
@@ -110,25 +111,25 @@ class EvaluationReader {
       } else if (field.key == "scheme") {
         variant.scheme = text;
         if (find_position_facts(text) == nullptr) {
-          add(field.place, key, "no scheme is called " + text, suggestion(text, position_names()));
+          add(field.where, key, "no scheme is called " + text, suggestion(text, position_names()));
         }
       } else if (field.key == "stretch") {
         variant.stretch = text;
-        check_key(field.place, text);
+        check_key(field.where, text);
       } else {
         variant.overrides.push_back({.key = field.key, .text = text});
-        check_key(field.place, field.key);
+        check_key(field.where, field.key);
       }
     }
     return variant;
   }
 
-  void check_key(const std::string& place, const std::string& key) {
+  void check_key(const SourceLocation& where, const std::string& key) {
     if (!is_assignable(key)) {
-      add(place, key, "unknown key", suggestion(key, assignable_keys()));
+      add(where, key, "unknown key", suggestion(key, assignable_keys()));
     } else if (key != "position" && !key.starts_with("position.") &&
                !key.starts_with("attention.")) {
-      add(place, key, "belongs to the training and cannot be changed for a trained model",
+      add(where, key, "belongs to the training and cannot be changed for a trained model",
           "position.* and attention.* can");
     }
   }

@@ -23,7 +23,7 @@ class SectionReader {
         text(entry, "study.name", study.name);
       } else if (entry.key == "metric") {
         text(entry, "study.metric", study.metric);
-        metrics_.push_back({.key = "study.metric", .name = study.metric, .place = entry.place});
+        metrics_.push_back({.key = "study.metric", .name = study.metric, .where = entry.where});
       } else if (entry.key == "trainings") {
         text(entry, "study.trainings", study.trainings);
       } else if (entry.key == "choose") {
@@ -37,7 +37,7 @@ class SectionReader {
       } else if (entry.key == "paper") {
         paper(section, entry, study);
       } else {
-        add(entry.place, "study." + entry.key, "unknown key", suggestion(entry.key, kKeys));
+        add(entry.where, "study." + entry.key, "unknown key", suggestion(entry.key, kKeys));
       }
     }
   }
@@ -47,12 +47,12 @@ class SectionReader {
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       const std::string name = "matrix." + entry.key;
       if (entry.key == "run" || entry.key == "runs") {
-        add(entry.place, name, "a study names its runs itself", "");
+        add(entry.where, name, "a study names its runs itself", "");
       } else if (!is_assignable(entry.key)) {
-        add(entry.place, name, "unknown key", suggestion(entry.key, assignable_keys()));
+        add(entry.where, name, "unknown key", suggestion(entry.key, assignable_keys()));
       } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
         const std::string got = entry.value.IsSequence() ? "an empty list" : describe(entry.value);
-        add(entry.place, name, "got " + got + ", wanted a list of values",
+        add(entry.where, name, "got " + got + ", wanted a list of values",
             entry.value.IsScalar() ? "[" + entry.value.Scalar() + "]" : "");
       } else {
         axes.push_back(list_axis(section, entry));
@@ -63,7 +63,8 @@ class SectionReader {
   void variants(const Section& section, std::vector<MatrixAxis>& axes) {
     const bool list = section.node.IsSequence() && section.node.size() > 0;
     if (!wanted(section, section.node, list, "variants", "a list of named sets of keys")) return;
-    MatrixAxis axis{.key = "variant", .place = place_of(section.file, section.node), .values = {}};
+    MatrixAxis axis{
+        .key = "variant", .where = location_of(section.file, section.node), .values = {}};
     for (const YAML::Node& node : section.node) {
       if (!wanted(section, node, node.IsMap(), "variants", "`name:` and keys")) continue;
       MatrixValue variant;
@@ -76,7 +77,7 @@ class SectionReader {
         }
       }
       if (variant.label.empty()) {
-        add(place_of(section.file, node), "variants", "a variant without a name", "");
+        add(location_of(section.file, node), "variants", "a variant without a name", "");
         continue;
       }
       variant.assignments = assignments_of(section.file, keys, problems_);
@@ -91,8 +92,8 @@ class SectionReader {
   Problems& problems_;
   std::vector<NamedMetric> metrics_;
 
-  void add(std::string place, std::string key, std::string message, std::string hint) {
-    problems_.add({.place = std::move(place),
+  void add(SourceLocation where, std::string key, std::string message, std::string hint) {
+    problems_.add({.where = std::move(where),
                    .key = std::move(key),
                    .message = std::move(message),
                    .hint = std::move(hint)});
@@ -101,7 +102,7 @@ class SectionReader {
   bool wanted(const Section& section, const YAML::Node& node, bool good, const std::string& key,
               const std::string& what) {
     if (good) return true;
-    add(place_of(section.file, node), key, "got " + describe(node) + ", wanted " + what, "");
+    add(location_of(section.file, node), key, "got " + describe(node) + ", wanted " + what, "");
     return false;
   }
 
@@ -109,7 +110,7 @@ class SectionReader {
     if (entry.value.IsScalar() && !entry.value.Scalar().empty()) {
       result = entry.value.Scalar();
     } else {
-      add(entry.place, key, "got " + describe(entry.value) + ", wanted a word", "");
+      add(entry.where, key, "got " + describe(entry.value) + ", wanted a word", "");
     }
   }
 
@@ -122,8 +123,9 @@ class SectionReader {
     for (const YAML::Node& node : entry.value) {
       if (wanted(section, node, node.IsScalar(), "study.columns", "the name of a metric")) {
         study.columns.push_back(node.Scalar());
-        metrics_.push_back(
-            {.key = "study.columns", .name = node.Scalar(), .place = place_of(section.file, node)});
+        metrics_.push_back({.key = "study.columns",
+                            .name = node.Scalar(),
+                            .where = location_of(section.file, node)});
       }
     }
   }
@@ -151,7 +153,7 @@ class SectionReader {
       } else if (field.key == "metric") {
         text(field, "study.paper.metric", result.metric);
         metrics_.push_back(
-            {.key = "study.paper.metric", .name = result.metric, .place = field.place});
+            {.key = "study.paper.metric", .name = result.metric, .where = field.where});
       } else if (field.key == "value") {
         text(field, "study.paper.value", value);
       } else if (field.key == "source") {
@@ -159,30 +161,30 @@ class SectionReader {
       } else if (field.key == "model") {
         text(field, "study.paper.model", result.model);
       } else {
-        add(field.place, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
+        add(field.where, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
       }
     }
-    const std::string place = place_of(section.file, node);
+    const SourceLocation where = location_of(section.file, node);
     if (result.row.empty() || result.metric.empty()) {
-      add(place, "study.paper", "a value without row or metric", "");
+      add(where, "study.paper", "a value without row or metric", "");
     }
     try {
       result.value = parse_number(value, {});
     } catch (const InvalidValue& invalid) {
-      add(place, "study.paper.value", "got \"" + value + "\", wanted " + invalid.what(), "");
+      add(where, "study.paper.value", "got \"" + value + "\", wanted " + invalid.what(), "");
     }
     return result;
   }
 
   MatrixAxis list_axis(const Section& section, const YamlEntry& entry) {
-    MatrixAxis axis{.key = axis_key(entry.key), .place = entry.place, .values = {}};
+    MatrixAxis axis{.key = axis_key(entry.key), .where = entry.where, .values = {}};
     for (const YAML::Node& node : entry.value) {
       const std::string name = "matrix." + entry.key;
       if (!wanted(section, node, node.IsScalar(), name, "a single value")) continue;
       axis.values.push_back({.label = node.Scalar(),
                              .assignments = {{.key = entry.key,
                                               .text = node.Scalar(),
-                                              .place = place_of(section.file, node),
+                                              .where = location_of(section.file, node),
                                               .folder = section.file.parent_path()}}});
     }
     return axis;

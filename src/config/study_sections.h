@@ -18,7 +18,7 @@ std::string axis_key(const std::string& key);
 struct NamedMetric {
   std::string key;   // "study.columns"
   std::string name;  // "masked_accuracy"
-  std::string place;
+  SourceLocation where;
 };
 
 // Returns the metrics that it names.

@@ -59,7 +59,7 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
       common.push_back(flag);
       continue;
     }
-    MatrixAxis axis{.key = axis_key(flag.key), .place = flag.place, .values = {}};
+    MatrixAxis axis{.key = axis_key(flag.key), .where = flag.where, .values = {}};
     for (const std::string& value : values) {
       Assignment one = flag;
       one.text = value;
@@ -94,7 +94,7 @@ void require_axis(const std::string& key, const std::string& value,
       value.empty() || std::any_of(axes.begin(), axes.end(),
                                    [&](const MatrixAxis& axis) { return axis.key == value; });
   if (there) return;
-  problems.add({.place = file,
+  problems.add({.where = file,
                 .key = key,
                 .message = "\"" + value + "\" is not varied in this study",
                 .hint = "a key of the matrix, or --" + value + " A,B"});
@@ -106,11 +106,42 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
     std::set<std::string> seen;
     for (const MatrixValue& value : axis.values) {
       if (seen.insert(name_part(axis, value.label)).second) continue;
-      problems.add({.place = axis.place,
+      problems.add({.where = axis.where,
                     .key = axis.key,
                     .message = "\"" + value.label + "\" is there twice",
                     .hint = ""});
     }
+  }
+}
+
+// A key that two axes set, or an axis and a flag that holds for all runs: the later axis would win
+// in silence, and the other one's values would be names of runs and rows only.
+void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
+                           const std::vector<Assignment>& flags, Problems& problems) {
+  // True where the axis sets the key too, which is said once.
+  const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
+    for (const MatrixValue& value : axis.values) {
+      for (const Assignment& other : value.assignments) {
+        if (!may_mean_the_same(given.key, other.key)) continue;
+        problems.add({.where = other.where,
+                      .key = other.key,
+                      .message = "set twice, also by " + given.where,
+                      .hint = "a key belongs to one axis of a study, and to no flag beside it"});
+        return true;
+      }
+    }
+    return false;
+  };
+  const auto compare = [&](const MatrixAxis& first, const MatrixAxis& second) {
+    for (const MatrixValue& value : first.values) {
+      for (const Assignment& assignment : value.assignments) {
+        if (refuse(assignment, second)) return;
+      }
+    }
+  };
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (const Assignment& flag : flags) refuse(flag, axes[i]);
+    for (std::size_t j = i + 1; j < axes.size(); ++j) compare(axes[i], axes[j]);
   }
 }
 
@@ -127,7 +158,7 @@ void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics,
     if (metric.name.empty() || known.contains(base)) continue;
     const std::string near = suggestion(base, names);
     problems.add(
-        {.place = metric.place,
+        {.where = metric.where,
          .key = metric.key,
          .message = "no run of this study has a figure \"" + metric.name + "\"",
          .hint = near.empty() ? fmt::format("they have {}", fmt::join(names, ", ")) : near});
@@ -150,17 +181,17 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
                   Problems& problems) {
   StudyRun run;
   std::vector<const MatrixValue*> chosen(axes.size());
-  for (std::size_t place = axes.size(); place-- > 0;) {
-    const std::size_t count = axes[place].values.size();
-    chosen[place] = &axes[place].values[index % count];
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const std::size_t count = axes[i].values.size();
+    chosen[i] = &axes[i].values[index % count];
     index /= count;
   }
   std::vector<Assignment> assignments = base;
-  for (std::size_t place = 0; place < axes.size(); ++place) {
-    run.values.push_back(chosen[place]->label);
-    run.name += (place ? "-" : "") + name_part(axes[place], chosen[place]->label);
-    assignments.insert(assignments.end(), chosen[place]->assignments.begin(),
-                       chosen[place]->assignments.end());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    run.values.push_back(chosen[i]->label);
+    run.name += (i ? "-" : "") + name_part(axes[i], chosen[i]->label);
+    assignments.insert(assignments.end(), chosen[i]->assignments.begin(),
+                       chosen[i]->assignments.end());
   }
   if (run.name.empty()) run.name = "run";
   add_source_keys(assignments, source_keys);
@@ -214,17 +245,17 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
       settings_flags.push_back(flag);
     }
   }
-  for (Assignment& flag : apply_flags(settings_flags, axes)) {
-    yaml.assignments.push_back(std::move(flag));
-  }
+  const std::vector<Assignment> flags = apply_flags(settings_flags, axes);
+  yaml.assignments.insert(yaml.assignments.end(), flags.begin(), flags.end());
   shorten_paths(axes);
   refuse_repeats(axes, problems);
+  refuse_keys_set_twice(axes, flags, problems);
   require_axis("study.choose", study.choose, axes, file.string(), problems);
   require_axis("study.spread", study.spread, axes, file.string(), problems);
   std::size_t count = 1;
   for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
   if (count > kMostRuns) {
-    problems.add({.place = file.string(),
+    problems.add({.where = file.string(),
                   .key = "matrix",
                   .message = fmt::format("more than {} combinations", kMostRuns),
                   .hint = ""});

@@ -1,8 +1,121 @@
 #include "config/suggest.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace roformer {
+namespace {
+
+// What other programs and papers call a key (by its last part), a value or a scheme.
+struct Synonym {
+  std::string_view word;
+  std::string_view meant;
+};
+constexpr Synonym kSynonyms[] = {
+    {"gpu", "cuda"},
+    {"bfloat16", "bf16"},
+    {"float32", "fp32"},
+    {"lr", "learning_rate"},
+    {"max_lr", "learning_rate"},
+    {"batch_size", "batch"},
+    {"train_batch_size", "batch"},
+    {"per_device_train_batch_size", "batch"},
+    {"max_tokens", "batch_tokens"},
+    {"gradient_accumulation_steps", "accumulation"},
+    {"grad_accumulation", "accumulation"},
+    {"epochs", "steps"},
+    {"max_steps", "steps"},
+    {"num_train_epochs", "steps"},
+    {"warmup_steps", "warmup"},
+    {"adam_beta1", "beta1"},
+    {"adam_beta2", "beta2"},
+    {"adam_epsilon", "epsilon"},
+    {"hidden_size", "width"},
+    {"d_model", "width"},
+    {"dim", "width"},
+    {"num_layers", "layers"},
+    {"n_layers", "layers"},
+    {"num_hidden_layers", "layers"},
+    {"num_heads", "heads"},
+    {"n_heads", "heads"},
+    {"num_attention_heads", "heads"},
+    {"intermediate_size", "feed_forward"},
+    {"d_ff", "feed_forward"},
+    {"max_length", "length"},
+    {"seq_len", "length"},
+    {"seq_length", "length"},
+    {"max_seq_length", "length"},
+    {"block_size", "length"},
+    {"vocab_size", "vocabulary"},
+    {"data", "directory"},
+    {"data_dir", "directory"},
+    {"output_dir", "runs"},
+    {"run_name", "run"},
+    {"workers", "loader_threads"},
+    {"num_workers", "loader_threads"},
+    {"theta", "base"},
+    {"rope_theta", "base"},
+    {"clm", "causal_lm"},
+    {"gpt", "causal_lm"},
+    {"bert", "mlm"},
+    {"rotary", "rope"},
+    {"roformer", "rope"},
+    {"su", "rope"},
+    {"nope", "none"},
+    {"no", "none"},
+    {"sin", "sinusoidal"},
+    {"sinusoid", "sinusoidal"},
+    {"absolute", "learned"},
+    {"relative", "shaw"},
+    {"txl", "transformer_xl"},
+    {"xl", "transformer_xl"},
+};
+
+// Small letters, underscores, no hyphens of a flag.
+std::string normal_form(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  std::string result(word);
+  for (char& c : result) {
+    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
+std::size_t shared_beginning(std::string_view left, std::string_view right) {
+  const auto end = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
+  return static_cast<std::size_t>(end - left.begin());
+}
+
+// A known word as it is given back and as it is compared.
+struct Candidate {
+  const std::string* word;
+  std::string form;
+};
+
+// "" where none has at most a third of the letters wrong.
+std::string nearest_in_letters(std::string_view word, const std::vector<Candidate>& known,
+                               std::string_view (*part)(std::string_view)) {
+  const std::string* best = nullptr;
+  int best_distance = std::max<int>(1, static_cast<int>(word.size()) / 3);
+  std::size_t best_beginning = 0;
+  for (const Candidate& candidate : known) {
+    const std::string_view compared = part(candidate.form);
+    const int distance = edit_distance(word, compared);
+    const std::size_t beginning = shared_beginning(word, compared);
+    if (distance > best_distance) continue;
+    if (best && distance == best_distance && beginning <= best_beginning) continue;
+    best = candidate.word;
+    best_distance = distance;
+    best_beginning = beginning;
+  }
+  return best ? *best : "";
+}
+
+}  // namespace
 
 int edit_distance(std::string_view left, std::string_view right) {
   const std::size_t width = right.size() + 1;
@@ -25,24 +138,32 @@ int edit_distance(std::string_view left, std::string_view right) {
 }
 
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
+  const std::string form = normal_form(word);
   // Longer than any key: not a slip of the finger, and the table of distances would be large.
-  if (word.empty() || word.size() > 100) return "";
-  std::string best;
-  int best_distance = std::max<int>(1, static_cast<int>(word.size()) / 3) + 1;
-  for (const std::string& candidate : known) {
-    const int distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
+  if (form.empty() || form.size() > 100) return "";
+  std::vector<Candidate> candidates;
+  for (const std::string& name : known) {
+    candidates.push_back({.word = &name, .form = normal_form(name)});
+  }
+  const auto called = [&](std::string_view name) -> std::string {
+    for (const Candidate& candidate : candidates) {
+      if (candidate.form == name) return *candidate.word;
     }
+    for (const Candidate& candidate : candidates) {
+      if (last_part(candidate.form) == name) return *candidate.word;
+    }
+    return "";
+  };
+  const auto whole = [](std::string_view name) { return name; };
+  std::string result = called(form);
+  const std::string_view end = last_part(form);
+  for (const Synonym& synonym : kSynonyms) {
+    if (result.empty() && synonym.word == end) result = called(synonym.meant);
   }
-  if (!best.empty()) return best;
-  const std::string_view last_part = word.substr(word.rfind('.') + 1);
-  for (const std::string& candidate : known) {
-    const std::size_t dot = candidate.rfind('.');
-    if (dot != std::string::npos && candidate.substr(dot + 1) == last_part) return candidate;
-  }
-  return "";
+  if (result.empty()) result = nearest_in_letters(form, candidates, whole);
+  if (result.empty()) result = called(end);
+  if (result.empty()) result = nearest_in_letters(end, candidates, last_part);
+  return result;
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {

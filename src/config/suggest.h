@@ -1,4 +1,4 @@
-// "Did you mean ...": the known word that is nearest to a misspelt one.
+// "Did you mean ...": the known word that a misspelt or foreign one stands for.
 #pragma once
 
 #include <string>
@@ -10,9 +10,11 @@ namespace roformer {
 // Insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
 int edit_distance(std::string_view left, std::string_view right);
 
-// The nearest of `known`, or "" when none is near (more than a third of the letters differ). A
-// known dotted key whose last part is the misspelt word counts as near: `steps` finds
-// `training.steps`.
+// The word of `known` that is meant, or "" when none is near. In this order: the same but for
+// capitals and hyphens (`ROPE`); what other programs call it (`--lr`, `gpu`, `rotary`); the last
+// part of a dotted key (`steps` finds `training.steps`); the nearest in letters, of which at most a
+// third may differ, first of whole words, then of last parts. Of two equally near ones it is the
+// one that begins alike for longer.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 // "did you mean X", or "" without a near word.

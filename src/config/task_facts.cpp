@@ -38,6 +38,8 @@ constexpr std::array kMetrics = {
                 .higher_is_better = true},
     MetricFacts{.name = "perplexity", .title = "perplexity", .digits = 2},
     MetricFacts{.name = "bits_per_character", .title = "bits per character"},
+    MetricFacts{.name = "bleu", .title = "BLEU", .digits = 2, .higher_is_better = true},
+    MetricFacts{.name = "chrf", .title = "chrF", .digits = 2, .higher_is_better = true},
 };
 
 constexpr const char* kPreparedText =
@@ -79,6 +81,16 @@ std::vector<TaskFigure> glue_figures(const Settings& settings) {
   return figures;
 }
 
+std::string_view by_translation_ranking(const Settings& settings) {
+  return settings.translation.ranked_by == TranslationRanking::bleu ? "bleu" : "loss";
+}
+
+std::vector<TaskFigure> translation_figures(const Settings&) {
+  return {
+      {"loss", "validation_loss"},  {"bleu", "bleu"},         {"chrf", "chrf"},
+      {"perplexity", "perplexity"}, {"accuracy", "accuracy"}, {"smoothed_loss", "smoothed_loss"}};
+}
+
 const std::vector<TaskFacts>& table() {
   static const std::vector<TaskFacts> facts = {
       {.task = TaskKind::mlm,
@@ -110,6 +122,16 @@ const std::vector<TaskFacts>& table() {
        .ranked_by = by_glue_metric,
        .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
                    "minutes"}},
+      {.task = TaskKind::translation,
+       .title = "translator",
+       .has_decoder = true,
+       .data = TaskData::parallel_text,
+       .data_hint = "make a parallel data set with `roformer data prepare`, then "
+                    "--data.directory FOLDER",
+       .translates = true,
+       .figures = translation_figures,
+       .ranked_by = by_translation_ranking,
+       .columns = {"bleu", "chrf", "perplexity", "tokens_per_second"}},
   };
   return facts;
 }

@@ -14,7 +14,7 @@
 namespace roformer {
 
 // What data.directory names.
-enum class TaskData { prepared_text, glue_folder };
+enum class TaskData { prepared_text, glue_folder, parallel_text };
 
 // How a figure of a validation is shown.
 struct MetricFacts {
@@ -37,8 +37,9 @@ struct TaskFigure {
 
 struct TaskFacts {
   TaskKind task;
-  std::string_view title;  // "masked language model"
-  bool causal = false;     // its model looks to the left only
+  std::string_view title;    // "masked language model"
+  bool causal = false;       // its model looks to the left only
+  bool has_decoder = false;  // an encoder-decoder: its scheme serves both directions
   TaskData data = TaskData::prepared_text;
   std::string_view data_hint;  // where its data come from, for who has named none
   // Its examples are labelled: they are counted in run.json, and the figure that ranks has the name
@@ -50,6 +51,7 @@ struct TaskFacts {
   bool generates = false;
   bool predicts_labels = false;
   bool evaluates_text = false;  // by length and arrangement of the text
+  bool translates = false;
 
   // The figures of its validations, and which of them ranks checkpoints.
   std::vector<TaskFigure> (*figures)(const Settings& settings) = nullptr;

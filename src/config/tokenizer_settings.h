@@ -5,7 +5,7 @@
 
 namespace roformer {
 
-enum class TokenizerKind { automatic, sentencepiece, wordpiece, characters, bytes };
+enum class TokenizerKind { automatic, sentencepiece, wordpiece, characters, bytes, subwords };
 
 struct TokenizerSettings {
   TokenizerKind kind = TokenizerKind::automatic;  // automatic: from the file

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "config/suggest.h"
 
@@ -45,7 +46,14 @@ std::string Range::words() const {
 
 std::int64_t parse_integer(std::string_view text, const Range& range) {
   std::int64_t value = 0;
-  if (!read_whole(text, value) || !range.contains(static_cast<double>(value))) {
+  std::int64_t factor = 1;
+  for (const auto& [letter, size] :
+       {std::pair{'k', 1'000}, std::pair{'M', 1'000'000}, std::pair{'G', 1'000'000'000}}) {
+    if (text.ends_with(letter)) factor = size;
+  }
+  const bool good = read_whole(factor == 1 ? text : text.substr(0, text.size() - 1), value) &&
+                    !__builtin_mul_overflow(value, factor, &value);
+  if (!good || !range.contains(static_cast<double>(value))) {
     throw InvalidValue(with_range("an integer", range));
   }
   return value;

@@ -1,6 +1,6 @@
 // Values as a user writes them: text to a typed value and back, each with the words for what is
 // allowed. A text that is not a value of its type is refused with InvalidValue, which the loader
-// turns into a problem with its place.
+// turns into a problem with its location.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ constexpr Range below_one() {
   return {.low = 0, .high = 1, .high_open = true};
 }
 
+// Also 50k, 1M and 2G: thousands, millions and thousand millions, as in a period.
 std::int64_t parse_integer(std::string_view text, const Range& range);
 std::uint64_t parse_seed(std::string_view text);
 double parse_number(std::string_view text, const Range& range);

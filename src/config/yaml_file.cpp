@@ -37,8 +37,7 @@ const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
     made.insert(made.end(), {"extends", "model", "data", "data.masking", "tokenizer", "glue",
-                             "attention", "training", "study", "matrix", "variants",
-                             "evaluate"});
+                             "attention", "training", "study", "matrix", "variants", "evaluate"});
     return made;
   }();
   return names;
@@ -64,8 +63,9 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
 // Walks the sections of one file.
 class Flattener {
  public:
-  Flattener(const std::filesystem::path& file, Problems& problems)
-      : file_(file), problems_(problems) {}
+  // `list`: where the list of keys that is walked begins.
+  Flattener(const std::filesystem::path& file, SourceLocation list, Problems& problems)
+      : file_(file), list_(std::move(list)), problems_(problems) {}
 
   std::vector<Assignment> assignments;
 
@@ -81,24 +81,26 @@ class Flattener {
       if (!value.IsNull()) refuse(name, entry, "a section of keys");
     } else if (value.IsMap() || value.IsSequence()) {
       refuse(name, entry, "a single value");
-    } else if (const auto [first, added] = seen_.emplace(name, entry.place); !added) {
+    } else if (const auto [first, added] = seen_.emplace(name, entry.where); !added) {
       problem(name, entry, "given twice, first at " + first->second, "");
     } else {
       assignments.push_back({.key = name,
                              .text = value.IsNull() ? "" : value.Scalar(),
-                             .place = entry.place,
-                             .folder = file_.parent_path()});
+                             .where = entry.where,
+                             .folder = file_.parent_path(),
+                             .list = list_});
     }
   }
 
  private:
   const std::filesystem::path& file_;
+  SourceLocation list_;
   Problems& problems_;
-  std::map<std::string, std::string> seen_;  // full key to place
+  std::map<std::string, SourceLocation> seen_;  // full key to where
 
   void problem(const std::string& name, const YamlEntry& entry, std::string message,
                std::string hint) {
-    problems_.add({.place = entry.place,
+    problems_.add({.where = entry.where,
                    .key = name,
                    .message = std::move(message),
                    .hint = std::move(hint)});
@@ -125,7 +127,7 @@ class Reader {
     const YAML::Node root = parse_yaml(path);
     if (root.IsNull()) return;
     if (!root.IsMap()) {
-      problems_.add({.place = place_of(path, root),
+      problems_.add({.where = location_of(path, root),
                      .key = "",
                      .message = "got " + describe(root) + ", wanted `key: value` lines",
                      .hint = ""});
@@ -156,7 +158,7 @@ class Reader {
 
   void extend(const std::filesystem::path& path, const YamlEntry& entry, YamlFile& result) {
     const auto problem = [&](std::string message, std::string hint) {
-      problems_.add({.place = entry.place,
+      problems_.add({.where = entry.where,
                      .key = "extends",
                      .message = std::move(message),
                      .hint = std::move(hint)});
@@ -182,7 +184,7 @@ class Reader {
 
 }  // namespace
 
-std::string place_of(const std::filesystem::path& file, const YAML::Node& node) {
+SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& node) {
   return file.string() + ":" + std::to_string(node.Mark().line + 1);
 }
 
@@ -194,7 +196,8 @@ std::string describe(const YAML::Node& node) {
 
 std::vector<Assignment> assignments_of(const std::filesystem::path& file,
                                        const std::vector<YamlEntry>& entries, Problems& problems) {
-  Flattener flattener(file, problems);
+  if (entries.empty()) return {};
+  Flattener flattener(file, entries.front().where, problems);
   for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
   return std::move(flattener.assignments);
 }
@@ -202,23 +205,23 @@ std::vector<Assignment> assignments_of(const std::filesystem::path& file,
 std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
                                   Problems& problems) {
   std::vector<YamlEntry> entries;
-  std::map<std::string, std::string> seen;
+  std::map<std::string, SourceLocation> seen;
   for (const auto& pair : map) {
-    const std::string place = place_of(file, pair.first);
+    const SourceLocation where = location_of(file, pair.first);
     if (!pair.first.IsScalar()) {
-      problems.add({.place = place, .key = "", .message = "a key must be a word", .hint = ""});
+      problems.add({.where = where, .key = "", .message = "a key must be a word", .hint = ""});
       continue;
     }
     const std::string& key = pair.first.Scalar();
-    const auto [first, added] = seen.emplace(key, place);
+    const auto [first, added] = seen.emplace(key, where);
     if (!added) {
-      problems.add({.place = place,
+      problems.add({.where = where,
                     .key = key,
                     .message = "given twice, first at " + first->second,
                     .hint = ""});
       continue;
     }
-    entries.push_back({.key = key, .place = place, .value = pair.second});
+    entries.push_back({.key = key, .where = where, .value = pair.second});
   }
   return entries;
 }

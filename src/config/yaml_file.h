@@ -15,8 +15,8 @@ namespace roformer {
 
 struct YamlFile {
   std::vector<Assignment> assignments;  // of the files that it extends first
-  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`), with the file that they stand in. A
-  // file's own section replaces that of the file it extends.
+  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`), with the file that they
+  // stand in. A file's own section replaces that of the file it extends.
   struct Section {
     std::filesystem::path file;
     int line = 0;
@@ -30,7 +30,7 @@ struct YamlFile {
 YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems);
 
 // "file:line" of a node.
-std::string place_of(const std::filesystem::path& file, const YAML::Node& node);
+SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& node);
 // "a list", "a section", "\"text\"" or "nothing", for messages.
 std::string describe(const YAML::Node& node);
 
@@ -38,7 +38,7 @@ std::string describe(const YAML::Node& node);
 // problem, and left out.
 struct YamlEntry {
   std::string key;
-  std::string place;
+  SourceLocation where;
   YAML::Node value;
 };
 std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "data/dataset.h"
 
 namespace roformer {
@@ -121,6 +122,11 @@ void write_description(const DatasetDescription& description, const std::filesys
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+bool holds_description(const std::filesystem::path& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder / kFile, error);
+}
+
 DatasetDescription read_description(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kFile;
   std::error_code error;
@@ -131,14 +137,14 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                       : "no such prepared data set",
                   "make one: roformer data prepare FILES --output " + folder.string());
   }
-  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const nlohmann::json json = read_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(path.string(), "is not a data set description of this program");
   }
   if (json.value("version", nlohmann::json()) != kVersion) {
     throw_failure(path.string(),
                   fmt::format("has version {}, this program reads version {}",
-                              json.value("version", nlohmann::json()).dump(), kVersion),
+                              describe_json(json.value("version", nlohmann::json())), kVersion),
                   "prepare the data again: roformer data prepare");
   }
   const Fields fields(json, path.string());

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "data/output_folder.h"
 #include "data/shard_sink.h"
 
 namespace roformer {
@@ -76,7 +76,11 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
     for (const std::filesystem::path& file : list_corpus_files(validation)) files.push_back(file);
   }
 
-  OutputFolder folder(options.output, options.overwrite);
+  OutputFolder folder({.output = options.output,
+                       .overwrite = options.overwrite,
+                       .flag = "--output",
+                       .contents = "a prepared data set",
+                       .is_replaceable = holds_description});
   const std::uint64_t invalid_before = tokenizer.invalid_sequences();
   const double fraction = own_validation ? 0 : options.validation_fraction;
   ShardSink shards(

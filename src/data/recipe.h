@@ -29,6 +29,7 @@ Recipe read_recipe(const std::filesystem::path& path);
 
 // What a command that reads text was given: one recipe (a name that ends in .yaml or .yml), or
 // files and folders of text. Nothing for the latter.
-std::optional<Recipe> recipe_among(const std::vector<std::filesystem::path>& arguments);
+std::optional<std::filesystem::path> recipe_among(
+    const std::vector<std::filesystem::path>& arguments);
 
 }  // namespace roformer

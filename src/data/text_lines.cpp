@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <istream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace {
@@ -86,10 +88,10 @@ class Reader {
   }
 
   TextLine from_json(const std::string& line) const {
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object()) refuse("is not a JSON object");
-    if (!options_.pairs) return {.first = text_of(object, "sentence")};
-    return {.first = text_of(object, "sentence1"), .second = text_of(object, "sentence2")};
+    const std::optional<nlohmann::json> object = try_parse_json(line);
+    if (!object || !object->is_object()) refuse("is not a JSON object");
+    if (!options_.pairs) return {.first = text_of(*object, "sentence")};
+    return {.first = text_of(*object, "sentence1"), .second = text_of(*object, "sentence2")};
   }
 
   std::string text_of(const nlohmann::json& object, const char* name) const {

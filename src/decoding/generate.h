@@ -1,12 +1,12 @@
-// Text from a causal language model, token by token: several samples of one prompt side by side.
+// Text from a model, token by token: several samples of one prompt side by side.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "decoding/next_token.h"
 #include "decoding/sampling.h"
+#include "decoding/step_model.h"
 
 namespace roformer {
 
@@ -22,8 +22,9 @@ struct GenerationOptions {
   std::function<void(std::int64_t sample, std::int64_t id)> on_token;
 };
 
-// The ids after the prompt (not empty), without the end, one vector a sample.
-std::vector<std::vector<std::int64_t>> generate(const NextToken::Parts& model,
+// The ids after the prompt (not empty), without the end, one vector a sample. The model is new: it
+// has seen nothing.
+std::vector<std::vector<std::int64_t>> generate(StepModel& model,
                                                 const std::vector<std::int64_t>& prompt,
                                                 const GenerationOptions& options);
 

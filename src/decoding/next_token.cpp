@@ -3,30 +3,38 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
 
 namespace roformer {
 
-NextToken::NextToken(Parts parts) : parts_(parts) {
-  ROFORMER_ASSERT(parts.encoder.settings().causal);
+NextToken::NextToken(Parts parts)
+    : parts_(parts), cached_(parts.cache == CacheUse::automatic && parts.stack.can_cache()) {
+  ROFORMER_ASSERT(parts.stack.settings().causal);
 }
 
 at::Tensor NextToken::append(const at::Tensor& ids) {
   const c10::AutoGradMode no_gradient(false);
-  const bool cached = parts_.cache == CacheUse::automatic &&
-                      parts_.encoder.settings().attention.kernel == AttentionKernel::softmax;
-  if (!cached) text_ = text_.defined() ? at::cat({text_, ids}, 1) : ids;
-  const at::Tensor& input = cached ? ids : text_;
+  const at::Tensor added = ids.to(parts_.stack.embedding().table().device());
+  if (!cached_) text_ = text_.defined() ? at::cat({text_, added}, 1) : added;
+  const at::Tensor& input = cached_ ? added : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);
   const TokenLayout layout = TokenLayout::uniform(texts, length);
-  return parts_.head.logits(parts_.encoder.forward(
-      {.ids = input.reshape({-1}),
-       .layout = layout,
-       .places = at::arange(length - 1, texts * length, length, ids.options()),
-       .precision = parts_.precision,
-       .cache = cached ? &cache_ : nullptr}));
+  return parts_.head.logits(
+      parts_.stack.forward({.ids = input.reshape({-1}),
+                            .layout = layout,
+                            .rows = at::arange(length - 1, texts * length, length, input.options()),
+                            .precision = parts_.precision,
+                            .cache = cached_ ? &cache_ : nullptr}));
+}
+
+void NextToken::reorder(std::span<const std::int64_t> rows) {
+  if (cached_) return cache_.reorder(rows);
+  const at::Tensor index = at::tensor(at::IntArrayRef(rows.data(), rows.size()), at::kLong);
+  if (text_.defined()) text_ = at::index_select(text_, 0, index.to(text_.device()));
 }
 
 }  // namespace roformer

@@ -1,34 +1,36 @@
-// The logits of the token that follows a growing text, from a causal model: with a key-value cache
-// a step costs only its new tokens; without one (linear attention) the whole text is computed anew.
+// A causal language model, step by step: a step costs only its new tokens. Without a cache the
+// whole text is computed anew, which is what a test compares with and what serves the rotations
+// that linear attention cannot keep (dynamic NTK's).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include "attention/key_value_cache.h"
-#include "model/encoder.h"
+#include "attention/attention_cache.h"
+#include "decoding/step_model.h"
 #include "model/language_head.h"
+#include "model/transformer_stack.h"
 
 namespace roformer {
 
-enum class CacheUse { automatic, never };  // automatic: wherever the attention can
+enum class CacheUse { automatic, never };  // automatic: wherever the model can
 
-class NextToken {
+class NextToken : public StepModel {
  public:
   struct Parts {
-    const Encoder& encoder;  // causal
+    const TransformerStack& stack;  // causal
     const LanguageHead& head;
     Precision precision = Precision::fp32;  // fp32 or bf16
     CacheUse cache = CacheUse::automatic;
   };
   explicit NextToken(Parts parts);
 
-  // Appends `ids` [B, L] to B texts of equal length and returns the logits of what follows, [B, V].
-  // Throws Error (usage) beyond the places of a learned table.
-  at::Tensor append(const at::Tensor& ids);
+  at::Tensor append(const at::Tensor& ids) override;
+  void reorder(std::span<const std::int64_t> rows) override;
 
  private:
   Parts parts_;
-  KeyValueCache cache_;
+  bool cached_;
+  AttentionCache cache_;
   at::Tensor text_;  // [B, L], kept only without the cache
 };
 

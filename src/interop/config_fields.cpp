@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/printable.h"
+#include "base/json.h"
 
 namespace roformer {
 
@@ -63,13 +63,7 @@ std::string ConfigFields::text(const char* name, const std::string& standard) co
 
 void ConfigFields::refuse(const char* name, const std::string& wanted) const {
   const json* value = find(name);
-  std::string got = "left at its default";
-  if (value != nullptr) {
-    got = value->is_string() ? printable(value->get<std::string>())
-                             : value->dump(-1, ' ', true, json::error_handler_t::replace);
-    constexpr std::size_t kLongest = 90;
-    if (got.size() > kLongest) got = got.substr(0, kLongest) + "...";
-  }
+  const std::string got = value == nullptr ? "left at its default" : describe_json(*value);
   throw_failure(file_, fmt::format("\"{}\" is {}, wanted {}", name, got, wanted));
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
 #include "config/task_facts.h"
 
 namespace roformer {
@@ -21,15 +23,16 @@ HuggingFaceFamily family_of(const Settings& settings) {
   const bool bert = position.scheme == "learned", roformer = position.scheme == "rope";
   expect(bert || roformer, fmt::format("positions are learned in BERT and rope in RoFormer, not {}",
                                        position.scheme));
-  expect(!bert || !position.learned.hierarchical, "BERT's table of positions is not hierarchical");
+  expect(!bert || !position.of<LearnedSettings>().hierarchical,
+         "BERT's table of positions is not hierarchical");
   expect(!bert || model.embedding_width == 0 || model.embedding_width == model.width,
          "BERT has no projection behind its embedding (model.embedding_width)");
   if (roformer) {
-    const PositionSettings::Rope& rope = position.rope;
+    const RopeSettings& rope = position.of<RopeSettings>();
     expect(rope.layout == RotaryLayout::interleaved,
-           "RoFormer turns neighbouring features (position.rope.layout interleaved)");
+           "RoFormer rotates neighbouring features (position.rope.layout interleaved)");
     expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
-    expect(rope.fraction == 1, "RoFormer turns whole heads (position.rope.fraction 1)");
+    expect(rope.fraction == 1, "RoFormer rotates whole heads (position.rope.fraction 1)");
     expect(rope.offset == 0, "RoFormer's positions begin at 0 (position.rope.offset)");
     expect(rope.scaling == RopeScaling::none,
            "RoFormer has no frequency scaling (position.rope.scaling none)");

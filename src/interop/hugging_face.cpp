@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face_config.h"
@@ -199,8 +200,8 @@ std::int64_t PretrainedModel::classes() const {
 
 bool is_hugging_face_folder(const fs::path& folder) {
   if (!is_there(folder / kConfig)) return false;
-  const nlohmann::json config = nlohmann::json::parse(read_file(folder / kConfig), nullptr, false);
-  return config.is_object() && config.contains("model_type");
+  const auto config = try_parse_json(read_file(folder / kConfig));
+  return config && config->is_object() && config->contains("model_type");
 }
 
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {

@@ -5,6 +5,9 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
 #include "interop/config_fields.h"
 
 namespace roformer {
@@ -116,11 +119,11 @@ PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily fa
   PositionSettings position;
   if (family == HuggingFaceFamily::bert) {
     position.scheme = "learned";
-    position.learned.length = places;
+    position.of<LearnedSettings>().length = places;
   } else {
     position.scheme = "rope";
-    position.rope.layout = RotaryLayout::interleaved;
-    position.rope.value = fields.flag("rotary_value", false);
+    position.of<RopeSettings>().layout = RotaryLayout::interleaved;
+    position.of<RopeSettings>().value = fields.flag("rotary_value", false);
   }
   return position;
 }
@@ -128,7 +131,7 @@ PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily fa
 }  // namespace
 
 HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::string& file) {
-  const json document = json::parse(text.begin(), text.end(), nullptr, false);
+  const json document = parse_json(text, file);
   if (!document.is_object()) throw_failure(file, "is not a JSON object");
   const ConfigFields fields(document, file);
   HuggingFaceConfig config{.family = parse_family(fields, file)};
@@ -180,7 +183,7 @@ nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
   };
   if (roformer) {
     document["embedding_size"] = model.embedding_width > 0 ? model.embedding_width : model.width;
-    document["rotary_value"] = settings.position.rope.value;
+    document["rotary_value"] = settings.position.of<RopeSettings>().value;
   } else if (config.classes > 0) {
     document["classifier_dropout"] = settings.glue.head_dropout;
   }

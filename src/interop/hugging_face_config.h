@@ -1,6 +1,6 @@
 // config.json of a Hugging Face folder: which of BERT and RoFormer it describes, and its numbers as
 // settings of this program. Both are post-norm encoders; BERT adds a learned table of positions,
-// RoFormer turns neighbouring features of queries and keys (and, with rotary_value, of values).
+// RoFormer rotates neighbouring features of queries and keys (and, with rotary_value, of values).
 // Field names and defaults: transformers' configuration_bert.py and configuration_roformer.py.
 #pragma once
 
@@ -19,14 +19,14 @@ enum class HuggingFaceFamily { bert, roformer };
 struct HuggingFaceConfig {
   HuggingFaceFamily family = HuggingFaceFamily::bert;
   // model.* with the vocabulary, position.*, attention.*; glue.head and glue.head_dropout as the
-  // family has them; data.length: the places of the table (BERT) or of the sinusoids (RoFormer).
+  // family has them; data.length: the positions of the table (BERT) or of the sinusoids (RoFormer).
   Settings settings;
   std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
   std::vector<std::string> labels;         // of id2label, by number; empty where it has none
   std::string task;                        // finetuning_task; empty where it has none
 };
 
-// `file` names the place in errors. Throws Error (failure) for what is not such a file, for a value
+// `file` is named in errors. Throws Error (failure) for what is not such a file, for a value
 // out of range, and for an architecture that this program does not have.
 HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::string& file);
 

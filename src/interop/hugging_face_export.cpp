@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "config/schemes/learned.h"
 #include "config/task_facts.h"
 #include "interop/expressible.h"
 #include "interop/hugging_face_config.h"
@@ -113,7 +114,7 @@ class Exporter {
   }
 
   std::int64_t places() const {
-    return family_ == HuggingFaceFamily::bert ? settings_.position.learned.length
+    return family_ == HuggingFaceFamily::bert ? settings_.position.of<LearnedSettings>().length
                                               : std::max(kRoFormerPlaces, settings_.data.length);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include "config/schemes/learned.h"
 
 namespace roformer {
 namespace {
@@ -61,7 +62,7 @@ std::vector<WeightNames> encoder_names(const Settings& settings, HuggingFaceFami
   }
   if (family == HuggingFaceFamily::bert) {
     list.table("position.table", "embeddings.position_embeddings.weight",
-               settings.position.learned.length, narrow);
+               settings.position.of<LearnedSettings>().length, narrow);
   }
   list.norm("embedding.norm", "embeddings.LayerNorm", narrow);
   if (narrow != width) list.linear("embedding.projection", {"embeddings_project"}, width, narrow);

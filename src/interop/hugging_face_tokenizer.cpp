@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "interop/tokenizer_json.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -31,7 +32,7 @@ bool is_there(const fs::path& path) {
 // An empty object where the file is not there.
 json read_object(const fs::path& path) {
   if (!is_there(path)) return json::object();
-  json document = json::parse(read_file(path), nullptr, false);
+  json document = read_json(path);
   if (!document.is_object()) throw_failure(path.string(), "is not a JSON object");
   return document;
 }

@@ -7,8 +7,8 @@
 
 namespace roformer {
 
-// [places, head_width] float32: the sines of place * 10000^(-2i / head_width) for each pair i in
-// the first half, the cosines in the second.
-at::Tensor rotary_sinusoids(std::int64_t places, std::int64_t head_width);
+// [positions, head_width] float32: the sines of position * 10000^(-2i / head_width) for each pair i
+// in the first half, the cosines in the second.
+at::Tensor rotary_sinusoids(std::int64_t positions, std::int64_t head_width);
 
 }  // namespace roformer

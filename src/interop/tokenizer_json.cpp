@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace roformer {
 
 std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file) {
-  const nlohmann::json document = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const nlohmann::json document = parse_json(text, file);
   const auto refuse = [&](const std::string& message) {
     throw_failure(file, message, "save the tokenizer with its vocab.txt");
   };

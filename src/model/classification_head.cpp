@@ -11,9 +11,9 @@
 namespace roformer {
 
 ClassificationHead::ClassificationHead(const ClassificationHeadSettings& settings,
-                                       const Encoder& encoder, ParameterStore& parameters)
-    : settings_(settings), activation_(encoder.settings().model.activation) {
-  const ModelSettings& model = encoder.settings().model;
+                                       const TransformerStack& stack, ParameterStore& parameters)
+    : settings_(settings), activation_(stack.settings().model.activation) {
+  const ModelSettings& model = stack.settings().model;
   const int depth = static_cast<int>(model.layers) + 1;
   const auto matrix = [&](const std::string& name, std::int64_t out) {
     return parameters.add({.name = name + ".weight",

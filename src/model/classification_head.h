@@ -9,7 +9,7 @@
 
 #include "config/glue_settings.h"
 #include "config/model_settings.h"
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 
 namespace roformer {
@@ -22,7 +22,7 @@ struct ClassificationHeadSettings {
 
 class ClassificationHead {
  public:
-  ClassificationHead(const ClassificationHeadSettings& settings, const Encoder& encoder,
+  ClassificationHead(const ClassificationHeadSettings& settings, const TransformerStack& stack,
                      ParameterStore& parameters);
 
   // states [B, M] of the first tokens, in any floating type; `key` of the dropout, which is only

@@ -5,9 +5,9 @@
 
 namespace roformer {
 
-LanguageHead::LanguageHead(const Encoder& encoder, ParameterStore& parameters)
-    : model_(encoder.settings().model), table_(encoder.token_table()) {
-  const std::int64_t narrow = encoder.embedding_width();
+LanguageHead::LanguageHead(const TransformerStack& stack, ParameterStore& parameters)
+    : model_(stack.settings().model), table_(stack.embedding().table()) {
+  const std::int64_t narrow = stack.embedding().width();
   const int depth = static_cast<int>(model_.layers) + 1;
   const auto vector = [&](const std::string& name, std::int64_t size, Initializer initial) {
     return parameters.add({.name = name,

@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 #include "tensor/operations.h"
 #include "tensor/parameters.h"
 
@@ -13,7 +13,7 @@ namespace roformer {
 
 class LanguageHead {
  public:
-  LanguageHead(const Encoder& encoder, ParameterStore& parameters);
+  LanguageHead(const TransformerStack& stack, ParameterStore& parameters);
 
   // Cross entropy at the places. states [P, M], labels [P] int64.
   CrossEntropy loss(const at::Tensor& states, const at::Tensor& labels) const;
@@ -26,7 +26,7 @@ class LanguageHead {
   ModelSettings model_;
   at::Tensor dense_, dense_bias_;  // [E, M], [E]
   at::Tensor gain_, shift_;        // [E]
-  at::Tensor table_, bias_;        // [V, E] the encoder's, [V]
+  at::Tensor table_, bias_;        // [V, E] the embedding's, [V]
 };
 
 }  // namespace roformer

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
 #include "position/relative_index.h"
 
@@ -21,21 +22,21 @@ class Alibi : public PositionScheme {
   Alibi(at::Tensor left, at::Tensor right) : left_(std::move(left)), right_(std::move(right)) {}
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const auto make = [&] { return slopes_times_distance(place); };
-    return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(place, make);
+  at::Tensor bias(const AttentionContext& context) const override {
+    const auto make = [&] { return slopes_times_distance(context); };
+    return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(context, make);
   }
 
  private:
   at::Tensor left_, right_;  // [H]
   mutable ConstantBias constant_;
 
-  at::Tensor slopes_times_distance(const AttentionPlace& place) const {
-    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+  at::Tensor slopes_times_distance(const AttentionContext& context) const {
+    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
       const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
       const at::Tensor values =
           left_.unsqueeze(1) * distance.clamp_max(0) - right_.unsqueeze(1) * distance.clamp_min(0);
-      return values.to(at::TensorOptions().dtype(place.type).device(place.device));
+      return values.to(at::TensorOptions().dtype(context.type).device(context.device));
     });
   }
 };
@@ -64,7 +65,7 @@ std::unique_ptr<PositionScheme> make_alibi_of_slopes(at::Tensor left, at::Tensor
 }
 
 std::unique_ptr<PositionScheme> make_alibi(const SchemeInputs& in) {
-  const PositionSettings::Alibi& settings = in.settings.alibi;
+  const AlibiSettings& settings = in.settings.of<AlibiSettings>();
   const std::vector<double> slopes = alibi_slopes(in.shape.heads);
   if (settings.trained) {
     const auto add = [&](const char* name) {

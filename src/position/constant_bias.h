@@ -1,5 +1,5 @@
-// Keeps the bias of a scheme without parameters from one step to the next: made once for the places
-// it was last asked for.
+// Keeps the bias of a scheme without parameters from one step to the next: made once for the
+// positions it was last asked for.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,14 +12,14 @@ namespace roformer {
 
 class ConstantBias {
  public:
-  // The bias of the place, from `make` where it is not the last one's.
-  const at::Tensor& get(const AttentionPlace& place, const std::function<at::Tensor()>& make) {
-    const bool same = bias_.defined() && queries_ == place.queries && keys_ == place.keys &&
-                      bias_.scalar_type() == place.type && bias_.device() == place.device;
+  // The bias of the context, from `make` where it is not the last one's.
+  const at::Tensor& get(const AttentionContext& context, const std::function<at::Tensor()>& make) {
+    const bool same = bias_.defined() && queries_ == context.queries && keys_ == context.keys &&
+                      bias_.scalar_type() == context.type && bias_.device() == context.device;
     if (!same) {
       bias_ = make();
-      queries_ = place.queries;
-      keys_ = place.keys;
+      queries_ = context.queries;
+      keys_ = context.keys;
     }
     return bias_;
   }

@@ -7,8 +7,8 @@
 
 namespace roformer {
 
-// p_ij = min(sum over t = j..i of sigmoid(scores_it), positions - 1), hidden places counting 0.
-// scores [B, H, Lq, Lk], mask as AttentionPlace's -> the same shape as scores.
+// p_ij = min(sum over t = j..i of sigmoid(scores_it), positions - 1), hidden positions counting 0.
+// scores [B, H, Lq, Lk], mask as AttentionContext's -> the same shape as scores.
 at::Tensor contextual_positions(const at::Tensor& scores, const at::Tensor& mask,
                                 std::int64_t positions);
 

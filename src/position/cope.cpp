@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/matmul.h>
 
+#include "config/schemes/cope.h"
 #include "position/contextual_positions.h"
 #include "position/scheme.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 class Cope : public PositionScheme {
  public:
-  explicit Cope(const SchemeInputs& in) : settings_(in.settings.cope) {
+  explicit Cope(const SchemeInputs& in) : settings_(in.settings.of<CopeSettings>()) {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       tables_.push_back(in.parameters.add({.name = layer_parameter(layer, "table"),
                                            .shape = {settings_.positions, in.shape.head_width},
@@ -21,16 +22,16 @@ class Cope : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
-    const at::Tensor& table = tables_[static_cast<std::size_t>(place.layer)];
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const at::Tensor& table = tables_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();
     at::Tensor products = at::matmul(terms.query.to(type), table.t().to(type));
     if (settings_.scaled) products = products * terms.scale;
-    return add_contextual_products(terms.scores, products, place.mask);
+    return add_contextual_products(terms.scores, products, context.mask);
   }
 
  private:
-  PositionSettings::Cope settings_;
+  CopeSettings settings_;
   std::vector<at::Tensor> tables_;  // [positions, D]
 };
 

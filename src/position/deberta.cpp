@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/schemes/deberta.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -17,7 +18,7 @@ namespace {
 class Deberta : public PositionScheme {
  public:
   explicit Deberta(const SchemeInputs& in)
-      : settings_(in.settings.deberta),
+      : settings_(in.settings.of<DebertaSettings>()),
         shape_(in.shape),
         span_(settings_.buckets > 0 ? settings_.buckets : settings_.span) {
     table_ = in.parameters.add(
@@ -52,15 +53,15 @@ class Deberta : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const LayerProjections& weights = settings_.share_projections
-                                          ? place.projections
-                                          : projections_[static_cast<std::size_t>(place.layer)];
+                                          ? context.projections
+                                          : projections_[static_cast<std::size_t>(context.layer)];
     at::Tensor scores = terms.scores;
     const auto add = [&](const at::Tensor& vectors, const at::Tensor& weight, RelativeSide side,
                          int sign) {
       // delta is a monotonic function of the distance: only its rows in reach are projected.
-      const DistanceRange range = distance_range(place.queries, place.keys);
+      const DistanceRange range = distance_range(context.queries, context.keys);
       const std::int64_t first = delta(sign * range.least);
       const std::int64_t last = delta(sign * (range.least + range.count - 1));
       const std::int64_t begin = std::min(first, last);
@@ -69,7 +70,7 @@ class Deberta : public PositionScheme {
            .vectors = vectors * terms.scale,
            .table = projected(begin, std::max(first, last) - begin + 1, weight),
            .index = relative_index(
-               place.queries, place.keys,
+               context.queries, context.keys,
                [&](std::int64_t distance) { return delta(sign * distance) - begin; }),
            .side = side});
     };
@@ -83,7 +84,7 @@ class Deberta : public PositionScheme {
   }
 
  private:
-  PositionSettings::Deberta settings_;
+  DebertaSettings settings_;
   ModelShape shape_;
   std::int64_t span_;        // k
   at::Tensor table_;         // [2k, M]

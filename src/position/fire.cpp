@@ -77,16 +77,16 @@ at::Tensor apply(const Network& network, const at::Tensor& x) {
 
 class Fire : public PositionScheme {
  public:
-  Fire(const PositionSettings::Fire& settings, std::vector<FireLayer> layers)
+  Fire(const FireSettings& settings, std::vector<FireLayer> layers)
       : settings_(settings), layers_(std::move(layers)) {}
 
   bool has_bias() const override { return true; }
   bool bias_of_each_layer() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const FireLayer& layer = layers_[static_cast<std::size_t>(place.layer)];
+  at::Tensor bias(const AttentionContext& context) const override {
+    const FireLayer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::TensorOptions options = layer.slope.options();
-    const at::Tensor queries = place.queries.tensor().to(options).unsqueeze(1);
-    const at::Tensor keys = place.keys.tensor().to(options).unsqueeze(0);
+    const at::Tensor queries = context.queries.tensor().to(options).unsqueeze(1);
+    const at::Tensor keys = context.keys.tensor().to(options).unsqueeze(0);
     const auto scaled = [&](const at::Tensor& x) { return at::log1p((layer.slope * x).abs()); };
     const at::Tensor threshold = (layer.threshold * settings_.initial_length).abs();
     const at::Tensor share =
@@ -98,12 +98,12 @@ class Fire : public PositionScheme {
   }
 
  private:
-  PositionSettings::Fire settings_;
+  FireSettings settings_;
   std::vector<FireLayer> layers_;
 };
 
 FireLayer add_layer(const SchemeInputs& in, std::int64_t index) {
-  const PositionSettings::Fire& settings = in.settings.fire;
+  const FireSettings& settings = in.settings.of<FireSettings>();
   const auto add = [&](const std::string& name, std::vector<std::int64_t> shape,
                        Initializer initial, bool decay) {
     return in.parameters.add({.name = layer_parameter(index, name),
@@ -129,7 +129,7 @@ FireLayer add_layer(const SchemeInputs& in, std::int64_t index) {
 
 }  // namespace
 
-std::unique_ptr<PositionScheme> make_fire_of(const PositionSettings::Fire& settings,
+std::unique_ptr<PositionScheme> make_fire_of(const FireSettings& settings,
                                              std::vector<FireLayer> layers) {
   return std::make_unique<Fire>(settings, std::move(layers));
 }
@@ -137,7 +137,7 @@ std::unique_ptr<PositionScheme> make_fire_of(const PositionSettings::Fire& setti
 std::unique_ptr<PositionScheme> make_fire(const SchemeInputs& in) {
   std::vector<FireLayer> layers;
   for (std::int64_t i = 0; i < in.shape.layers; ++i) layers.push_back(add_layer(in, i));
-  return make_fire_of(in.settings.fire, std::move(layers));
+  return make_fire_of(in.settings.of<FireSettings>(), std::move(layers));
 }
 
 }  // namespace roformer

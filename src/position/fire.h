@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/schemes/fire.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -20,7 +21,7 @@ struct FireLayer {
   Network network;
 };
 
-std::unique_ptr<PositionScheme> make_fire_of(const PositionSettings::Fire& settings,
+std::unique_ptr<PositionScheme> make_fire_of(const FireSettings& settings,
                                              std::vector<FireLayer> layers);
 
 }  // namespace roformer

@@ -4,6 +4,7 @@
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/pow.h>
 
+#include "config/schemes/kerple.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 
@@ -14,7 +15,7 @@ constexpr double kLeast = 0.01;  // the authors' clamp before every forward pass
 
 class Kerple : public PositionScheme {
  public:
-  explicit Kerple(const SchemeInputs& in) : variant_(in.settings.kerple.variant) {
+  explicit Kerple(const SchemeInputs& in) : variant_(in.settings.of<KerpleSettings>().variant) {
     const bool power = variant_ == KerpleVariant::power;
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto add = [&](const char* name, double high, std::function<void(at::Tensor&)> limit) {
@@ -36,9 +37,9 @@ class Kerple : public PositionScheme {
 
   bool has_bias() const override { return true; }
   bool bias_of_each_layer() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const Layer& layer = layers_[static_cast<std::size_t>(place.layer)];
-    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+  at::Tensor bias(const AttentionContext& context) const override {
+    const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
+    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
       const at::Tensor distance = distances.abs().to(layer.r1.options());
       const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
       if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);

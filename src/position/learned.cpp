@@ -1,11 +1,13 @@
-// Learned absolute positions, one row of a table for each place (BERT, Devlin 2019), added to the
-// embedding. Section 2. `hierarchical` reaches length^2 places from the same table (bert4keras).
+// Learned absolute positions, one row of a table for each position (BERT, Devlin 2019), added to
+// the embedding. Section 2. `hierarchical` reaches length^2 positions from the same table
+// (bert4keras).
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/floor_divide.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/remainder.h>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -13,7 +15,7 @@ namespace {
 
 class Learned : public PositionScheme {
  public:
-  explicit Learned(const SchemeInputs& in) : settings_(in.settings.learned) {
+  explicit Learned(const SchemeInputs& in) : settings_(in.settings.of<LearnedSettings>()) {
     table_ = in.parameters.add({.name = "position.table",
                                 .shape = {settings_.length, in.shape.width},
                                 .initial = truncated_normal(settings_.initialization)});
@@ -24,20 +26,21 @@ class Learned : public PositionScheme {
     const std::int64_t limit = settings_.hierarchical ? length * length : length;
     if (positions.largest() >= limit) {
       throw_usage("position.learned.length",
-                  "the table has " + std::to_string(limit) + " places, the text stands at place " +
+                  "the table has " + std::to_string(limit) +
+                      " positions, the text stands at position " +
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }
-    const at::Tensor places = positions.tensor().to(table_.device());
-    if (!settings_.hierarchical) return at::index_select(table_, 0, places);
+    const at::Tensor index = positions.tensor().to(table_.device());
+    if (!settings_.hierarchical) return at::index_select(table_, 0, index);
     const double alpha = settings_.hierarchical_alpha;
     const at::Tensor base = (table_ - alpha * table_.narrow(0, 0, 1)) / (1 - alpha);
-    return alpha * at::index_select(base, 0, at::floor_divide(places, length)) +
-           (1 - alpha) * at::index_select(base, 0, at::remainder(places, length));
+    return alpha * at::index_select(base, 0, at::floor_divide(index, length)) +
+           (1 - alpha) * at::index_select(base, 0, at::remainder(index, length));
   }
 
  private:
-  PositionSettings::Learned settings_;
+  LearnedSettings settings_;
   at::Tensor table_;  // [length, M]
 };
 

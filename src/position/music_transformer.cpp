@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/music_transformer.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 
@@ -16,7 +17,7 @@ namespace {
 class MusicTransformer : public PositionScheme {
  public:
   explicit MusicTransformer(const SchemeInputs& in)
-      : length_(in.settings.music_transformer.length), causal_(in.shape.causal) {
+      : length_(in.settings.of<MusicTransformerSettings>().length), causal_(in.shape.causal) {
     // Causal: the last row is distance 0. Else: the middle row.
     const std::int64_t rows = causal_ ? length_ : 2 * length_ - 1;
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
@@ -29,8 +30,8 @@ class MusicTransformer : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
-    const DistanceRange range = distance_range(place.queries, place.keys);
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t farthest =
         std::max(-range.least, causal_ ? 0 : range.least + range.count - 1);
     if (farthest >= length_) {
@@ -44,8 +45,8 @@ class MusicTransformer : public PositionScheme {
     return add_relative_products(
         {.scores = terms.scores,
          .vectors = terms.query * terms.scale,
-         .table = tables_[static_cast<std::size_t>(place.layer)],
-         .index = relative_index(place.queries, place.keys, [&](std::int64_t distance) {
+         .table = tables_[static_cast<std::size_t>(context.layer)],
+         .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
            return std::min(distance, greatest) + length_ - 1;
          })});
   }

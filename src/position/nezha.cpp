@@ -1,5 +1,7 @@
 // NEZHA (Wei 2019): Shaw's form with one fixed sinusoidal table of the clipped distance, the same
 // for keys, values and layers. Section 16, item 17. No parameters.
+#include "config/schemes/nezha.h"
+#include "config/schemes/sinusoidal.h"
 #include "position/relative_vectors.h"
 #include "position/sinusoid.h"
 
@@ -9,8 +11,9 @@ namespace {
 class Nezha : public RelativeVectors {
  public:
   explicit Nezha(const SchemeInputs& in)
-      : RelativeVectors(in.settings.nezha.clip, in.settings.nezha.clip) {
-    const PositionSettings::Nezha& settings = in.settings.nezha;
+      : RelativeVectors(in.settings.of<NezhaSettings>().clip,
+                        in.settings.of<NezhaSettings>().clip) {
+    const NezhaSettings& settings = in.settings.of<NezhaSettings>();
     const at::Tensor table =
         sinusoid_table(Positions::range(0, 2 * settings.clip + 1), in.shape.head_width,
                        settings.base, SinusoidalLayout::interleaved)

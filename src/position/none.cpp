@@ -1,4 +1,4 @@
-// No positions at all (NoPE): only a causal mask tells places apart. Section 14.
+// No positions at all (NoPE): only a causal mask tells positions apart. Section 14.
 #include "position/scheme.h"
 
 namespace roformer {

@@ -1,4 +1,4 @@
-// The places that tokens stand at. Most often start, start + 1, ...; explicit where a text has
+// The positions that tokens stand at. Most often start, start + 1, ...; explicit where a text has
 // gaps.
 #pragma once
 
@@ -24,7 +24,7 @@ class Positions {
   std::int64_t least() const;
   std::int64_t largest() const;
   at::Tensor tensor() const;  // [count] int64
-  // The places shifted by an offset.
+  // The positions shifted by an offset.
   Positions shifted(std::int64_t offset) const;
   bool operator==(const Positions&) const = default;
 

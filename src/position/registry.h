@@ -1,10 +1,9 @@
-// The only place that lists the schemes. A scheme's file defines its factory; its name and
-// capabilities stand in config/position_facts.
+// The schemes' classes by name: those of config/schemes/list.h, whose files here define
+// `make_NAME`, and what was registered beside them.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "position/scheme.h"
 
@@ -12,7 +11,8 @@ namespace roformer {
 
 using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
 
-// Adds a scheme beside the built-in ones (a test's toy scheme, say). The name must be new.
+// Adds a scheme beside the built-in ones (a test's, say), whose definition is registered with
+// config/schemes/definition.h. The name must be new.
 void register_scheme(const std::string& name, SchemeFactory factory);
 
 }  // namespace roformer

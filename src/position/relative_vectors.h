@@ -19,9 +19,9 @@ class RelativeVectors : public PositionScheme {
   };
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override;
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
   bool has_value_term() const override { return tables_.front().value.defined(); }
-  at::Tensor value_term(const AttentionPlace& place,
+  at::Tensor value_term(const AttentionContext& context,
                         const at::Tensor& probabilities) const override;
 
  protected:

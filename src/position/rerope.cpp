@@ -1,6 +1,6 @@
 // ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): rotary positions whose distances are cut at
-// a window, or grow slower beyond it. Near scores are RoPE's; far ones come from a second turn of
-// the raw q and k. Section 11.
+// a window, or grow slower beyond it. Near scores are RoPE's; far ones come from a second rotation
+// of the raw q and k. Section 11.
 #include "position/rerope.h"
 
 #include <ATen/TensorOperators.h>
@@ -36,9 +36,9 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
   const at::Tensor result = scores.detach(), q = query.detach(), k = key.detach();
   for (std::int64_t b = 0; b < result.size(0); ++b) {
     for (const Part& part : parts) {
-      const at::Tensor place = result[b].narrow(1, part.row, part.rows);
+      const at::Tensor rows = result[b].narrow(1, part.row, part.rows);
       const at::Tensor other = at::bmm(q[b].narrow(1, part.row, part.rows), k[b].transpose(1, 2));
-      place.copy_(at::where(far.narrow(0, part.row, part.rows), other, place));
+      rows.copy_(at::where(far.narrow(0, part.row, part.rows), other, rows));
     }
   }
   return recorder.finish(result, [q, k, far, parts](const Gradients& gradients) -> Gradients {
@@ -48,11 +48,11 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
     for (std::int64_t b = 0; b < slopes.size(0); ++b) {
       for (const Part& part : parts) {
         const at::Tensor mask = far.narrow(0, part.row, part.rows);
-        const at::Tensor place = slopes[b].narrow(1, part.row, part.rows);
-        const at::Tensor other = place * mask;
+        const at::Tensor rows = slopes[b].narrow(1, part.row, part.rows);
+        const at::Tensor other = rows * mask;
         to_query[b].narrow(1, part.row, part.rows).copy_(at::bmm(other, k[b]));
         to_key[b].add_(at::bmm(other.transpose(1, 2), q[b].narrow(1, part.row, part.rows)));
-        place.masked_fill_(mask, 0);
+        rows.masked_fill_(mask, 0);
       }
     }
     return {slopes, to_query, to_key};
@@ -61,57 +61,59 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
 
 class Rerope : public PositionScheme {
  public:
-  explicit Rerope(const SchemeInputs& in) : settings_(in.settings.rerope) {}
+  explicit Rerope(const SchemeInputs& in) : settings_(in.settings.of<ReropeSettings>()) {}
 
-  std::optional<Turn> turn(const AttentionPlace& place, std::int64_t width) const override {
-    return Turn{.query = table(place, place.queries, width, 1, 0),
-                .key = table(place, place.keys, width, 1, 0)};
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override {
+    return RotationPair{.query = table(context, context.queries, width, 1, 0),
+                        .key = table(context, context.keys, width, 1, 0)};
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const std::int64_t width = terms.raw_query.size(-1);
     const at::ScalarType type = terms.scores.scalar_type();
     const at::Tensor past =
-        (place.queries.tensor().unsqueeze(1) - place.keys.tensor().unsqueeze(0)).to(place.device);
+        (context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0))
+            .to(context.device);
     const double rate = settings_.leak > 0 ? 1 / settings_.leak : 0;
     const double shift = static_cast<double>(settings_.window) * (1 - rate);
     const at::Tensor key =
-        rotated(terms.raw_key.to(type), table(place, place.keys, width, rate, 0));
+        rotated(terms.raw_key.to(type), table(context, context.keys, width, rate, 0));
     at::Tensor scores = terms.scores;
     const auto replace = [&](const at::Tensor& far, double sign) {
       if (!far.any().item<bool>()) return;
       const at::Tensor query = rotated((terms.raw_query * terms.scale).to(type),
-                                       table(place, place.queries, width, rate, sign * shift));
+                                       table(context, context.queries, width, rate, sign * shift));
       scores = replace_scores(scores, query, key, far);
     };
     replace(past >= settings_.window, 1);
-    if (!place.causal) replace(past <= -settings_.window, -1);
+    if (!context.causal) replace(past <= -settings_.window, -1);
     return scores;
   }
 
-  // A key's turn depends on how far the query is.
-  CachedKeys cached_keys() const override { return CachedKeys::unturned; }
+  // A key's rotation depends on how far the query is.
+  CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
 
  private:
-  PositionSettings::Rerope settings_;
+  ReropeSettings settings_;
   mutable RotaryTables tables_;
 
-  Rotation table(const AttentionPlace& place, const Positions& positions, std::int64_t width,
+  Rotation table(const AttentionContext& context, const Positions& positions, std::int64_t width,
                  double stride, double shift) const {
     return tables_.get({.positions = positions,
                         .frequencies = rotary_frequencies(width, settings_.base),
                         .stride = stride,
                         .shift = shift,
                         .layout = settings_.layout,
-                        .type = place.type,
-                        .device = place.device});
+                        .type = context.type,
+                        .device = context.device});
   }
 };
 
 }  // namespace
 
-double rerope_distance(double past, const PositionSettings::Rerope& settings) {
+double rerope_distance(double past, const ReropeSettings& settings) {
   const auto window = static_cast<double>(settings.window);
   const double distance = std::abs(past);
   if (distance < window) return past;

@@ -1,5 +1,5 @@
 // Rotary position embedding (RoFormer, Su 2021, eq. 12-16 and 34): pairs of features of q and k are
-// turned by angles proportional to the position, so that scores depend on the distance. Section 9.
+// rotated by angles proportional to the position, so that scores depend on the distance. Section 9.
 // Frequency scalings for longer texts are rope_scaling.h's.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/rope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
@@ -17,10 +18,11 @@ namespace {
 class Rope : public PositionScheme {
  public:
   explicit Rope(const SchemeInputs& in)
-      : settings_(in.settings.rope), training_length_(in.shape.training_length) {}
+      : settings_(in.settings.of<RopeSettings>()), training_length_(in.shape.training_length) {}
 
-  std::optional<Turn> turn(const AttentionPlace& place, std::int64_t width) const override {
-    const std::int64_t longest = std::max(place.queries.largest(), place.keys.largest()) + 1;
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override {
+    const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
     const ScaledFrequencies scaled = scaled_frequencies(
         settings_, rotary_width(settings_.fraction, width), training_length_, longest);
     const auto table = [&](const Positions& positions) {
@@ -28,20 +30,21 @@ class Rope : public PositionScheme {
                           .frequencies = scaled.frequencies,
                           .factor = scaled.factor,
                           .layout = settings_.layout,
-                          .type = place.type,
-                          .device = place.device});
+                          .type = context.type,
+                          .device = context.device});
     };
-    return Turn{.query = table(place.queries), .key = table(place.keys), .value = settings_.value};
+    return RotationPair{
+        .query = table(context.queries), .key = table(context.keys), .value = settings_.value};
   }
 
-  // The angles of dynamic NTK change with the length, so its keys must be turned anew.
+  // The angles of dynamic NTK change with the length, so its keys must be rotated anew.
   CachedKeys cached_keys() const override {
-    return settings_.scaling == RopeScaling::dynamic_ntk ? CachedKeys::unturned
-                                                         : CachedKeys::turned;
+    return settings_.scaling == RopeScaling::dynamic_ntk ? CachedKeys::unrotated
+                                                         : CachedKeys::rotated;
   }
 
  private:
-  PositionSettings::Rope settings_;
+  RopeSettings settings_;
   std::int64_t training_length_;
   mutable RotaryTables tables_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr double kTurn = 2 * std::numbers::pi;
 
 struct Inputs {
-  const PositionSettings::Rope& settings;
+  const RopeSettings& settings;
   double width;            // r
   double original_length;  // L0
   double length;           // n
@@ -47,7 +47,7 @@ double llama3(const Inputs& in, double frequency) {
 
 }  // namespace
 
-ScaledFrequencies scaled_frequencies(const PositionSettings::Rope& settings, std::int64_t width,
+ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t width,
                                      std::int64_t training_length, std::int64_t length) {
   const double s = settings.factor;
   const Inputs in{.settings = settings,

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/position_settings.h"
+#include "config/schemes/rope.h"
 
 namespace roformer {
 
@@ -15,8 +15,8 @@ struct ScaledFrequencies {
 };
 
 // Frequencies of the rotary width under settings.scaling. `training_length` is used where
-// settings.original_length is 0; `length` is the number of places in use (dynamic NTK).
-ScaledFrequencies scaled_frequencies(const PositionSettings::Rope& settings, std::int64_t width,
+// settings.original_length is 0; `length` is the number of positions in use (dynamic NTK).
+ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t width,
                                      std::int64_t training_length, std::int64_t length);
 
 }  // namespace roformer

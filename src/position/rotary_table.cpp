@@ -14,10 +14,6 @@ std::vector<double> rotary_frequencies(std::int64_t width, double base) {
   return frequencies;
 }
 
-std::int64_t rotary_width(double fraction, std::int64_t width) {
-  return std::llround(fraction * static_cast<double>(width)) / 2 * 2;
-}
-
 std::vector<std::int64_t> half_permutation(std::int64_t width) {
   std::vector<std::int64_t> permutation;
   for (std::int64_t first = 0; first < 2; ++first) {
@@ -34,12 +30,12 @@ Rotation make_rotation(const RotaryKey& key) {
   double* const c = cosine.mutable_data_ptr<double>();
   double* const s = sine.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < length; ++i) {
-    const double place = key.stride * static_cast<double>(key.positions[i]) + key.shift;
+    const double point = key.stride * static_cast<double>(key.positions[i]) + key.shift;
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
       const auto n = static_cast<std::size_t>(pair);
-      const double angle = place * key.frequencies[n];
+      const double angle = point * key.frequencies[n];
       const double size =
-          key.growth.empty() ? key.factor : key.factor * std::exp(key.growth[n] * place);
+          key.growth.empty() ? key.factor : key.factor * std::exp(key.growth[n] * point);
       c[i * pairs + pair] = size * std::cos(angle);
       s[i * pairs + pair] = size * std::sin(angle);
     }

@@ -7,6 +7,7 @@
 #include <list>
 #include <vector>
 
+#include "config/schemes/rotary_layout.h"
 #include "position/positions.h"
 #include "tensor/rotation.h"
 
@@ -14,12 +15,13 @@ namespace roformer {
 
 struct RotaryKey {
   Positions positions;
-  std::vector<double> frequencies;  // [width / 2], radians per place
+  std::vector<double> frequencies;  // [width / 2], radians per position
   double factor = 1;                // of cosines and sines
-  // The place of a position: stride * position + shift.
+  // The angle grows with stride * position + shift.
   double stride = 1;
   double shift = 0;
-  std::vector<double> growth = {};  // [width / 2] or empty: a pair grows by e^(growth * place) too
+  std::vector<double> growth =
+      {};  // [width / 2] or empty: a pair grows by e^(growth * position) too
   RotaryLayout layout = RotaryLayout::interleaved;
   at::ScalarType type = at::kFloat;
   at::Device device = at::kCPU;
@@ -29,10 +31,8 @@ struct RotaryKey {
 
 // base^(-2i/width), i = 0 .. width/2 - 1.
 std::vector<double> rotary_frequencies(std::int64_t width, double base);
-// The even number of features that a share of the width comes to.
-std::int64_t rotary_width(double fraction, std::int64_t width);
 
-// pi = 0, 2, 4, .., 1, 3, 5, ..: turning x[pi] in halves is turning x in neighbours, taken at pi.
+// pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] in halves is rotating x in neighbours, taken at pi.
 std::vector<std::int64_t> half_permutation(std::int64_t width);
 
 Rotation make_rotation(const RotaryKey& key);

@@ -18,35 +18,35 @@ namespace {
 
 class Sandwich : public PositionScheme {
  public:
-  Sandwich(const PositionSettings::Sandwich& settings, at::Tensor coefficients)
+  Sandwich(const SandwichSettings& settings, at::Tensor coefficients)
       : settings_(settings), coefficients_(std::move(coefficients)) {}
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const auto make = [&] { return products_of_sinusoids(place); };
-    return coefficients_.requires_grad() ? make() : constant_.get(place, make);
+  at::Tensor bias(const AttentionContext& context) const override {
+    const auto make = [&] { return products_of_sinusoids(context); };
+    return coefficients_.requires_grad() ? make() : constant_.get(context, make);
   }
 
  private:
-  PositionSettings::Sandwich settings_;
+  SandwichSettings settings_;
   at::Tensor coefficients_;  // [H]
   mutable ConstantBias constant_;
 
-  at::Tensor products_of_sinusoids(const AttentionPlace& place) const {
+  at::Tensor products_of_sinusoids(const AttentionContext& context) const {
     const at::Tensor frequencies =
         at::tensor(rotary_frequencies(settings_.width, settings_.base), at::kDouble);
-    return bias_of_distance(place.queries, place.keys, [&](const at::Tensor& distances) {
+    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
       const at::Tensor sum = at::cos(distances.unsqueeze(1) * frequencies).sum(1);
       const at::Tensor values =
           coefficients_.unsqueeze(1) * sum.unsqueeze(0).to(coefficients_.options());
-      return values.to(at::TensorOptions().dtype(place.type).device(place.device));
+      return values.to(at::TensorOptions().dtype(context.type).device(context.device));
     });
   }
 };
 
 }  // namespace
 
-std::unique_ptr<PositionScheme> make_sandwich_of(const PositionSettings::Sandwich& settings,
+std::unique_ptr<PositionScheme> make_sandwich_of(const SandwichSettings& settings,
                                                  at::Tensor coefficients) {
   return std::make_unique<Sandwich>(settings, std::move(coefficients));
 }
@@ -57,7 +57,8 @@ std::unique_ptr<PositionScheme> make_sandwich(const SchemeInputs& in) {
   for (std::int64_t h = 1; h <= in.shape.heads; ++h) {
     coefficients.push_back(heads / (8 * static_cast<double>(h)));
   }
-  return make_sandwich_of(in.settings.sandwich, at::tensor(coefficients, at::kDouble));
+  return make_sandwich_of(in.settings.of<SandwichSettings>(),
+                          at::tensor(coefficients, at::kDouble));
 }
 
 }  // namespace roformer

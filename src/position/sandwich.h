@@ -5,12 +5,13 @@
 
 #include <memory>
 
+#include "config/schemes/sandwich.h"
 #include "position/scheme.h"
 
 namespace roformer {
 
 // coefficients [H]
-std::unique_ptr<PositionScheme> make_sandwich_of(const PositionSettings::Sandwich& settings,
+std::unique_ptr<PositionScheme> make_sandwich_of(const SandwichSettings& settings,
                                                  at::Tensor coefficients);
 
 }  // namespace roformer

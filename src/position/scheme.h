@@ -15,7 +15,7 @@
 #include "config/position_facts.h"
 #include "config/position_settings.h"
 #include "position/positions.h"
-#include "tensor/parameters.h"
+#include "tensor/parameter_scope.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -38,21 +38,20 @@ struct LayerProjections {
 };
 
 // One attention call: where its queries and keys stand. Lq < Lk when decoding or with a memory.
-struct AttentionPlace {
+struct AttentionContext {
   Positions queries;
   Positions keys;
   std::int64_t layer = 0;
   bool causal = false;
   bool training = false;
   at::Tensor mask;  // bool, broadcastable to [B, H, Lq, Lk], with causality; undefined: all visible
-  at::Tensor lengths;                // [B] int64, valid keys of each sequence; undefined: all
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
   LayerProjections projections;
 };
 
-// How queries and keys (and values, as the keys) are turned.
-struct Turn {
+// How queries and keys (and values, as the keys) are rotated.
+struct RotationPair {
   Rotation query;
   Rotation key;
   bool value = false;
@@ -60,16 +59,16 @@ struct Turn {
 
 // What a scheme whose scores depend on the content is given. [B, H, L, D] and [B, H, Lq, Lk].
 struct ScoreTerms {
-  at::Tensor query;      // turned
-  at::Tensor key;        // turned
-  at::Tensor raw_query;  // before the turn
+  at::Tensor query;      // rotated
+  at::Tensor key;        // rotated
+  at::Tensor raw_query;  // before the rotation
   at::Tensor raw_key;
   at::Tensor scores;  // scale * query.key, before any bias or mask
   double scale = 1;
 };
 
 // What a key-value cache holds for this scheme.
-enum class CachedKeys { turned, unturned };
+enum class CachedKeys { rotated, unrotated };
 
 class PositionScheme {
  public:
@@ -78,25 +77,26 @@ class PositionScheme {
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
 
-  // 2. How q and k are turned; `width` is the head width or, with linear attention, the features.
-  virtual std::optional<Turn> turn(const AttentionPlace& place, std::int64_t width) const {
+  // 2. How q and k are rotated; `width` is the head width or, with linear attention, the features.
+  virtual std::optional<RotationPair> rotation(const AttentionContext& context,
+                                               std::int64_t width) const {
     return std::nullopt;
   }
 
   // 3. A bias that does not depend on content, [1 or B, H, Lq, Lk], added after the scale.
   virtual bool has_bias() const { return false; }
   virtual bool bias_of_each_layer() const { return false; }  // else one for all layers
-  virtual at::Tensor bias(const AttentionPlace& place) const { return {}; }
+  virtual at::Tensor bias(const AttentionContext& context) const { return {}; }
 
   // 4. Scores from content: the new scores, with the given ones changed in place where that helps.
   virtual bool has_content_scores() const { return false; }
-  virtual at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const {
+  virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
   }
 
   // 5. What is added to the output from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
   virtual bool has_value_term() const { return false; }
-  virtual at::Tensor value_term(const AttentionPlace& place,
+  virtual at::Tensor value_term(const AttentionContext& context,
                                 const at::Tensor& probabilities) const {
     return {};
   }
@@ -105,10 +105,10 @@ class PositionScheme {
   virtual double score_scale(std::int64_t head_width) const;
 
   // 7. What is hidden beyond the model's mask: bool [Lq, Lk], true = visible; undefined: nothing.
-  virtual at::Tensor mask(const AttentionPlace& place) const { return {}; }
+  virtual at::Tensor mask(const AttentionContext& context) const { return {}; }
 
   // 9. Capabilities beyond those of the facts table.
-  virtual CachedKeys cached_keys() const { return CachedKeys::turned; }
+  virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
 };
 
 // What every scheme's constructor gets. Parameters (8) are named "position.*" and
@@ -116,7 +116,7 @@ class PositionScheme {
 struct SchemeInputs {
   const PositionSettings& settings;
   ModelShape shape;
-  ParameterStore& parameters;
+  ParameterScope parameters;
 };
 
 // The scheme that settings.scheme names.

@@ -2,6 +2,7 @@
 // the heads, each layer's own. Section 3.
 #include <cmath>
 
+#include "config/schemes/shaw.h"
 #include "position/relative_vectors.h"
 
 namespace roformer {
@@ -10,8 +11,8 @@ namespace {
 class Shaw : public RelativeVectors {
  public:
   explicit Shaw(const SchemeInputs& in)
-      : RelativeVectors(in.settings.shaw.left, in.settings.shaw.right) {
-    const PositionSettings::Shaw& settings = in.settings.shaw;
+      : RelativeVectors(in.settings.of<ShawSettings>().left, in.settings.of<ShawSettings>().right) {
+    const ShawSettings& settings = in.settings.of<ShawSettings>();
     const double deviation = 1 / std::sqrt(static_cast<double>(in.shape.head_width));
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto table = [&](const char* name) {

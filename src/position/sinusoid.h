@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/position_settings.h"
+#include "config/schemes/sinusoidal.h"
 #include "position/positions.h"
 
 namespace roformer {

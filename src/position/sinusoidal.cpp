@@ -2,6 +2,7 @@
 // 4). Section 1. No parameters.
 #include <ATen/TensorOperators.h>
 
+#include "config/schemes/sinusoidal.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
 
@@ -11,7 +12,9 @@ namespace {
 class Sinusoidal : public PositionScheme {
  public:
   explicit Sinusoidal(const SchemeInputs& in)
-      : settings_(in.settings.sinusoidal), width_(in.shape.width), type_(in.shape.type) {}
+      : settings_(in.settings.of<SinusoidalSettings>()),
+        width_(in.shape.width),
+        type_(in.shape.type) {}
 
   at::Tensor embedding(const Positions& positions) const override {
     const at::Tensor table =
@@ -20,7 +23,7 @@ class Sinusoidal : public PositionScheme {
   }
 
  private:
-  PositionSettings::Sinusoidal settings_;
+  SinusoidalSettings settings_;
   std::int64_t width_;
   at::ScalarType type_;
 };

@@ -2,6 +2,7 @@
 // layers. Section 5.
 #include <cmath>
 
+#include "config/schemes/t5.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -12,9 +13,9 @@ namespace {
 class T5 : public PositionScheme {
  public:
   explicit T5(const SchemeInputs& in)
-      : scale_(in.settings.t5.scale),
-        buckets_{.buckets = in.settings.t5.buckets,
-                 .max_distance = in.settings.t5.max_distance,
+      : scale_(in.settings.of<T5Settings>().scale),
+        buckets_{.buckets = in.settings.of<T5Settings>().buckets,
+                 .max_distance = in.settings.of<T5Settings>().max_distance,
                  .bidirectional = !in.shape.causal} {
     bias_ =
         in.parameters.add({.name = "position.bias",
@@ -24,10 +25,10 @@ class T5 : public PositionScheme {
   }
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    return expand_relative(bias_.t(), relative_index(place.queries, place.keys, [&](auto distance) {
-                             return t5_bucket(distance, buckets_);
-                           }));
+  at::Tensor bias(const AttentionContext& context) const override {
+    return expand_relative(
+        bias_.t(), relative_index(context.queries, context.keys,
+                                  [&](auto distance) { return t5_bucket(distance, buckets_); }));
   }
 
   double score_scale(std::int64_t head_width) const override {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "config/schemes/sinusoidal.h"
+#include "config/schemes/transformer_xl.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
@@ -18,7 +20,7 @@ constexpr double kDeviation = 0.02;
 class TransformerXl : public PositionScheme {
  public:
   explicit TransformerXl(const SchemeInputs& in)
-      : settings_(in.settings.transformer_xl), shape_(in.shape) {
+      : settings_(in.settings.of<TransformerXlSettings>()), shape_(in.shape) {
     const auto vectors = [&](const std::string& name, int depth) {
       return in.parameters.add({.name = name,
                                 .shape = {shape_.heads, shape_.head_width},
@@ -45,22 +47,22 @@ class TransformerXl : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
-  at::Tensor scores(const AttentionPlace& place, const ScoreTerms& terms) const override {
-    const Layer& layer = layers_[static_cast<std::size_t>(place.layer)];
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();
     const at::Tensor u = (layer.u * terms.scale).unsqueeze(1).to(type);  // [H, 1, D]
     const at::Tensor scores =
         terms.scores.add_(at::matmul(u, terms.key.transpose(-2, -1).to(type)));
     // A causal model hides the future: its rows end at distance 0.
-    DistanceRange range = distance_range(place.queries, place.keys);
+    DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t greatest =
-        place.causal ? std::max<std::int64_t>(range.least, 0) : range.least + range.count - 1;
+        context.causal ? std::max<std::int64_t>(range.least, 0) : range.least + range.count - 1;
     range.count = std::min(range.count, greatest - range.least + 1);
     return add_relative_products(
         {.scores = scores,
          .vectors = (terms.query + layer.w.unsqueeze(1)) * terms.scale,
          .table = distance_rows(layer, range),
-         .index = relative_index(place.queries, place.keys, [&](std::int64_t distance) {
+         .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
            return std::min(distance, greatest) - range.least;
          })});
   }
@@ -70,7 +72,7 @@ class TransformerXl : public PositionScheme {
     at::Tensor u, w;    // [H, D]
     at::Tensor weight;  // [H * D, M]
   };
-  PositionSettings::TransformerXl settings_;
+  TransformerXlSettings settings_;
   ModelShape shape_;
   std::vector<Layer> layers_;
 

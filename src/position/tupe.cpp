@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/schemes/tupe.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
@@ -18,7 +19,8 @@ namespace {
 
 class Tupe : public PositionScheme {
  public:
-  explicit Tupe(const SchemeInputs& in) : settings_(in.settings.tupe), shape_(in.shape) {
+  explicit Tupe(const SchemeInputs& in)
+      : settings_(in.settings.of<TupeSettings>()), shape_(in.shape) {
     const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns) {
       return in.parameters.add({.name = name, .shape = {rows, columns}, .initial = normal(0.02)});
     };
@@ -51,31 +53,32 @@ class Tupe : public PositionScheme {
   }
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionPlace& place) const override {
-    const at::Tensor query = projected(place.queries, query_);
-    const at::Tensor key = projected(place.keys, key_);
+  at::Tensor bias(const AttentionContext& context) const override {
+    const at::Tensor query = projected(context.queries, query_);
+    const at::Tensor key = projected(context.keys, key_);
     at::Tensor bias =
         (at::matmul(query, key.transpose(1, 2)) * score_scale(shape_.head_width)).unsqueeze(0);
     if (settings_.relative) {
       const DistanceBuckets buckets{.buckets = settings_.buckets,
                                     .max_distance = settings_.max_distance,
                                     .bidirectional = !shape_.causal};
-      bias = bias + expand_relative(relative_.t(),
-                                    relative_index(place.queries, place.keys, [&](auto distance) {
-                                      return t5_bucket(distance, buckets);
-                                    }));
+      bias =
+          bias + expand_relative(relative_.t(),
+                                 relative_index(context.queries, context.keys, [&](auto distance) {
+                                   return t5_bucket(distance, buckets);
+                                 }));
     }
     if (!settings_.untie_cls) return bias;
     const auto is_cls = [&](const Positions& positions) {
       return (positions.tensor() == 0).to(bias.device());
     };
     const auto per_head = [](const at::Tensor& values) { return values.view({1, -1, 1, 1}); };
-    bias = at::where(is_cls(place.keys).unsqueeze(0), per_head(to_cls_), bias);
-    return at::where(is_cls(place.queries).unsqueeze(1), per_head(from_cls_), bias);
+    bias = at::where(is_cls(context.keys).unsqueeze(0), per_head(to_cls_), bias);
+    return at::where(is_cls(context.queries).unsqueeze(1), per_head(from_cls_), bias);
   }
 
  private:
-  PositionSettings::Tupe settings_;
+  TupeSettings settings_;
   ModelShape shape_;
   at::Tensor table_;              // [length, M]
   at::Tensor query_, key_;        // [H * D, M]
@@ -87,7 +90,8 @@ class Tupe : public PositionScheme {
     if (positions.largest() >= settings_.length) {
       throw_usage("position.tupe.length",
                   "the table has " + std::to_string(settings_.length) +
-                      " places, the text stands at place " + std::to_string(positions.largest()),
+                      " positions, the text stands at position " +
+                      std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }
     at::Tensor rows = at::index_select(table_, 0, positions.tensor().to(table_.device()));

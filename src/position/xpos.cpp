@@ -17,11 +17,12 @@ namespace {
 class Xpos : public PositionScheme {
  public:
   explicit Xpos(const SchemeInputs& in)
-      : settings_(in.settings.xpos),
+      : settings_(in.settings.of<XposSettings>()),
         training_length_(settings_.original_length > 0 ? settings_.original_length
                                                        : in.shape.training_length) {}
 
-  std::optional<Turn> turn(const AttentionPlace& place, std::int64_t width) const override {
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override {
     std::vector<double> growth = xpos_growth(settings_, width);
     // The centre halves the range of the exponents; it is fixed, so that keys can be cached.
     const double shift = settings_.centered ? -static_cast<double>(training_length_ / 2) : 0;
@@ -30,26 +31,26 @@ class Xpos : public PositionScheme {
                           .frequencies = rotary_frequencies(width, settings_.base),
                           .shift = shift,
                           .growth = growth,
-                          .type = place.type,
-                          .device = place.device});
+                          .type = context.type,
+                          .device = context.device});
     };
-    Turn turn{.query = table(place.queries)};
+    RotationPair rotation{.query = table(context.queries)};
     for (double& value : growth) value = -value;
-    turn.key = table(place.keys);
-    return turn;
+    rotation.key = table(context.keys);
+    return rotation;
   }
 
-  at::Tensor mask(const AttentionPlace& place) const override {
-    const std::int64_t longest = std::max(place.queries.largest(), place.keys.largest()) + 1;
+  at::Tensor mask(const AttentionContext& context) const override {
+    const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
     const std::int64_t block = training_length_ / 2;
-    if (!settings_.block_causal || place.training || longest <= training_length_ || block == 0) {
+    if (!settings_.block_causal || context.training || longest <= training_length_ || block == 0) {
       return {};
     }
-    return block_causal_mask(place.queries, place.keys, block);
+    return block_causal_mask(context.queries, context.keys, block);
   }
 
  private:
-  PositionSettings::Xpos settings_;
+  XposSettings settings_;
   std::int64_t training_length_;
   mutable RotaryTables tables_;
 };
@@ -70,7 +71,7 @@ std::vector<double> xpos_zeta(std::int64_t width, double gamma) {
   return zeta;
 }
 
-std::vector<double> xpos_growth(const PositionSettings::Xpos& settings, std::int64_t width) {
+std::vector<double> xpos_growth(const XposSettings& settings, std::int64_t width) {
   std::vector<double> growth = xpos_zeta(width, settings.gamma);
   for (double& value : growth) value = std::log(value) / settings.scale_base;
   return growth;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "config/position_settings.h"
+#include "config/schemes/xpos.h"
 #include "position/positions.h"
 
 namespace roformer {
@@ -13,7 +13,7 @@ namespace roformer {
 // zeta_i = (2i / width + gamma) / (1 + gamma), i = 0 .. width/2 - 1.
 std::vector<double> xpos_zeta(std::int64_t width, double gamma);
 // The logarithm of what a pair of q grows by per position: ln(zeta_i) / scale_base.
-std::vector<double> xpos_growth(const PositionSettings::Xpos& settings, std::int64_t width);
+std::vector<double> xpos_growth(const XposSettings& settings, std::int64_t width);
 
 // Bool [Lq, Lk], true where j <= i and j stands in i's block or the one before (section 3.3).
 at::Tensor block_causal_mask(const Positions& queries, const Positions& keys, std::int64_t block);

@@ -1,10 +1,12 @@
 #include "report/json_lines.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -20,9 +22,9 @@ void for_each_line(const fs::path& path, Use use) {
     const bool last = end == std::string_view::npos;
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(last ? rest.size() : end + 1);
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (object.is_object()) {
-      use(object, line);
+    const std::optional<nlohmann::json> object = try_parse_json(line);
+    if (object && object->is_object()) {
+      use(*object, line);
     } else if (!last) {
       throw_failure(path.string() + ":" + std::to_string(number), "is not a JSON object",
                     "the file is damaged; remove that line, or the file, to go on without it");
@@ -37,7 +39,8 @@ void repair_end(const fs::path& path) {
   if (contents.empty() || contents.back() == '\n') return;
   const std::size_t begin = contents.rfind('\n') + 1;  // 0 where there is none
   const std::string_view line = std::string_view(contents).substr(begin);
-  const bool whole = nlohmann::json::parse(line, nullptr, false).is_object();
+  const std::optional<nlohmann::json> object = try_parse_json(line);
+  const bool whole = object && object->is_object();
   write_file_atomically(path, whole ? contents + "\n" : contents.substr(0, begin));
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include "base/error.h"
@@ -99,20 +98,19 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
                                 .to(at::kCPU, at::kFloat)
                                 .contiguous();
   const std::int64_t width = logits.size(1);
-  const auto count = static_cast<std::size_t>(std::min(width, tokenizer.vocabulary_size()));
-  float* const data = logits.mutable_data_ptr<float>();
+  const float* const data = logits.const_data_ptr<float>();
+  const std::array never{special.padding, special.unknown, special.classification,
+                         special.separator, special.mask};
 
   std::vector<std::vector<MaskPrediction>> result;
   for (std::size_t mask = 0; mask < masked.positions.size(); ++mask) {
-    const std::span<float> row(data + static_cast<std::int64_t>(mask) * width, count);
-    for (const TokenId id : std::array{special.padding, special.unknown, special.classification,
-                                       special.separator, special.mask}) {
-      if (id >= 0) row[static_cast<std::size_t>(id)] = -std::numeric_limits<float>::infinity();
-    }
+    const std::span row(data + static_cast<std::int64_t>(mask) * width,
+                        static_cast<std::size_t>(width));
     std::vector<MaskPrediction>& predictions = result.emplace_back();
     for (const Candidate& candidate : candidates(row, {})) {
       if (static_cast<std::int64_t>(predictions.size()) == top) break;
       const auto id = static_cast<TokenId>(candidate.id);
+      if (id >= tokenizer.vocabulary_size() || std::ranges::find(never, id) != never.end()) continue;
       const std::string word = tokenizer.decode(std::array{id});
       predictions.push_back({.id = id,
                              .piece = tokenizer.piece(id),

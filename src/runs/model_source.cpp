@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/load.h"
+#include "config/position_facts.h"
 #include "config/schema.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
@@ -43,15 +44,6 @@ bool describes_model(const Key& key, const Settings& settings) {
          key.name.starts_with("attention.");
 }
 
-// Lengths that default to the length of the training stay those of the source's.
-void keep_training_length(Settings& settings) {
-  PositionSettings& position = settings.position;
-  if (position.rope.scaling != RopeScaling::none && position.rope.original_length == 0) {
-    position.rope.original_length = settings.data.length;
-  }
-  if (position.xpos.original_length == 0) position.xpos.original_length = settings.data.length;
-}
-
 // What `from` points to; a folder that is neither is refused.
 bool is_hugging_face_source(const fs::path& from) {
   std::error_code error;
@@ -73,12 +65,12 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
     throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
   }
   settings.model.vocabulary = weights.entry(kTokens).shape.at(0);
-  keep_training_length(settings);
+  keep_training_length(settings.position, settings.data.length);
   return settings;
 }
 
 Settings hugging_face_settings(Settings settings) {
-  keep_training_length(settings);
+  keep_training_length(settings.position, settings.data.length);
   return settings;
 }
 

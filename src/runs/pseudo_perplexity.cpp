@@ -74,8 +74,7 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
             masked_in_turn(sequence, part, tokenizer.special().mask), model.plan().device);
         const CrossEntropy loss =
             model.loss(batch, {.training = false}, Positions::range(options.shift, length));
-        const double* const losses = loss.losses.const_data_ptr<double>();
-        for (std::size_t i = 0; i < part.size(); ++i) sum += losses[i];
+        sum += loss.losses.sum().item<double>();
         result.tokens += static_cast<std::int64_t>(part.size());
       }
     }

@@ -10,6 +10,7 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/version.h"
@@ -43,7 +44,7 @@ nlohmann::json read_record(const fs::path& run) {
   const fs::path file = run / "run.json";
   std::error_code error;
   if (!fs::exists(file, error)) return nullptr;
-  nlohmann::json record = nlohmann::json::parse(read_file(file), nullptr, false);
+  nlohmann::json record = read_json(file);
   if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
   return record;
 }
@@ -60,7 +61,7 @@ void compare_with_record(const nlohmann::json& record, const nlohmann::json& dat
     throw_usage(
         "data.directory",
         fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
-                    data["folder"].get<std::string>(), words, now.dump(), begun[field].dump()),
+                    data["folder"].get<std::string>(), words, describe_json(now), describe_json(begun[field])),
         fmt::format("name the data that were in {}, or start another run with --run NAME",
                     begun.value("folder", "data.directory then")));
   }
@@ -100,7 +101,7 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
     if (key.may_change) continue;
-    problems.add({.place = "--" + name,
+    problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),
                                          shown(key.get(wanted))),

@@ -81,7 +81,6 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& run_or_checkpoint,
   const Settings stored = read_run_settings(result.checkpoint);
   result.settings = load_settings(result.checkpoint / "config.yaml",
                                   with_shared_options(stored, options.overrides));
-  result.tokenizer = load_tokenizer(result.checkpoint);
   return result;
 }
 
@@ -106,6 +105,7 @@ std::vector<Override> with_shared_options(const Settings& stored,
 
 bool may_change_when_trained(const std::string& key) {
   return key.starts_with("position.") || key.starts_with("attention.") ||
+         key.starts_with("decoding.") ||
          std::find(kRuntimeKeys.begin(), kRuntimeKeys.end(), key) != kRuntimeKeys.end();
 }
 
@@ -118,6 +118,7 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
     throw_usage(run_or_checkpoint.string(), "is not a language model's run",
                 "a run with task mlm or causal_lm");
   }
+  result.tokenizer = load_tokenizer(result.checkpoint);
   prepare_threads(settings.threads);
   result.model =
       std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
@@ -135,11 +136,32 @@ TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_ch
                 "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
                     run_or_checkpoint.string());
   }
+  result.tokenizer = load_tokenizer(result.checkpoint);
   prepare_threads(settings.threads);
   result.classifier = std::make_unique<Classifier>(
       settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
       plan_compute(settings.device, settings.training.precision));
   load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
+  return result;
+}
+
+TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options) {
+  TrainedTranslator result{open_checkpoint(run_or_checkpoint, options)};
+  const Settings& settings = result.settings;
+  if (!task_facts(settings.task).translates) {
+    throw_usage(run_or_checkpoint.string(), "is not a translator's run",
+                "a run with task translation");
+  }
+  result.tokenizers = load_translation_tokenizers(result.checkpoint);
+  prepare_threads(settings.threads);
+  result.translator = std::make_unique<Translator>(
+      settings,
+      TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
+                              .target = result.tokenizers.target->vocabulary_size(),
+                              .joint = result.tokenizers.joint},
+      plan_compute(settings.device, settings.training.precision));
+  load_weights(result.checkpoint, options.overrides, result.translator->parameters());
   return result;
 }
 

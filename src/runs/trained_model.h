@@ -13,6 +13,8 @@
 #include "config/assignment.h"
 #include "tasks/classifier.h"
 #include "tasks/language_model.h"
+#include "tasks/translation_tokenizers.h"
+#include "tasks/translator.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -37,7 +39,12 @@ struct TrainedClassifier : OpenedCheckpoint {
   std::unique_ptr<Classifier> classifier;
 };
 
-// True for position.*, attention.*, device, threads and training.precision.
+struct TrainedTranslator : OpenedCheckpoint {
+  TranslationTokenizers tokenizers;
+  std::unique_ptr<Translator> translator;
+};
+
+// True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
 
 // The overrides behind those that another scheme on the same weights takes from the trained one:
@@ -52,6 +59,9 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options = {});
 // Likewise of a run with task glue.
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
+                                          const TrainedModelOptions& options = {});
+// Likewise of a run with task translation; its `tokenizer` is not filled.
+TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});
 
 // Throws Error (usage) where the model's scheme has too few positions for a text of `length` tokens

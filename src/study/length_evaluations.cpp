@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "config/load.h"
@@ -195,7 +195,7 @@ std::optional<LanguageEvaluation> stored(const Evaluation& evaluation) {
   std::error_code error;
   if (!fs::exists(evaluation.file, error)) return std::nullopt;
   try {
-    return evaluation_of(nlohmann::json::parse(read_file(evaluation.file)));
+    return evaluation_of(read_json(evaluation.file));
   } catch (const std::exception& problem) {  // cannot be read, or is not what was written
     log::warn("{} is no evaluation: {}", evaluation.file.string(), problem.what());
     return std::nullopt;

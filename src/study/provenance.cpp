@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "study/metric.h"
 
@@ -33,7 +34,7 @@ std::string text_of(const nlohmann::json& value, const std::string& place) {
   if (place.ends_with("_bytes") && value.is_number_unsigned()) {
     return format_bytes(value.get<std::uint64_t>());
   }
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : describe_json(value);
 }
 
 // The different texts that the records have at the place, in the order of the runs.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "config/load.h"
 #include "config/schema.h"
@@ -32,8 +33,7 @@ nlohmann::json read_record(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
   if (!fs::exists(file, error)) return nullptr;
-  nlohmann::json record = nlohmann::json::parse(read_file(file), nullptr, false);
-  return record.is_discarded() ? nlohmann::json() : record;
+  return try_parse_json(read_file(file)).value_or(nullptr);
 }
 
 // What dataset.json says; nothing where it cannot be read: a training may outlive its data.
@@ -80,7 +80,7 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
     const auto before = data.find(fact.field);
     if (before == data.end() || *before == fact.now) continue;
     const auto text = [](const nlohmann::json& value) {
-      return value.is_string() ? value.get<std::string>() : value.dump();
+      return value.is_string() ? value.get<std::string>() : describe_json(value);
     };
     changes.push_back(fmt::format("{} {} -> {}", fact.name, text(*before), text(fact.now)));
   }

@@ -24,7 +24,7 @@ Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::i
                        const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      encoder_(stack_settings(settings, vocabulary), parameters_),
       head_({.kind = settings.glue.head, .outputs = outputs, .dropout = settings.glue.head_dropout},
             encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
@@ -46,7 +46,7 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
       encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
                         .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
                         .layout = layout,
-                        .places = copy_to(firsts, plan_.device),
+                        .rows = copy_to(firsts, plan_.device),
                         .training = mode.training,
                         .dropout_key = mode.key,
                         .feature_key = features,

@@ -10,7 +10,7 @@
 #include "config/settings.h"
 #include "data/text_pairs.h"
 #include "model/classification_head.h"
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 #include "tensor/device.h"
 #include "training/task.h"
 
@@ -34,7 +34,7 @@ class Classifier {
  private:
   ComputePlan plan_;
   ParameterStore parameters_;
-  Encoder encoder_;
+  TransformerStack encoder_;
   ClassificationHead head_;
 };
 

@@ -52,7 +52,7 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
                              const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
-      encoder_(encoder_settings(settings, vocabulary), parameters_),
+      encoder_(stack_settings(settings, vocabulary), parameters_),
       head_(encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
@@ -65,7 +65,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
-                                              .places = batch.target_positions,
+                                              .rows = batch.target_positions,
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,
@@ -79,7 +79,7 @@ at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layou
   return head_.logits(encoder_.forward({.ids = ids,
                                         .layout = layout,
                                         .positions = positions,
-                                        .places = places,
+                                        .rows = places,
                                         .precision = plan_.precision}));
 }
 

@@ -6,8 +6,8 @@
 
 #include "config/settings.h"
 #include "data/batches.h"
-#include "model/encoder.h"
 #include "model/language_head.h"
+#include "model/transformer_stack.h"
 #include "tensor/device.h"
 #include "training/task.h"
 
@@ -32,7 +32,7 @@ class LanguageModel {
 
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
-  const Encoder& encoder() const { return encoder_; }
+  const TransformerStack& encoder() const { return encoder_; }
   const LanguageHead& head() const { return head_; }
   const ComputePlan& plan() const { return plan_; }
 
@@ -46,7 +46,7 @@ class LanguageModel {
  private:
   ComputePlan plan_;
   ParameterStore parameters_;
-  Encoder encoder_;
+  TransformerStack encoder_;
   LanguageHead head_;
 };
 

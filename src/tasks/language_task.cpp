@@ -1,5 +1,6 @@
 #include "tasks/language_task.h"
 
+#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
@@ -76,7 +77,8 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     if (targets == 0) continue;
     const CrossEntropy loss = model.loss(to_device(batch, model.plan().device), {.training = false},
                                          arrangement.positions);
-    const double* const losses = loss.losses.const_data_ptr<double>();
+    const at::Tensor host = loss.losses.cpu();
+    const double* const losses = host.const_data_ptr<double>();
     const std::int64_t* const positions =
         batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
                                          : nullptr;
@@ -89,7 +91,7 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
       ++counts[origin];
     }
     result.targets += targets;
-    correct += loss.correct;
+    correct += loss.correct.sum().item<std::int64_t>();
   }
   if (result.targets == 0) refuse_without_targets(dataset);
   result.loss = total / static_cast<double>(result.targets);

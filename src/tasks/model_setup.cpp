@@ -10,12 +10,12 @@
 
 namespace roformer {
 
-EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary) {
-  EncoderSettings result{.model = settings.model,
-                         .attention = settings.attention,
-                         .position = settings.position,
-                         .causal = task_facts(settings.task).causal,
-                         .training_length = settings.data.length};
+StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary) {
+  StackSettings result{.model = settings.model,
+                       .attention = settings.attention,
+                       .position = settings.position,
+                       .causal = task_facts(settings.task).causal,
+                       .training_length = settings.data.length};
   if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
   if (result.model.vocabulary < vocabulary) {
     throw_usage("model.vocabulary",

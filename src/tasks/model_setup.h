@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "model/encoder.h"
+#include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 
 namespace roformer {
 
 // `vocabulary`: the tokenizer's size, used where model.vocabulary is 0; a smaller model.vocabulary
 // is refused (usage).
-EncoderSettings encoder_settings(const Settings& settings, std::int64_t vocabulary);
+StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary);
 
 // Takes out of training what model.freeze_embeddings and model.freeze_layers say; before flatten().
 void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);

@@ -1,21 +1,30 @@
 #include "tensor/kernels.h"
 
+#include "tensor/attention_kernels.h"
+
 namespace roformer::kernels {
 
-// Each is compiled from kernels_implementation.h for its instruction set.
+// Each is compiled from kernels_implementation.h and attention_kernels_implementation.h for its
+// instruction set.
 namespace baseline {
 template <typename T>
 KernelTable<T> make_table();
-}
+template <typename M, typename T>
+AttentionKernels<M, T> make_attention_kernels();
+}  // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
 template <typename T>
 KernelTable<T> make_table();
-}
+template <typename M, typename T>
+AttentionKernels<M, T> make_attention_kernels();
+}  // namespace avx2
 namespace avx512 {
 template <typename T>
 KernelTable<T> make_table();
-}
+template <typename M, typename T>
+AttentionKernels<M, T> make_attention_kernels();
+}  // namespace avx512
 #endif
 
 namespace {
@@ -51,6 +60,23 @@ const KernelTable<T>& table() {
 template const KernelTable<float>& table<float>();
 template const KernelTable<double>& table<double>();
 template const KernelTable<c10::BFloat16>& table<c10::BFloat16>();
+
+template <typename M, typename T>
+const AttentionKernels<M, T>& attention_kernels() {
+  static const AttentionKernels<M, T> chosen = [] {
+#if defined(__x86_64__)
+    if (kSet == Set::avx512) return avx512::make_attention_kernels<M, T>();
+    if (kSet == Set::avx2) return avx2::make_attention_kernels<M, T>();
+#endif
+    return baseline::make_attention_kernels<M, T>();
+  }();
+  return chosen;
+}
+template const AttentionKernels<float, float>& attention_kernels<float, float>();
+template const AttentionKernels<double, double>& attention_kernels<double, double>();
+template const AttentionKernels<c10::BFloat16, c10::BFloat16>&
+attention_kernels<c10::BFloat16, c10::BFloat16>();
+template const AttentionKernels<c10::BFloat16, float>& attention_kernels<c10::BFloat16, float>();
 
 const char* instruction_set() {
   switch (kSet) {

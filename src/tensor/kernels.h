@@ -21,6 +21,7 @@ using Accumulate = std::conditional_t<std::is_same_v<T, double>, double, float>;
 struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
+  std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
 };
 
 template <typename T>
@@ -62,7 +63,7 @@ struct ResidualNorm {
   A* shift_gradient = nullptr;      // [columns], added to
 };
 
-// Turns pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
+// Rotates pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
 // is (t / inner) % positions, so that any regular layout needs no index.
 template <typename T>
 struct Rotate {
@@ -76,17 +77,30 @@ struct Rotate {
   std::int64_t output_head = 0;
   std::int64_t heads = 0;
   std::int64_t width = 0;         // features of a head
-  std::int64_t rotary_width = 0;  // the first of them that are turned; 0: none (bias or copy only)
+  std::int64_t rotary_width = 0;  // the first of them that are rotated; 0: none (bias or copy only)
   bool interleaved = true;
-  bool inverse = false;       // turn by the negative angle
+  bool inverse = false;       // rotate by the negative angle
   const A* cosine = nullptr;  // [positions, rotary_width / 2]
   const A* sine = nullptr;
   std::int64_t positions = 1;
 };
 
-// Softmax cross entropy of one row of logits; the row becomes the gradient (probabilities minus the
-// one-hot label). Returns the loss -log p[label]; *correct is whether the label has the largest
-// logit.
+// Softmax cross entropy of one row of logits with label smoothing; the row becomes the gradient.
+template <typename T>
+struct CrossEntropyRow {
+  using A = Accumulate<T>;
+  T* logits = nullptr;      // [columns], before the bias
+  const A* bias = nullptr;  // [columns]
+  std::int64_t columns = 0;
+  std::int64_t label = 0;
+  double smoothing = 0;
+};
+struct RowLoss {
+  double loss = 0;       // -log p[label]
+  double smoothed = 0;   // (1 - smoothing) * loss + smoothing * mean of -log p
+  bool correct = false;  // the label has the first of the largest logits
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -95,8 +109,7 @@ struct KernelTable {
   void (*residual_norm_forward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*residual_norm_backward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);
-  double (*cross_entropy_row)(T* logits, const A* bias, std::int64_t columns, std::int64_t label,
-                              bool* correct);
+  RowLoss (*cross_entropy_row)(const CrossEntropyRow<T>&);
 };
 
 // The table of the best instruction set of this processor.

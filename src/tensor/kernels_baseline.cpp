@@ -1,2 +1,3 @@
 #define ROFORMER_KERNELS_NAMESPACE baseline
 #include "tensor/kernels_implementation.h"
+#include "tensor/attention_kernels_implementation.h"

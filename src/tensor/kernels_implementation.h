@@ -163,14 +163,15 @@ void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, st
 }
 
 // The factor of an element under dropout: 0 or 1 / (1 - probability). 32-bit finaliser of Mueller
-// (lowbias32) over the row's key and the column.
+// (lowbias32) over the row's key and the column. composed::dropped computes the same.
 struct DropoutRow {
   std::uint32_t key;
   std::uint32_t threshold;
   float scale;
 
   DropoutRow(const Dropout& dropout, std::int64_t row) {
-    std::uint64_t mixed = dropout.key + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(row + 1);
+    const auto number = static_cast<std::uint64_t>(dropout.first_row + row + 1);
+    std::uint64_t mixed = dropout.key + 0x9e3779b97f4a7c15ULL * number;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
     key = static_cast<std::uint32_t>(mixed ^ (mixed >> 31));
@@ -349,19 +350,29 @@ void rotate(const Rotate<T>& o, std::int64_t begin, std::int64_t end) {
 }
 
 template <typename T>
-double cross_entropy_row(T* logits, const Accumulate<T>* bias, std::int64_t columns,
-                         std::int64_t label, bool* correct) {
+RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   using A = Accumulate<T>;
-  if (bias != nullptr) {
-    for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) + bias[c]);
-  }
-  A largest = load(logits[0]);
-  for (std::int64_t c = 1; c < columns; ++c) {
+  T* __restrict logits = o.logits;
+  const A* __restrict bias = o.bias;
+  const std::int64_t columns = o.columns;
+  A largest = load(logits[0]) + bias[0];
+  for (std::int64_t c = 0; c < columns; ++c) {
+    store(logits[c], load(logits[c]) + bias[c]);
     const A value = load(logits[c]);
     largest = value > largest ? value : largest;
   }
-  const A at_label = load(logits[label]);
-  *correct = at_label >= largest;
+  const A at_label = load(logits[o.label]);
+  RowLoss result{.correct = at_label >= largest};
+  if (result.correct) {
+    // Of equals the first counts: bfloat16 has many.
+    bool before = false;
+    for (std::int64_t c = 0; c < o.label; ++c) before |= load(logits[c]) >= at_label;
+    result.correct = !before;
+  }
+  A sum = 0;
+  if (o.smoothing > 0) {
+    for (std::int64_t c = 0; c < columns; ++c) sum += load(logits[c]) - largest;
+  }
   A total = 0;
   for (std::int64_t c = 0; c < columns; ++c) {
     const A power = exponential(load(logits[c]) - largest);
@@ -369,9 +380,14 @@ double cross_entropy_row(T* logits, const Accumulate<T>* bias, std::int64_t colu
     store(logits[c], power);
   }
   const A factor = A(1) / total;
-  for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) * factor);
-  store(logits[label], load(logits[label]) - A(1));
-  return std::log(static_cast<double>(total)) + static_cast<double>(largest - at_label);
+  const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
+  for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) * factor - share);
+  store(logits[o.label], load(logits[o.label]) - static_cast<A>(1 - o.smoothing));
+  const double logarithm = std::log(static_cast<double>(total));
+  result.loss = logarithm + static_cast<double>(largest - at_label);
+  const double mean = logarithm - static_cast<double>(sum) / static_cast<double>(columns);
+  result.smoothed = (1 - o.smoothing) * result.loss + o.smoothing * mean;
+  return result;
 }
 
 template <typename T>

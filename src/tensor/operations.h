@@ -1,7 +1,7 @@
 // Operations of a Transformer's forward pass that LibTorch has only in pieces, each one pass over
 // memory with its gradient written by hand. On CPUs they run the loops of kernels.h; on other
 // devices they are composed of LibTorch's own operations. T tokens, M width, E embedding width,
-// V vocabulary, P chosen places.
+// V vocabulary, P targets.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,14 +12,16 @@
 
 namespace roformer {
 
-// Dropout as a function of (key, row, column), so that nothing is stored between the passes.
+// Dropout as a function of (key, row, column), the same on every device.
 struct DropoutSpec {
   double probability = 0;
   std::uint64_t key = 0;
+  std::int64_t first_row = 0;  // the number of the tensor's row 0 among all rows of the key
 };
 
-// x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16), weight [out, in] -> [T, out] in x's
-// type. The gradient of the weight is added to weight.grad() directly where that exists.
+// x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16),
+// weight [out, in] -> [T, out] in x's type. The gradient of the weight is added to weight.grad()
+// directly where that exists.
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight);
 
 // activation(x + bias). x [T, C], bias [C].
@@ -48,15 +50,18 @@ at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec);
 // Rows of the table. table [V, E], ids [T] int64 -> [T, E]. Gradient as for linear.
 at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids);
 
-// Sum over the places of -log softmax(hidden table^T + bias)[label], never holding more than a
-// block of [places, V]; the gradients are made in the forward pass. hidden [P, E], table [V, E],
-// bias [V], labels [P] int64.
+// Cross entropy of the targets' labels, -log softmax(hidden table^T + bias)[label], never holding
+// more than a block of [P, V]; the gradients are made in the forward pass. Nothing here waits for a
+// device. hidden [P, E], table [V, E], bias [V], labels [P] int64.
 struct CrossEntropy {
-  at::Tensor loss_sum;       // scalar, with graph
-  std::int64_t correct = 0;  // places whose label has the largest logit
-  at::Tensor losses;         // [P] float64 on the CPU, without graph
+  at::Tensor loss_sum;  // scalar float64 with graph: the sum of the (smoothed) losses
+  at::Tensor losses;    // [P] float64 without graph: -log softmax[label], never smoothed
+  at::Tensor correct;   // [P] bool: the label has the first of the largest logits
 };
+// Label smoothing (Szegedy 2016, section 7, as Marian and fairseq train translation): the loss of a
+// target is (1 - smoothing) * -log p[label] + smoothing * mean over the vocabulary of -log p.
 CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& table,
-                                  const at::Tensor& bias, const at::Tensor& labels);
+                                  const at::Tensor& bias, const at::Tensor& labels,
+                                  double smoothing = 0);
 
 }  // namespace roformer

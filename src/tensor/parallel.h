@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace roformer {
@@ -21,6 +22,18 @@ void for_rows(std::int64_t rows, std::int64_t columns, const Function& function)
   const std::int64_t piece = rows_per_piece(columns);
   at::parallel_for(0, (rows + piece - 1) / piece, 1, [&](std::int64_t first, std::int64_t last) {
     function(first * piece, std::min(rows, last * piece));
+  });
+}
+
+// Calls function(0) .. function(count - 1), each thread taking the next when it has time, so that a
+// long one or a busy processor keeps nobody waiting; then at_end() on every thread that took part.
+template <typename Function, typename AtEnd>
+void for_each_in_turn(std::int64_t count, const Function& function, const AtEnd& at_end) {
+  std::atomic<std::int64_t> next = 0;
+  const std::int64_t threads = std::min<std::int64_t>(count, at::get_num_threads());
+  at::parallel_for(0, threads, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = next++; i < count; i = next++) function(i);
+    at_end();
   });
 }
 

@@ -1,8 +1,7 @@
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/layer_norm.h>
 
+#include "tensor/composed.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/operations.h"
@@ -22,6 +21,10 @@ T* mutable_pointer(const at::Tensor& tensor) {
 
 at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
+}
+
+kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
+  return {.probability = spec.probability, .key = spec.key, .first_row = spec.first_row};
 }
 
 // What the forward pass leaves for the backward one.
@@ -46,17 +49,16 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
   with_type(shape.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using A = kernels::Accumulate<T>;
-    const kernels::ResidualNorm<T> work{
-        .columns = columns,
-        .dropout = {.probability = saved.dropout.probability, .key = saved.dropout.key},
-        .gain = pointer<A>(saved.gain),
-        .sum = mutable_pointer<T>(saved.sum),
-        .mean = mutable_pointer<A>(saved.mean),
-        .inverse_deviation = mutable_pointer<A>(saved.deviation),
-        .normed_gradient = pointer<T>(from_normed),
-        .sum_gradient = pointer<T>(from_sum),
-        .input_gradient = mutable_pointer<T>(to_input),
-        .residual_gradient = mutable_pointer<T>(to_residual)};
+    const kernels::ResidualNorm<T> work{.columns = columns,
+                                        .dropout = kernel_dropout(saved.dropout),
+                                        .gain = pointer<A>(saved.gain),
+                                        .sum = mutable_pointer<T>(saved.sum),
+                                        .mean = mutable_pointer<A>(saved.mean),
+                                        .inverse_deviation = mutable_pointer<A>(saved.deviation),
+                                        .normed_gradient = pointer<T>(from_normed),
+                                        .sum_gradient = pointer<T>(from_sum),
+                                        .input_gradient = mutable_pointer<T>(to_input),
+                                        .residual_gradient = mutable_pointer<T>(to_residual)};
     sums = for_rows_with_sums(rows, columns, 3,
                               shape.options().dtype(accumulate_type(shape.scalar_type())),
                               [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
@@ -79,23 +81,6 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
   return result;
 }
 
-NormedSum composed(const ResidualNormInputs& in) {
-  NormedSum result{.sum = in.residual};
-  if (in.input.defined()) {
-    result.sum = in.bias.defined() ? in.input + in.bias.to(in.input.scalar_type()) : in.input;
-    if (in.dropout.probability > 0) {
-      result.sum = at::dropout(result.sum, in.dropout.probability, /*train=*/true);
-    }
-    if (in.residual.defined()) result.sum = result.sum + in.residual;
-  }
-  if (in.gain.defined()) {
-    result.normed = at::layer_norm(result.sum.to(in.gain.scalar_type()), {result.sum.size(1)},
-                                   in.gain, in.shift, in.epsilon)
-                        .to(result.sum.scalar_type());
-  }
-  return result;
-}
-
 }  // namespace
 
 at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec) {
@@ -106,7 +91,7 @@ at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec) {
 NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor& shape = in.input.defined() ? in.input : in.residual;
   ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
-  if (!shape.is_cpu()) return composed(in);
+  if (!shape.is_cpu()) return composed::residual_norm(in);
 
   GradientRecorder recorder({in.input, in.bias, in.residual, in.gain, in.shift});
   const at::ScalarType type = shape.scalar_type();
@@ -131,19 +116,18 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   with_type(type, [&](auto tag) {
     using T = decltype(tag);
     using A = kernels::Accumulate<T>;
-    const kernels::ResidualNorm<T> work{
-        .columns = columns,
-        .dropout = {.probability = in.dropout.probability, .key = in.dropout.key},
-        .epsilon = in.epsilon,
-        .input = pointer<T>(input),
-        .bias = pointer<A>(in.bias),
-        .residual = pointer<T>(residual),
-        .gain = pointer<A>(in.gain),
-        .shift = pointer<A>(in.shift),
-        .sum = mutable_pointer<T>(sum),
-        .normed = mutable_pointer<T>(normed),
-        .mean = mutable_pointer<A>(saved.mean),
-        .inverse_deviation = mutable_pointer<A>(saved.deviation)};
+    const kernels::ResidualNorm<T> work{.columns = columns,
+                                        .dropout = kernel_dropout(in.dropout),
+                                        .epsilon = in.epsilon,
+                                        .input = pointer<T>(input),
+                                        .bias = pointer<A>(in.bias),
+                                        .residual = pointer<T>(residual),
+                                        .gain = pointer<A>(in.gain),
+                                        .shift = pointer<A>(in.shift),
+                                        .sum = mutable_pointer<T>(sum),
+                                        .normed = mutable_pointer<T>(normed),
+                                        .mean = mutable_pointer<A>(saved.mean),
+                                        .inverse_deviation = mutable_pointer<A>(saved.deviation)};
     for_rows(rows, columns, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().residual_norm_forward(work, begin, end);
     });

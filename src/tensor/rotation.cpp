@@ -15,10 +15,10 @@ namespace {
 // The same from LibTorch's operations, for devices without the loops.
 at::Tensor composed(const at::Tensor& x, const Rotation& rotation) {
   const std::int64_t width = rotation.width();
-  const at::Tensor turned = x.narrow(-1, 0, width);
+  const at::Tensor rotated_part = x.narrow(-1, 0, width);
   const bool interleaved = rotation.layout == RotaryLayout::interleaved;
-  const auto pairs = interleaved ? turned.unflatten(-1, {width / 2, 2}).unbind(-1)
-                                 : turned.unflatten(-1, {2, width / 2}).unbind(-2);
+  const auto pairs = interleaved ? rotated_part.unflatten(-1, {width / 2, 2}).unbind(-1)
+                                 : rotated_part.unflatten(-1, {2, width / 2}).unbind(-2);
   const at::Tensor a = pairs[0] * rotation.cosine - pairs[1] * rotation.sine;
   const at::Tensor b = pairs[1] * rotation.cosine + pairs[0] * rotation.sine;
   const at::Tensor result =
@@ -29,7 +29,7 @@ at::Tensor composed(const at::Tensor& x, const Rotation& rotation) {
 
 // x [B, H, L, D] with any strides but the last -> contiguous [B, L, H, D] memory, seen as [B, H, L,
 // D].
-at::Tensor turn(const at::Tensor& x, const Rotation& rotation, bool inverse) {
+at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse) {
   const at::Tensor input = x.stride(-1) == 1 ? x : x.contiguous();
   const std::int64_t batch = input.size(0), heads = input.size(1), length = input.size(2),
                      width = input.size(3);
@@ -87,9 +87,9 @@ at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
   ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
   if (!x.is_cpu()) return composed(x, rotation);
   GradientRecorder recorder({x});
-  return recorder.finish(turn(x.detach(), rotation, false),
+  return recorder.finish(rotate(x.detach(), rotation, false),
                          [rotation](const Gradients& gradients) -> Gradients {
-                           return {turn(gradients[0], rotation, true)};
+                           return {rotate(gradients[0], rotation, true)};
                          });
 }
 

@@ -1,4 +1,4 @@
-// Turning pairs of features by tables of cosines and sines: the one operation behind every rotary
+// Rotating pairs of features by tables of cosines and sines: the one operation behind every rotary
 // scheme. Which angles, and why, is the business of position/.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "config/position_settings.h"
+#include "config/schemes/rotary_layout.h"
 
 namespace roformer {
 
@@ -18,7 +18,7 @@ struct Rotation {
   std::int64_t width() const { return 2 * cosine.size(1); }  // the first features of a head
 };
 
-// x [B, H, L, D] turned at its L positions -> the same shape. The gradient turns back.
+// x [B, H, L, D] rotated at its L positions -> the same shape. The gradient rotates back.
 at::Tensor rotated(const at::Tensor& x, const Rotation& rotation);
 
 // The loop itself, on raw rows. `heads` [count, width] blocks in each of the tokens' rows; token t
@@ -26,7 +26,7 @@ at::Tensor rotated(const at::Tensor& x, const Rotation& rotation);
 struct RotationRows {
   at::Tensor source;  // last dimension contiguous
   std::int64_t source_offset = 0, source_row = 0, source_head = 0;
-  at::Tensor destination;  // may share source's memory where the places are the same
+  at::Tensor destination;  // may share source's memory where the positions are the same
   std::int64_t destination_offset = 0, destination_row = 0, destination_head = 0;
   std::int64_t tokens = 0, heads = 0, width = 0;
   at::Tensor bias;                     // [heads * width] or undefined

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 
 namespace roformer {
@@ -91,31 +91,15 @@ class HeaderParser {
   }
 
   json parse_json(std::size_t length) const {
-    const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + kLengthBytes;
-    // The library lets the last of two equal keys win; here that would hide a tensor.
-    std::vector<std::set<std::string>> keys;
-    const auto watch = [&](int, json::parse_event_t event, json& value) {
-      constexpr std::size_t kDeepest = 2;  // tensors, and the fields of each
-      if (event == json::parse_event_t::object_start) {
-        if (keys.size() == kDeepest) refuse("its header is nested too deeply");
-        keys.emplace_back();
-      } else if (event == json::parse_event_t::object_end) {
-        keys.pop_back();
-      } else if (event == json::parse_event_t::key) {
-        if (!keys.back().insert(value.get<std::string>()).second) {
-          refuse("its header names " + printable(value.get<std::string>()) + " twice");
-        }
-      }
-      return true;
-    };
-    json document;
+    const auto* const begin = reinterpret_cast<const char*>(bytes_.data()) + kLengthBytes;
     try {
-      document = json::parse(begin, begin + length, watch);
-    } catch (const json::exception&) {
-      refuse("its header is not JSON in UTF-8");
+      // The last of two equal names would hide a tensor.
+      json document = roformer::parse_json({begin, length}, file_, RepeatedNames::refused);
+      if (document.is_object()) return document;
+    } catch (const Error& problem) {
+      refuse("its header " + problem.parts().message);
     }
-    if (!document.is_object()) refuse("its header is not a JSON object");
-    return document;
+    refuse("its header is not a JSON object");
   }
 
   std::map<std::string, std::string> parse_metadata(const json& value) const {

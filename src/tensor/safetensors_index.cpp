@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 
 namespace roformer {
@@ -20,7 +21,7 @@ bool is_file_name(const nlohmann::json& value) {
 
 std::map<std::string, std::string> parse_safetensors_index(std::string_view text,
                                                            const std::string& file) {
-  const nlohmann::json index = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const nlohmann::json index = parse_json(text, file);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     throw_failure(file, "is not an index of safetensors files: no weight_map");
   }

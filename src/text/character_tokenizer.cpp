@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -86,6 +87,10 @@ class CharacterTokenizer final : public Tokenizer {
       .padding = 0, .unknown = kUnknown, .classification = 2, .separator = 3, .mask = 4};
 };
 
+bool is_character_list(const nlohmann::json& json) {
+  return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
+}
+
 bool is_one_character(const std::string& text) {
   std::string storage;
   std::uint64_t replaced = 0;
@@ -98,21 +103,21 @@ bool is_one_character(const std::string& text) {
 }  // namespace
 
 bool is_character_vocabulary(std::string_view contents) {
-  const auto json = nlohmann::json::parse(contents, nullptr, false);
-  return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
+  const auto json = try_parse_json(contents);
+  return json && is_character_list(*json);
 }
 
 std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents,
                                                     const std::string& place) {
-  const auto json = nlohmann::json::parse(contents, nullptr, false);
-  if (!is_character_vocabulary(contents)) {
+  const auto json = parse_json(contents, place);
+  if (!is_character_list(json)) {
     throw_failure(place,
                   fmt::format("is not a character vocabulary: no \"format\": \"{}\"", kFormat));
   }
   const auto version = json.value("version", nlohmann::json());
   if (version != kVersion) {
     throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     version.dump(), kVersion));
+                                     describe_json(version), kVersion));
   }
   const auto list = json.value("characters", nlohmann::json());
   if (!list.is_array() || list.empty()) {
@@ -123,11 +128,11 @@ std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents,
   for (const auto& entry : list) {
     if (!entry.is_string() || !is_one_character(entry.get<std::string>())) {
       throw_failure(place, fmt::format("entry {} of \"characters\" is not one character: {}",
-                                       characters.size() + 1, entry.dump()));
+                                       characters.size() + 1, describe_json(entry)));
     }
     characters.push_back(entry.get<std::string>());
     if (!seen.emplace(characters.back(), characters.size()).second) {
-      throw_failure(place, fmt::format("\"characters\" lists {} twice", entry.dump()));
+      throw_failure(place, fmt::format("\"characters\" lists {} twice", describe_json(entry)));
     }
   }
   return std::make_unique<CharacterTokenizer>(std::move(contents), std::move(characters));

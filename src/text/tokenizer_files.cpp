@@ -5,10 +5,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "config/words.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -19,9 +21,11 @@ namespace {
 constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
+
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
+  if (is_subword_model(contents)) return TokenizerKind::subwords;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
   throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
                 "known are SentencePiece models, WordPiece's vocab.txt and character lists");
@@ -46,6 +50,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_character_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::bytes:
       return make_byte_tokenizer();
+    case TokenizerKind::subwords:
+      return make_subword_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -67,7 +73,7 @@ struct Description {
 };
 
 Description read_description(const fs::path& path) {
-  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const nlohmann::json json = read_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(path.string(), "is not a tokenizer description of this program");
   }
@@ -84,7 +90,7 @@ Description read_description(const fs::path& path) {
   };
   if (field("version") != kVersion) {
     throw_failure(path.string(), fmt::format("has version {}, this program reads version {}",
-                                             field("version").dump(), kVersion));
+                                             describe_json(field("version")), kVersion));
   }
   if (!field("vocabulary_size").is_number_integer()) {
     throw_failure(path.string(), "\"vocabulary_size\" is not a whole number");
@@ -96,7 +102,8 @@ Description read_description(const fs::path& path) {
                              .fingerprint = text_field("fingerprint")};
   const std::string kind = text_field("kind");
   for (const TokenizerKind value : {TokenizerKind::sentencepiece, TokenizerKind::wordpiece,
-                                    TokenizerKind::characters, TokenizerKind::bytes}) {
+                                    TokenizerKind::characters, TokenizerKind::bytes,
+                                    TokenizerKind::subwords}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {

@@ -10,6 +10,7 @@ volatile std::sig_atomic_t received_signal = 0;
 // Only what is safe in a handler: write and _exit.
 void on_signal(int signal) {
   if (received_signal != 0) {
+    if (signal == SIGHUP || signal == SIGPIPE) return;
     constexpr char kLeaving[] = "\nleaving now, without saving\n";
     [[maybe_unused]] const ssize_t first = ::write(STDERR_FILENO, kLeaving, sizeof kLeaving - 1);
     ::_exit(128 + signal);
@@ -27,13 +28,18 @@ StopSignals::StopSignals() {
   action.sa_handler = on_signal;
   // A system call that was interrupted goes on: no read or write fails because of a signal.
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, &interrupt_);
-  ::sigaction(SIGTERM, &action, &terminate_);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &action, &before_[i]);
+    // nohup has asked for it not to be heard.
+    const bool ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (ignored) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
 StopSignals::~StopSignals() {
-  ::sigaction(SIGINT, &interrupt_, nullptr);
-  ::sigaction(SIGTERM, &terminate_, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
 int StopSignals::received() {

@@ -1,12 +1,14 @@
-// SIGINT and SIGTERM during a training: the first asks it to save and leave after the step that
-// runs, the second leaves at once.
+// What asks a training to save and leave after the step that runs: SIGINT and SIGTERM (a second one
+// leaves at once), SIGHUP (the terminal was closed, the connection lost) and SIGPIPE (nobody reads
+// the output any more), which come more than once and are then ignored.
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace roformer {
 
-// Handles both signals while it lives; one at a time. What was installed before comes back after.
+// Handles these signals while it lives; one at a time. What was installed before comes back after.
 class StopSignals {
  public:
   StopSignals();
@@ -18,8 +20,8 @@ class StopSignals {
   static int received();
 
  private:
-  struct sigaction interrupt_ {};
-  struct sigaction terminate_ {};
+  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 }  // namespace roformer

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace {
@@ -109,7 +109,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
   }
   const JsonFields fields(document, "", file);
   if (fields.any("version") != kVersion) {
-    throw_failure(file, "has version " + fields.any("version").dump() + ", this program reads " +
+    throw_failure(file, "has version " + describe_json(fields.any("version")) + ", this program reads " +
                             std::to_string(kVersion));
   }
   if (!fields.any("seed").is_number_unsigned()) fields.refuse("seed", "a non-negative integer");
@@ -136,7 +136,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
 }
 
 TrainingState read_training_state(const std::filesystem::path& file) {
-  return training_state_from_json(json::parse(read_file(file), nullptr, false), file.string());
+  return training_state_from_json(read_json(file), file.string());
 }
 
 }  // namespace roformer

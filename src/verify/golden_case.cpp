@@ -14,6 +14,10 @@
 #include "attention/linear_attention.h"
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/rope.h"
+#include "config/schemes/t5.h"
 #include "position/contextual_positions.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
@@ -52,11 +56,11 @@ class Run {
       query = inputs_.at("q"), key = inputs_.at("k"), value = inputs_.at("v");
     }
     const std::int64_t queries = query.size(2), keys = key.size(2);
-    place_ = {.queries = Positions::range(keys - queries, queries),
-              .keys = Positions::range(0, keys),
-              .type = type_};
-    place_.mask = golden_.mask;
-    place_.causal = setup_.shape.causal || hides_the_future();
+    context_ = {.queries = Positions::range(keys - queries, queries),
+                .keys = Positions::range(0, keys),
+                .type = type_};
+    context_.mask = golden_.mask;
+    context_.causal = setup_.shape.causal || hides_the_future();
     if (setup_.attention.kernel == AttentionKernel::softmax) {
       softmax(query, key, value);
     } else {
@@ -88,7 +92,7 @@ class Run {
   at::ScalarType type_;
   GoldenArrays inputs_, parameters_;
   std::unique_ptr<PositionScheme> scheme_;
-  AttentionPlace place_;
+  AttentionContext context_;
   at::Tensor bias_, denominator_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
@@ -121,19 +125,19 @@ class Run {
   }
 
   bool hides_the_future() const {
-    const at::Tensor future = causal_mask(place_.queries, place_.keys).logical_not();
+    const at::Tensor future = causal_mask(context_.queries, context_.keys).logical_not();
     if (!golden_.mask.defined()) return !future.any().item<bool>();
     return !golden_.mask.logical_and(future).any().item<bool>();
   }
 
   void softmax(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
-    bias_ = scheme_->bias(place_);
+    bias_ = scheme_->bias(context_);
     const Attended attended = attend({.query = query,
                                       .key = key,
                                       .value = value,
                                       .scheme = *scheme_,
                                       .attention = setup_.attention,
-                                      .place = place_,
+                                      .context = context_,
                                       .bias = bias_},
                                      /*with_scores=*/true);
     logits = attended.scores;
@@ -146,12 +150,12 @@ class Run {
     const at::Tensor keys = golden_.mask.any(-2, /*keepdim=*/true);
     at::Tensor whole = keys;
     if (setup_.shape.causal) {
-      whole = keys.logical_and(causal_mask(place_.queries, place_.keys));
+      whole = keys.logical_and(causal_mask(context_.queries, context_.keys));
     }
     if (whole.logical_xor(golden_.mask).any().item<bool>()) {
       throw_failure("", "the mask hides more than keys and, where causal, the future");
     }
-    place_.mask = keys.any(1, /*keepdim=*/true);
+    context_.mask = keys.any(1, /*keepdim=*/true);
   }
 
   void linear(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
@@ -162,12 +166,12 @@ class Run {
                          .key = key,
                          .scheme = *scheme_,
                          .attention = setup_.attention,
-                         .place = place_,
+                         .context = context_,
                          .matrix = matrix == parameters_.end() ? at::Tensor() : matrix->second});
     const bool causal = setup_.shape.causal;
     denominator_ = linear_denominator(features, causal);
     logits =
-        at::matmul(features.turned_query, features.turned_key.transpose(-2, -1)) / denominator_;
+        at::matmul(features.rotated_query, features.rotated_key.transpose(-2, -1)) / denominator_;
     if (causal) logits = logits.tril(key.size(2) - query.size(2));
     output = linear_attention(features, value, causal);
   }
@@ -175,44 +179,45 @@ class Run {
 
 at::Tensor Run::extra(const std::string& name) const {
   const std::int64_t width = setup_.shape.head_width;
-  if (name == "pe") return scheme_->embedding(place_.queries);
+  if (name == "pe") return scheme_->embedding(context_.queries);
   if (name == "pos_bias") return bias_.squeeze(0);
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
-    const std::optional<Turn> turn = scheme_->turn(place_, width);
-    if (!turn) throw_failure("", "nothing is turned");
-    return name == "q_rot" ? rotated(inputs_.at("q"), turn->query)
-                           : rotated(inputs_.at("k"), turn->key);
+    const std::optional<RotationPair> rotation = scheme_->rotation(context_, width);
+    if (!rotation) throw_failure("", "nothing is rotated");
+    return name == "q_rot" ? rotated(inputs_.at("q"), rotation->query)
+                           : rotated(inputs_.at("k"), rotation->key);
   }
   if (name == "inv_freq" || name == "attention_factor") {
-    const ScaledFrequencies scaled =
-        scaled_frequencies(setup_.position.rope, rotary_width(setup_.position.rope.fraction, width),
-                           0, place_.keys.count());
+    const ScaledFrequencies scaled = scaled_frequencies(
+        setup_.position.of<RopeSettings>(),
+        rotary_width(setup_.position.of<RopeSettings>().fraction, width), 0, context_.keys.count());
     return name == "inv_freq" ? at::tensor(scaled.frequencies, at::kDouble)
                               : at::tensor({scaled.factor}, at::kDouble);
   }
   if (name == "buckets") {
-    const DistanceBuckets buckets{.buckets = setup_.position.t5.buckets,
-                                  .max_distance = setup_.position.t5.max_distance,
+    const DistanceBuckets buckets{.buckets = setup_.position.of<T5Settings>().buckets,
+                                  .max_distance = setup_.position.of<T5Settings>().max_distance,
                                   .bidirectional = !setup_.shape.causal};
-    return relative_index(place_.queries, place_.keys,
+    return relative_index(context_.queries, context_.keys,
                           [&](auto distance) { return t5_bucket(distance, buckets); })
         .matrix(at::kCPU);
   }
   if (name == "distance") {
     std::vector<double> distances;
-    for (std::int64_t i = 0; i < place_.queries.count(); ++i) {
-      for (std::int64_t j = 0; j < place_.keys.count(); ++j) {
-        distances.push_back(rerope_distance(static_cast<double>(place_.queries[i] - place_.keys[j]),
-                                            setup_.position.rerope));
+    for (std::int64_t i = 0; i < context_.queries.count(); ++i) {
+      for (std::int64_t j = 0; j < context_.keys.count(); ++j) {
+        distances.push_back(rerope_distance(static_cast<double>(context_.queries[i] - context_.keys[j]),
+                                            setup_.position.of<ReropeSettings>()));
       }
     }
-    return at::tensor(distances, at::kDouble).view({place_.queries.count(), place_.keys.count()});
+    return at::tensor(distances, at::kDouble)
+        .view({context_.queries.count(), context_.keys.count()});
   }
   if (name == "positions") {
     const at::Tensor scores = at::matmul(inputs_.at("q"), inputs_.at("k").transpose(-2, -1)) *
                               scheme_->score_scale(width);
-    return contextual_positions(scores, place_.mask, setup_.position.cope.positions);
+    return contextual_positions(scores, context_.mask, setup_.position.of<CopeSettings>().positions);
   }
   throw_failure("", "unknown extra " + name);
 }

@@ -17,7 +17,7 @@ struct GoldenErrors {
   double logits = -1;
   double output = -1;
   double gradients = -1;
-  double others = -1;  // tables, turned queries, buckets and so on
+  double others = -1;  // tables, rotated queries, buckets and so on
   double worst() const;
   void include(const GoldenErrors& more);  // the worse of both
 };

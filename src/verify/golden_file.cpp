@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace {
@@ -17,11 +18,7 @@ using nlohmann::json;
 json parse(const std::filesystem::path& file) {
   const MappedFile mapped(file);
   const auto bytes = mapped.bytes();
-  try {
-    return json::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  } catch (const json::exception& error) {
-    throw_failure(file.string(), std::string("no JSON: ") + error.what());
-  }
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
 }
 
 at::Tensor read_array(const json& array) {

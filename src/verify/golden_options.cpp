@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace roformer {
 
 using nlohmann::json;
 
 void refuse(const json& config, const char* name, const std::string& wanted) {
-  throw_failure("", fmt::format("{} = {}, wanted {}", name, config.at(name).dump(), wanted));
+  throw_failure("", fmt::format("{} = {}, wanted {}", name, describe_json(config.at(name)), wanted));
 }
 
 bool given(const json& config, const char* name) {
@@ -45,7 +46,7 @@ void allow(const json& config, std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : config.items()) {
     bool known = false;
     for (const std::string_view name : names) known |= name == key;
-    if (!known) throw_failure("", "unknown option " + key + " = " + value.dump());
+    if (!known) throw_failure("", "unknown option " + key + " = " + describe_json(value));
   }
 }
 

@@ -7,6 +7,22 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/schema.h"
+#include "config/schemes/alibi.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/deberta.h"
+#include "config/schemes/fire.h"
+#include "config/schemes/kerple.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/music_transformer.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/sandwich.h"
+#include "config/schemes/shaw.h"
+#include "config/schemes/sinusoidal.h"
+#include "config/schemes/t5.h"
+#include "config/schemes/transformer_xl.h"
+#include "config/schemes/tupe.h"
+#include "config/schemes/xpos.h"
 #include "position/alibi.h"
 #include "position/fire.h"
 #include "position/sandwich.h"
@@ -44,8 +60,8 @@ void absolute(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"kind", "heads", "base", "layout"});
   out.position.scheme = choice<const char*>(in.config, "kind",
                                             {{"sinusoidal", "sinusoidal"}, {"learned", "learned"}});
-  out.position.sinusoidal.base = number(in.config, "base", 10000);
-  out.position.sinusoidal.layout =
+  out.position.of<SinusoidalSettings>().base = number(in.config, "base", 10000);
+  out.position.of<SinusoidalSettings>().layout =
       choice<SinusoidalLayout>(in.config, "layout",
                                {{"interleaved", SinusoidalLayout::interleaved},
                                 {"concat", SinusoidalLayout::concat},
@@ -55,7 +71,7 @@ void absolute(const GoldenCase& in, GoldenSetup& out) {
   out.shape.width = in.inputs.at("x").size(-1);
   out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
   if (has(in, "table")) {
-    out.position.learned.length = rows(in, "table");
+    out.position.of<LearnedSettings>().length = rows(in, "table");
     out.links = {{"table", "position.table"}};
   }
 }
@@ -65,7 +81,8 @@ void shaw(const GoldenCase& in, GoldenSetup& out) {
   const auto bound = [&](const char* side) {
     return needed(in.config, given(in.config, side) ? side : "clip");
   };
-  out.position.shaw = {.left = bound("left"), .right = bound("right"), .values = has(in, "aV")};
+  out.position.of<ShawSettings>() = {
+      .left = bound("left"), .right = bound("right"), .values = has(in, "aV")};
   out.links = {{"aK", in_layer("key")}, {"aV", in_layer("value")}};
 }
 
@@ -74,21 +91,21 @@ void music_transformer(const GoldenCase& in, GoldenSetup& out) {
   if (!given(in.config, "causal")) throw_failure("", "the case lacks the option causal");
   out.shape.causal = flag(in.config, "causal", false);
   const std::int64_t count = in.parameters.at("E").size(1);
-  out.position.music_transformer.length = out.shape.causal ? count : (count + 1) / 2;
+  out.position.of<MusicTransformerSettings>().length = out.shape.causal ? count : (count + 1) / 2;
   out.links = {{"E", in_layer("table")}};
 }
 
 void transformer_xl(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"base", "clamp_len"});
-  out.position.transformer_xl.base = number(in.config, "base", 10000);
-  out.position.transformer_xl.clamp = integer(in.config, "clamp_len", 0);
+  out.position.of<TransformerXlSettings>().base = number(in.config, "base", 10000);
+  out.position.of<TransformerXlSettings>().clamp = integer(in.config, "clamp_len", 0);
   out.shape.width = rows(in, "W_kR");
   out.links = {{"W_kR", in_layer("weight"), true}, {"u", "position.u"}, {"w", "position.w"}};
 }
 
 void t5(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"num_buckets", "max_distance", "bidirectional", "scale"});
-  out.position.t5 = {
+  out.position.of<T5Settings>() = {
       .buckets = needed(in.config, "num_buckets"),
       .max_distance = needed(in.config, "max_distance"),
       .scale = choice<ScoreScale>(in.config, "scale",
@@ -100,13 +117,13 @@ void t5(const GoldenCase& in, GoldenSetup& out) {
 
 void tupe(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"num_buckets", "max_distance", "ln_eps"});
-  out.position.tupe = {.length = rows(in, "p"),
-                       .relative = has(in, "rel_bias"),
-                       .untie_cls = has(in, "theta1"),
-                       .norm = has(in, "ln_g"),
-                       .norm_epsilon = number(in.config, "ln_eps", 1e-5),
-                       .buckets = integer(in.config, "num_buckets", 32),
-                       .max_distance = integer(in.config, "max_distance", 128)};
+  out.position.of<TupeSettings>() = {.length = rows(in, "p"),
+                                     .relative = has(in, "rel_bias"),
+                                     .untie_cls = has(in, "theta1"),
+                                     .norm = has(in, "ln_g"),
+                                     .norm_epsilon = number(in.config, "ln_eps", 1e-5),
+                                     .buckets = integer(in.config, "num_buckets", 32),
+                                     .max_distance = integer(in.config, "max_distance", 128)};
   out.shape.width = in.parameters.at("p").size(1);
   out.links = {{"p", "position.table"},
                {"UQ", "position.query.weight", true},
@@ -129,7 +146,7 @@ void deberta(const GoldenCase& in, GoldenSetup& out) {
                                      {"c2p", {true, false}},
                                      {"p2c", {false, true}}});
   const std::int64_t buckets = integer(in.config, "buckets", 0);
-  out.position.deberta = {
+  out.position.of<DebertaSettings>() = {
       .span = needed(in.config, "span"),
       .content_to_position = terms.c2p,
       .position_to_content = terms.p2c,
@@ -165,21 +182,21 @@ void alibi(const GoldenCase& in, GoldenSetup& out) {
 
 void kerple(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"kind"});
-  out.position.kerple.variant = choice<KerpleVariant>(
+  out.position.of<KerpleSettings>().variant = choice<KerpleVariant>(
       in.config, "kind", {{"log", KerpleVariant::log}, {"power", KerpleVariant::power}});
   out.links = {{"r1", in_layer("r1")}, {"r2", in_layer("r2")}};
 }
 
 void fire(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"L0", "eps"});
-  out.position.fire.initial_length = number(in.config, "L0", 512);
-  out.position.fire.epsilon = number(in.config, "eps", 1e-6);
+  out.position.of<FireSettings>().initial_length = number(in.config, "L0", 512);
+  out.position.of<FireSettings>().epsilon = number(in.config, "eps", 1e-6);
   out.parameters = {"c", "L_mult"};
   for (int i = 0; has(in, ("W" + std::to_string(i)).c_str()); ++i) {
     out.parameters.push_back("W" + std::to_string(i));
     out.parameters.push_back("b" + std::to_string(i));
   }
-  out.make = [settings = out.position.fire](const GoldenArrays& parameters) {
+  out.make = [settings = out.position.of<FireSettings>()](const GoldenArrays& parameters) {
     FireLayer layer{.slope = parameters.at("c"), .threshold = parameters.at("L_mult")};
     for (int i = 0; parameters.contains("W" + std::to_string(i)); ++i) {
       layer.network.weights.push_back(parameters.at("W" + std::to_string(i)).t());
@@ -191,17 +208,18 @@ void fire(const GoldenCase& in, GoldenSetup& out) {
 
 void sandwich(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"dbar", "base"});
-  out.position.sandwich = {.base = number(in.config, "base", 10000),
-                           .width = integer(in.config, "dbar", 128)};
+  out.position.of<SandwichSettings>() = {.base = number(in.config, "base", 10000),
+                                         .width = integer(in.config, "dbar", 128)};
   out.parameters = {"coef"};
-  out.make = [settings = out.position.sandwich](const GoldenArrays& parameters) {
+  out.make = [settings = out.position.of<SandwichSettings>()](const GoldenArrays& parameters) {
     return make_sandwich_of(settings, parameters.at("coef"));
   };
 }
 
 void cope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"pos_scaled"});
-  out.position.cope = {.positions = rows(in, "e"), .scaled = flag(in.config, "pos_scaled", false)};
+  out.position.of<CopeSettings>() = {.positions = rows(in, "e"),
+                                     .scaled = flag(in.config, "pos_scaled", false)};
   out.links = {{"e", in_layer("table")}};
 }
 
@@ -209,15 +227,15 @@ void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
                     "logn_train_len", "logn_clip"});
   const auto width = static_cast<double>(out.shape.head_width);
-  out.position.rope = {.layout = layout(in.config),
-                       .base = number(in.config, "base", 10000),
-                       .fraction = number(in.config, "rotary_dim", width) / width,
-                       .value = flag(in.config, "rotary_value", false),
-                       .offset = integer(in.config, "pos_offset", 0)};
+  out.position.of<RopeSettings>() = {.layout = layout(in.config),
+                                     .base = number(in.config, "base", 10000),
+                                     .fraction = number(in.config, "rotary_dim", width) / width,
+                                     .value = flag(in.config, "rotary_value", false),
+                                     .offset = integer(in.config, "pos_offset", 0)};
   if (given(in.config, "scaling")) {
     const json& scaling = in.config.at("scaling");
     if (!scaling.is_object()) refuse(in.config, "scaling", "an object with type and factor");
-    read_golden_scaling(scaling, out.position.rope);
+    read_golden_scaling(scaling, out.position.of<RopeSettings>());
     const std::int64_t length = in.inputs.at("k").size(2);
     if (integer(scaling, "seq_len", length) != length) {
       refuse(scaling, "seq_len", "the length of the keys");
@@ -228,20 +246,20 @@ void rope(const GoldenCase& in, GoldenSetup& out) {
 
 void xpos(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"base", "gamma", "scale_base", "center"});
-  out.position.xpos = {.base = number(in.config, "base", 10000),
-                       .gamma = number(in.config, "gamma", 0.4),
-                       .scale_base = number(in.config, "scale_base", 512),
-                       .centered = given(in.config, "center"),
-                       .block_causal = false,  // such a mask is the case's
-                       .original_length = 2 * integer(in.config, "center", 0)};
+  out.position.of<XposSettings>() = {.base = number(in.config, "base", 10000),
+                                     .gamma = number(in.config, "gamma", 0.4),
+                                     .scale_base = number(in.config, "scale_base", 512),
+                                     .centered = given(in.config, "center"),
+                                     .block_causal = false,  // such a mask is the case's
+                                     .original_length = 2 * integer(in.config, "center", 0)};
 }
 
 void rerope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"base", "layout", "window", "leak", "logn_train_len", "logn_clip"});
-  out.position.rerope = {.layout = layout(in.config, RotaryLayout::half),
-                         .base = number(in.config, "base", 10000),
-                         .window = needed(in.config, "window"),
-                         .leak = number(in.config, "leak", 0)};
+  out.position.of<ReropeSettings>() = {.layout = layout(in.config, RotaryLayout::half),
+                                       .base = number(in.config, "base", 10000),
+                                       .window = needed(in.config, "window"),
+                                       .leak = number(in.config, "leak", 0)};
   read_log_n(in.config, out.attention);
 }
 
@@ -256,7 +274,8 @@ void linear_attention(const GoldenCase& in, GoldenSetup& out) {
                                         {"numerator", {"rope", LinearRotation::numerator}},
                                         {"pre", {"rope", LinearRotation::before}}});
   out.position.scheme = rotary.scheme;
-  out.position.rope = {.layout = layout(in.config), .base = number(in.config, "base", 10000)};
+  out.position.of<RopeSettings>() = {.layout = layout(in.config),
+                                     .base = number(in.config, "base", 10000)};
   out.shape.causal = flag(in.config, "causal", false);
   out.attention.kernel = choice<AttentionKernel>(
       in.config, "feature", {{"elu1", AttentionKernel::elu}, {"favor", AttentionKernel::favor}});
@@ -269,6 +288,31 @@ void linear_attention(const GoldenCase& in, GoldenSetup& out) {
 void nope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {});
   out.position.scheme = "none";
+}
+
+// A scheme that has no words of its own here: a case calls options as the configuration does and
+// parameters as a checkpoint does.
+void in_own_words(const GoldenCase& in, GoldenSetup& out) {
+  Settings settings;
+  settings.position.scheme = in.scheme;
+  for (const auto& [name, value] : in.config.items()) {
+    if (name == "causal") {
+      out.shape.causal = flag(in.config, "causal", false);
+      continue;
+    }
+    const Key* const key = find_key("position." + in.scheme + "." + name);
+    if (key == nullptr) throw_failure("", "unknown option " + name);
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    try {
+      key->set(settings, text, "");
+    } catch (const InvalidValue& invalid) {
+      throw_failure(name, "got " + text + ", wanted " + invalid.what());
+    }
+  }
+  out.position = settings.position;
+  for (const auto& parameter : in.parameters) {
+    out.links.push_back({.name = parameter.first, .parameter = parameter.first});
+  }
 }
 
 const std::map<std::string, Setup>& setups() {
@@ -294,7 +338,7 @@ const std::map<std::string, Setup>& setups() {
 
 }  // namespace
 
-void read_golden_scaling(const json& scaling, PositionSettings::Rope& rope) {
+void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",
                   "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor"});
   rope.scaling = choice<RopeScaling>(scaling, "type",
@@ -332,7 +376,10 @@ void read_golden_scaling(const json& scaling, PositionSettings::Rope& rope) {
 
 GoldenSetup golden_setup(const GoldenCase& golden) {
   const auto found = setups().find(golden.scheme);
-  if (found == setups().end()) throw_failure("", "unknown scheme " + golden.scheme);
+  const bool known = found != setups().end();
+  if (!known && find_position_facts(golden.scheme) == nullptr) {
+    throw_failure("", "unknown scheme " + golden.scheme);
+  }
   GoldenSetup setup;
   setup.position.scheme = golden.scheme;
   setup.shape = {.layers = 1};
@@ -342,7 +389,8 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
     setup.shape.head_width = query->second.size(3);
     setup.shape.width = setup.shape.heads * setup.shape.head_width;
   }
-  found->second(golden, setup);
+  const Setup set_up = known ? found->second : in_own_words;
+  set_up(golden, setup);
   for (const auto& [name, value] : golden.parameters) {
     const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
     const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);

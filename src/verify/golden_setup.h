@@ -9,6 +9,7 @@
 
 #include "config/attention_settings.h"
 #include "config/position_settings.h"
+#include "config/schemes/rope.h"
 #include "position/scheme.h"
 #include "verify/golden_file.h"
 
@@ -35,6 +36,6 @@ struct GoldenSetup {
 GoldenSetup golden_setup(const GoldenCase& golden);
 
 // The frequency scaling of a case's config entry "scaling".
-void read_golden_scaling(const nlohmann::json& scaling, PositionSettings::Rope& rope);
+void read_golden_scaling(const nlohmann::json& scaling, RopeSettings& rope);
 
 }  // namespace roformer

@@ -11,6 +11,8 @@
 #include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/rope.h"
+#include "config/schemes/sinusoidal.h"
 #include "position/alibi.h"
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
@@ -39,10 +41,10 @@ at::Tensor each(const at::Tensor& input, const std::function<double(std::int64_t
 }
 
 ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
-  PositionSettings::Rope rope{.base = config.at("base"),
-                              .scaling = scaling,
-                              .factor = config.at("factor"),
-                              .original_length = config.at("train_len")};
+  RopeSettings rope{.base = config.at("base"),
+                    .scaling = scaling,
+                    .factor = config.at("factor"),
+                    .original_length = config.at("train_len")};
   const auto read = [&](const char* name, double& option) { option = config.value(name, option); };
   read("beta_fast", rope.beta_fast);
   read("beta_slow", rope.beta_slow);

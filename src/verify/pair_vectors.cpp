@@ -13,6 +13,14 @@
 
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/deberta.h"
+#include "config/schemes/music_transformer.h"
+#include "config/schemes/nezha.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/shaw.h"
+#include "config/schemes/sinusoidal.h"
+#include "config/schemes/transformer_xl.h"
 #include "position/distance_buckets.h"
 #include "position/rerope.h"
 #include "position/rotary_table.h"
@@ -30,17 +38,17 @@ at::Tensor parameter(const Inputs& in, const std::string& name) {
 }
 
 at::Tensor layer_tensor(const Inputs& in, const std::string& name) {
-  return parameter(in, layer_parameter(in.place.layer, name));
+  return parameter(in, layer_parameter(in.context.layer, name));
 }
 
 // row(j - i) of every pair, [L, L] int64.
 at::Tensor rows_of_pairs(const Inputs& in, const std::function<std::int64_t(std::int64_t)>& row) {
-  const Positions &queries = in.place.queries, &keys = in.place.keys;
+  const Positions &queries = in.context.queries, &keys = in.context.keys;
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < queries.count(); ++i) {
     for (std::int64_t j = 0; j < keys.count(); ++j) rows.push_back(row(keys[j] - queries[i]));
   }
-  return at::tensor(rows, at::kLong).view({queries.count(), keys.count()}).to(in.place.device);
+  return at::tensor(rows, at::kLong).view({queries.count(), keys.count()}).to(in.context.device);
 }
 
 // table [R, D] -> [L, L, D]; [H, R, D] -> [H, L, L, D].
@@ -57,7 +65,7 @@ at::Tensor by_heads(const Inputs& in, const at::Tensor& rows, const at::Tensor& 
 }
 
 PairVectors shaw(const Inputs& in) {
-  const auto& settings = in.settings.shaw;
+  const auto& settings = in.settings.of<ShawSettings>();
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
     return std::clamp(distance, -settings.left, settings.right) + settings.left;
   });
@@ -67,7 +75,7 @@ PairVectors shaw(const Inputs& in) {
 }
 
 PairVectors nezha(const Inputs& in) {
-  const auto& settings = in.settings.nezha;
+  const auto& settings = in.settings.of<NezhaSettings>();
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
     return std::clamp(distance, -settings.clip, settings.clip) + settings.clip;
   });
@@ -80,17 +88,17 @@ PairVectors nezha(const Inputs& in) {
 }
 
 PairVectors music_transformer(const Inputs& in) {
-  const std::int64_t length = in.settings.music_transformer.length;
+  const std::int64_t length = in.settings.of<MusicTransformerSettings>().length;
   const at::Tensor rows = rows_of_pairs(in, [&](std::int64_t distance) {
-    return (in.place.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
+    return (in.context.causal ? std::min<std::int64_t>(distance, 0) : distance) + length - 1;
   });
   return {.for_query = gathered(layer_tensor(in, "table"), rows)};
 }
 
 PairVectors transformer_xl(const Inputs& in) {
-  const auto& settings = in.settings.transformer_xl;
+  const auto& settings = in.settings.of<TransformerXlSettings>();
   const at::Tensor weight = layer_tensor(in, "weight");
-  const std::int64_t reach = in.place.keys.count() - 1;
+  const std::int64_t reach = in.context.keys.count() - 1;
   std::vector<std::int64_t> past;
   for (std::int64_t distance = -reach; distance <= reach; ++distance) {
     past.push_back(settings.clamp > 0 ? std::clamp(-distance, -settings.clamp, settings.clamp)
@@ -109,7 +117,7 @@ PairVectors transformer_xl(const Inputs& in) {
 }
 
 PairVectors deberta(const Inputs& in) {
-  const auto& settings = in.settings.deberta;
+  const auto& settings = in.settings.of<DebertaSettings>();
   const std::int64_t span = settings.buckets > 0 ? settings.buckets : settings.span;
   const auto delta = [&](std::int64_t past) {
     const std::int64_t bucket =
@@ -126,7 +134,7 @@ PairVectors deberta(const Inputs& in) {
                       return delta(sign < 0 ? -distance : distance);
                     }));
   };
-  const LayerProjections& own = in.place.projections;
+  const LayerProjections& own = in.context.projections;
   PairVectors result;
   if (settings.content_to_position) {
     result.for_query =
@@ -140,20 +148,20 @@ PairVectors deberta(const Inputs& in) {
   return result;
 }
 
-// q_i turned by each pair's own distance: [B, H, L, L, pairs] products.
+// q_i rotated by each pair's own distance: [B, H, L, L, pairs] products.
 PairVectors rerope(const Inputs& in) {
   return {.scores = [&in] {
-    const auto& settings = in.settings.rerope;
+    const auto& settings = in.settings.of<ReropeSettings>();
     const std::int64_t width = in.query.size(-1), pairs = width / 2;
     std::vector<double> distances;
-    for (std::int64_t i = 0; i < in.place.queries.count(); ++i) {
-      for (std::int64_t j = 0; j < in.place.keys.count(); ++j) {
-        distances.push_back(
-            rerope_distance(static_cast<double>(in.place.queries[i] - in.place.keys[j]), settings));
+    for (std::int64_t i = 0; i < in.context.queries.count(); ++i) {
+      for (std::int64_t j = 0; j < in.context.keys.count(); ++j) {
+        distances.push_back(rerope_distance(
+            static_cast<double>(in.context.queries[i] - in.context.keys[j]), settings));
       }
     }
     const at::Tensor angles = at::tensor(distances, at::kDouble)
-                                  .view({in.place.queries.count(), in.place.keys.count(), 1}) *
+                                  .view({in.context.queries.count(), in.context.keys.count(), 1}) *
                               at::tensor(rotary_frequencies(width, settings.base), at::kDouble);
     const auto options = in.query.options();
     const at::Tensor cosine = angles.cos().to(options), sine = angles.sin().to(options);
@@ -174,11 +182,11 @@ PairVectors rerope(const Inputs& in) {
 // The vector of each pair's contextual position, between two rows of the table.
 PairVectors cope(const Inputs& in) {
   return {.scores = [&in] {
-    const auto& settings = in.settings.cope;
+    const auto& settings = in.settings.of<CopeSettings>();
     const double scale = in.scheme.score_scale(in.query.size(-1));
     const at::Tensor scores = at::matmul(in.query, in.key.transpose(-2, -1)) * scale;
     const at::Tensor hidden =
-        causal_mask(in.place.queries, in.place.keys).logical_not().to(scores.device());
+        causal_mask(in.context.queries, in.context.keys).logical_not().to(scores.device());
     const at::Tensor gates = at::sigmoid(scores).masked_fill(hidden, 0);
     const at::Tensor position =
         gates.flip(-1).cumsum(-1).flip(-1).clamp_max(settings.positions - 1);

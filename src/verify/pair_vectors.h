@@ -1,4 +1,4 @@
-// What a scheme gives to each pair of places, gathered for all pairs: its definition, written
+// What a scheme gives to each pair of positions, gathered for all pairs: its definition, written
 // independently of the scheme's own file.
 #pragma once
 

@@ -17,9 +17,9 @@
 namespace roformer {
 namespace {
 
-// x [B, H, L, D] times the block-diagonal matrix of each place (RoFormer eq. 15; its eq. 34 is the
-// efficient form).
-at::Tensor turned_by_matrices(const at::Tensor& x, const Rotation& rotation) {
+// x [B, H, L, D] times the block-diagonal matrix of each position (RoFormer eq. 15; its eq. 34 is
+// the efficient form).
+at::Tensor rotated_by_matrices(const at::Tensor& x, const Rotation& rotation) {
   const std::int64_t length = x.size(2), width = rotation.width(), pairs = width / 2;
   const bool interleaved = rotation.layout == RotaryLayout::interleaved;
   at::Tensor matrices = at::diag_embed(at::ones({length, x.size(3)}, rotation.cosine.options()));
@@ -41,11 +41,11 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   const double scale = in.scheme.score_scale(in.query.size(-1));
   const PairVectors pairs = pair_vectors(in);
   at::Tensor query = in.query, key = in.key, value = in.value;
-  const auto turn = in.scheme.turn(in.place, query.size(-1));
-  if (turn && !pairs.scores) {
-    query = turned_by_matrices(query, turn->query);
-    key = turned_by_matrices(key, turn->key);
-    if (turn->value) value = turned_by_matrices(value, turn->key);
+  const auto rotation = in.scheme.rotation(in.context, query.size(-1));
+  if (rotation && !pairs.scores) {
+    query = rotated_by_matrices(query, rotation->query);
+    key = rotated_by_matrices(key, rotation->key);
+    if (rotation->value) value = rotated_by_matrices(value, rotation->key);
   }
   at::Tensor scores =
       pairs.scores ? pairs.scores() : at::matmul(query, key.transpose(-2, -1)) * scale;
@@ -65,9 +65,9 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   if (pairs.content_bias.defined()) {
     scores = scores + scale * at::matmul(pairs.content_bias.unsqueeze(1), key.transpose(-2, -1));
   }
-  if (const at::Tensor bias = in.scheme.bias(in.place); bias.defined()) scores = scores + bias;
-  at::Tensor mask = in.scheme.mask(in.place);
-  if (!mask.defined() && in.place.causal) mask = causal_mask(in.place.queries, in.place.keys);
+  if (const at::Tensor bias = in.scheme.bias(in.context); bias.defined()) scores = scores + bias;
+  at::Tensor mask = in.scheme.mask(in.context);
+  if (!mask.defined() && in.context.causal) mask = causal_mask(in.context.queries, in.context.keys);
   if (mask.defined()) {
     scores = scores.masked_fill(mask.logical_not().to(scores.device()),
                                 -std::numeric_limits<double>::infinity());

@@ -1,6 +1,7 @@
-// Attention as the papers write it down: a score for every pair of places in a matrix of its own,
-// vectors of distances gathered for every pair as [L, L, D], rotations as products with matrices.
-// Large and slow on purpose: what the efficient forms are tested against and compared with.
+// Attention as the papers write it down: a score for every pair of positions in a matrix of its
+// own, vectors of distances gathered for every pair as [L, L, D], rotations as products with
+// matrices. Large and slow on purpose: what the efficient forms are tested against and compared
+// with.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,13 +13,13 @@
 namespace roformer {
 
 struct PlainAttentionInputs {
-  at::Tensor query;  // [B, H, L, D], not turned
+  at::Tensor query;  // [B, H, L, D], not rotated
   at::Tensor key;    // [B, H, L, D]
   at::Tensor value;  // [B, H, L, D]
   const PositionScheme& scheme;
   const PositionSettings& settings;  // that the scheme was made with
   const ParameterStore& parameters;  // that it added its own to
-  AttentionPlace place;              // without a mask
+  AttentionContext context;          // without a mask
 };
 
 // Softmax attention -> [B, H, L, D].

@@ -25,11 +25,13 @@ struct Layer {
   at::Tensor bias = at::randn({3 * kInner}, at::kDouble) * 0.1;
 
   at::Tensor operator()(const SmallScheme& small, const at::Tensor& x, const TokenLayout& layout,
-                        const Positions& positions, const AttentionSettings& attention = {}) const {
+                        const Positions& positions, const AttentionSettings& attention = {},
+                        const DropoutSpec& dropout = {}) const {
     const at::ScalarType type = x.scalar_type();
     PositionSession session({.scheme = *small.scheme,
                              .attention = attention,
-                             .positions = positions,
+                             .queries = positions,
+                             .keys = positions,
                              .causal = small.causal,
                              .type = type});
     at::Tensor input = x;
@@ -47,7 +49,8 @@ struct Layer {
                            .heads = SmallScheme::kHeads,
                            .layer = 1,
                            .projections = {.query_weight = w.narrow(0, 0, kInner),
-                                           .key_weight = w.narrow(0, kInner, kInner)}},
+                                           .key_weight = w.narrow(0, kInner, kInner)},
+                           .dropout = dropout},
                           session);
   }
 };
@@ -70,7 +73,7 @@ TEST_CASE("sequences end to end give what each gives alone") {
             layer(small, x.narrow(0, begin, length), TokenLayout::uniform(1, length),
                   Positions::range(0, length));
         INFO(name << (small.causal ? ", causal" : "") << ", length " << length);
-        // FIRE's, ALiBi's and all others' terms depend on places alone, never on the batch.
+        // FIRE's, ALiBi's and all others' terms depend on positions alone, never on the batch.
         CHECK(distance(together.narrow(0, begin, length), alone) < 1e-12);
         begin += length;
       }
@@ -78,7 +81,20 @@ TEST_CASE("sequences end to end give what each gives alone") {
   }
 }
 
-TEST_CASE("only distances matter to a shift-invariant scheme, places to the others") {
+TEST_CASE("each sequence of a batch has its own dropout") {
+  at::manual_seed(14);
+  const Layer layer;
+  const SmallScheme small("rope");
+  const TokenLayout layout = TokenLayout::of_lengths(std::vector<std::int64_t>{6, 6, 3, 6});
+  const at::Tensor once = at::randn({6, SmallScheme::kWidth}, at::kDouble);
+  const at::Tensor x = at::cat({once, once, once.narrow(0, 0, 3), once}, 0);
+  const at::Tensor output =
+      layer(small, x, layout, Positions::range(0, 6), {}, {.probability = 0.5, .key = 8});
+  CHECK(distance(output.narrow(0, 0, 6), output.narrow(0, 6, 6)) > 0.01);
+  CHECK(distance(output.narrow(0, 0, 6), output.narrow(0, 15, 6)) > 0.01);
+}
+
+TEST_CASE("only distances matter to a shift-invariant scheme, positions to the others") {
   at::manual_seed(5);
   const Layer layer;
   const TokenLayout layout = TokenLayout::uniform(2, 12);
@@ -96,16 +112,17 @@ TEST_CASE("only distances matter to a shift-invariant scheme, places to the othe
   }
 }
 
-TEST_CASE("places with gaps give what contiguous places give around the gap") {
+TEST_CASE("positions with gaps give what contiguous positions give around the gap") {
   at::manual_seed(6);
   const Layer layer;
   const at::Tensor x = at::randn({6, SmallScheme::kWidth}, at::kDouble);
   for (const std::string& name : position_names()) {
     const SmallScheme small(name, true);
-    if (small.scheme->has_content_scores() && name == "cope") continue;  // counts keys, not places
+    if (small.scheme->has_content_scores() && name == "cope")
+      continue;  // counts keys, not positions
     const Positions gaps = Positions::of({0, 1, 4, 5, 9, 10});
     const at::Tensor with_gaps = layer(small, x, TokenLayout::uniform(1, 6), gaps);
-    // The first two places stand as without gaps and see nothing behind.
+    // The first two positions stand as without gaps and see nothing behind.
     const at::Tensor without =
         layer(small, x.narrow(0, 0, 2), TokenLayout::uniform(1, 2), Positions::range(0, 2));
     INFO(name);
@@ -124,30 +141,30 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
     const at::Tensor q = random(), k = random(), v = random();
     const LayerProjections projections{.query_weight = at::randn({kInner, 12}, at::kDouble),
                                        .key_weight = at::randn({kInner, 12}, at::kDouble)};
-    AttentionPlace place{.queries = Positions::range(0, length),
-                         .keys = Positions::range(0, length),
-                         .layer = 1,
-                         .causal = true,
-                         .type = at::kDouble,
-                         .projections = projections};
-    place.mask = causal_mask(place.queries, place.keys);
-    const auto run = [&](const at::Tensor& query, const KeyValue& cached, const AttentionPlace& at,
-                         CachedKeys keys) {
+    AttentionContext context{.queries = Positions::range(0, length),
+                             .keys = Positions::range(0, length),
+                             .layer = 1,
+                             .causal = true,
+                             .type = at::kDouble,
+                             .projections = projections};
+    context.mask = causal_mask(context.queries, context.keys);
+    const auto run = [&](const at::Tensor& query, const KeyValue& cached,
+                         const AttentionContext& at, CachedKeys keys) {
       return attend({.query = query,
                      .key = cached.key,
                      .value = cached.value,
                      .scheme = *small.scheme,
                      .attention = {},
-                     .place = at,
+                     .context = at,
                      .bias = small.scheme->bias(at),
                      .keys = keys})
           .output;
     };
-    const at::Tensor full = run(q, {.key = k, .value = v}, place, CachedKeys::unturned);
-    AttentionPlace step = place;
+    const at::Tensor full = run(q, {.key = k, .value = v}, context, CachedKeys::unrotated);
+    AttentionContext step = context;
     step.queries = Positions::range(length - 1, 1);
     step.mask = at::Tensor();
-    const KeyValue cached = to_cache(*small.scheme, place, {.key = k, .value = v});
+    const KeyValue cached = to_cache(*small.scheme, context, {.key = k, .value = v});
     const at::Tensor last =
         run(q.narrow(2, length - 1, 1), cached, step, small.scheme->cached_keys());
     INFO(name);
@@ -243,16 +260,16 @@ TEST_CASE("float32 is near float64 for every scheme") {
 TEST_CASE("a row without visible keys gives zeros and no gradient") {
   const SmallScheme small("shaw");
   at::Tensor q = at::randn({1, 3, 4, 4}, at::kDouble).set_requires_grad(true);
-  AttentionPlace place{
+  AttentionContext context{
       .queries = Positions::range(0, 4), .keys = Positions::range(0, 4), .type = at::kDouble};
-  place.mask = at::ones({1, 1, 4, 4}, at::kBool);
-  place.mask[0][0][2].fill_(false);
+  context.mask = at::ones({1, 1, 4, 4}, at::kBool);
+  context.mask[0][0][2].fill_(false);
   const at::Tensor output = attend({.query = q,
                                     .key = q,
                                     .value = q,
                                     .scheme = *small.scheme,
                                     .attention = {},
-                                    .place = place})
+                                    .context = context})
                                 .output;
   CHECK(output.select(2, 2).abs().max().item<double>() == 0);
   output.sum().backward();

@@ -32,11 +32,11 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
 TEST_CASE("the chunks of causal linear attention give the sums over all earlier keys") {
   at::manual_seed(1);
   const Rope rope;
-  for (const std::int64_t queries : {300, 7}) {  // all places, or the last of them
-    const AttentionPlace place{.queries = Positions::range(300 - queries, queries),
-                               .keys = Positions::range(0, 300),
-                               .causal = true,
-                               .type = at::kDouble};
+  for (const std::int64_t queries : {300, 7}) {  // all positions, or the last of them
+    const AttentionContext context{.queries = Positions::range(300 - queries, queries),
+                                   .keys = Positions::range(0, 300),
+                                   .causal = true,
+                                   .type = at::kDouble};
     at::Tensor q = at::randn({2, 2, queries, 8}, at::kDouble).set_requires_grad(true);
     at::Tensor k = at::randn({2, 2, 300, 8}, at::kDouble).set_requires_grad(true);
     at::Tensor v = at::randn({2, 2, 300, 8}, at::kDouble).set_requires_grad(true);
@@ -44,14 +44,17 @@ TEST_CASE("the chunks of causal linear attention give the sums over all earlier 
     const AttentionSettings attention{.kernel = AttentionKernel::elu};
     const auto gradients = [&](bool fast) {
       for (const at::Tensor& x : {q, k, v}) x.mutable_grad() = at::Tensor();
-      const LinearFeatures f = linear_features(
-          {.query = q, .key = k, .scheme = *rope.scheme, .attention = attention, .place = place});
+      const LinearFeatures f = linear_features({.query = q,
+                                                .key = k,
+                                                .scheme = *rope.scheme,
+                                                .attention = attention,
+                                                .context = context});
       at::Tensor output;
       if (fast) {
         output = linear_attention(f, v, true);
       } else {
         const auto seen = [&](const at::Tensor& scores) { return scores.tril(300 - queries); };
-        const at::Tensor sums = seen(at::matmul(f.turned_query, f.turned_key.transpose(-2, -1)));
+        const at::Tensor sums = seen(at::matmul(f.rotated_query, f.rotated_key.transpose(-2, -1)));
         const at::Tensor all = seen(at::matmul(f.query, f.key.transpose(-2, -1)));
         output = at::matmul(sums, v) / all.sum(-1, true);
       }
@@ -82,9 +85,9 @@ TEST_CASE("FAVOR+ comes near the softmax with many features") {
                          .key = k,
                          .scheme = *none,
                          .attention = {.kernel = AttentionKernel::favor, .favor_epsilon = 0},
-                         .place = {.queries = Positions::range(0, 20),
-                                   .keys = Positions::range(0, 20),
-                                   .type = at::kDouble},
+                         .context = {.queries = Positions::range(0, 20),
+                                     .keys = Positions::range(0, 20),
+                                     .type = at::kDouble},
                          .matrix = favor_matrix(features, 8, 3)});
     return (linear_attention(f, v, false) - exact).abs().mean().item<double>();
   };

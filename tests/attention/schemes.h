@@ -6,6 +6,17 @@
 #include <string>
 
 #include "config/position_facts.h"
+#include "config/schemes/alibi.h"
+#include "config/schemes/cope.h"
+#include "config/schemes/deberta.h"
+#include "config/schemes/fire.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/music_transformer.h"
+#include "config/schemes/nezha.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/shaw.h"
+#include "config/schemes/t5.h"
+#include "config/schemes/tupe.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -19,17 +30,18 @@ struct SmallScheme {
                        const std::function<void(PositionSettings&)>& change = {})
       : parameters(11, type), causal(is_causal || find_position_facts(name)->causal_only) {
     settings.scheme = name;
-    settings.learned.length = settings.music_transformer.length = settings.tupe.length = 64;
-    settings.shaw.left = 3;
-    settings.shaw.right = 5;
-    settings.nezha.clip = 4;
-    settings.deberta.span = 5;
-    settings.cope.positions = 6;
-    settings.fire.initial_length = 6;
-    settings.rerope.window = 4;
-    settings.t5.buckets = settings.tupe.buckets = 8;
-    settings.t5.max_distance = settings.tupe.max_distance = 9;
-    if (causal) settings.alibi.variant = AlibiVariant::causal;
+    settings.of<LearnedSettings>().length = settings.of<MusicTransformerSettings>().length =
+        settings.of<TupeSettings>().length = 64;
+    settings.of<ShawSettings>().left = 3;
+    settings.of<ShawSettings>().right = 5;
+    settings.of<NezhaSettings>().clip = 4;
+    settings.of<DebertaSettings>().span = 5;
+    settings.of<CopeSettings>().positions = 6;
+    settings.of<FireSettings>().initial_length = 6;
+    settings.of<ReropeSettings>().window = 4;
+    settings.of<T5Settings>().buckets = settings.of<TupeSettings>().buckets = 8;
+    settings.of<T5Settings>().max_distance = settings.of<TupeSettings>().max_distance = 9;
+    if (causal) settings.of<AlibiSettings>().variant = AlibiVariant::causal;
     if (change) change(settings);
     scheme = make_scheme({.settings = settings,
                           .shape = {.layers = kLayers,

@@ -1,10 +1,13 @@
 #include "config/dump.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/random.h"
 #include "catch.h"
 #include "config/assignment.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "config/schemes/t5.h"
 #include "config/yaml_file.h"
 #include "config_helpers.h"
 #include "has.h"
@@ -92,7 +95,7 @@ TEST_CASE("a dump explains each key and leaves out what has no say") {
   CHECK_FALSE(has(text, "buckets"));
   CHECK_FALSE(has(text, "\nglue:"));
   settings.task = TaskKind::glue;
-  settings.position.t5.buckets = 64;  // not the chosen scheme's, but set
+  settings.position.of<T5Settings>().buckets = 64;  // not the chosen scheme's, but set
   CHECK(has(dump(settings), "\nglue:"));
   CHECK(has(dump(settings), "buckets: 64"));
   for (const char* line : {"#", "help"}) CHECK_FALSE(has(dump(settings, DumpStyle::compact), line));

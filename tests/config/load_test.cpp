@@ -1,4 +1,7 @@
 #include "config/load.h"
+#include "config/schemes/rope.h"
+#include "config/schemes/t5.h"
+#include "config/schemes/tupe.h"
 
 #include "catch.h"
 #include "config_helpers.h"
@@ -33,8 +36,8 @@ TEST_CASE("a relative path starts at its file, or on the command line at the wor
 TEST_CASE("an option without its scheme is the chosen scheme's, wherever the scheme is chosen") {
   ConfigFolder folder;
   const auto file = folder.write("a.yaml", "position:\n  buckets: 64\n  scheme: t5\n");
-  CHECK(load_settings(file).position.t5.buckets == 64);
-  CHECK(load_settings(file, {{"position", "tupe"}}).position.tupe.buckets == 64);
+  CHECK(load_settings(file).position.of<T5Settings>().buckets == 64);
+  CHECK(load_settings(file, {{"position", "tupe"}}).position.of<TupeSettings>().buckets == 64);
   const std::string message = folder.local(refusal([&] {
     load_settings(file, {{"position", "rope"}});
   }));
@@ -49,6 +52,27 @@ TEST_CASE("an option without its scheme is the chosen scheme's, wherever the sch
               default_settings({{"position", "rope"}, {"position.bse", "5"}});
             }),
             "(hint: did you mean base)"));
+}
+
+TEST_CASE("one key in two spellings is given twice, unless one of them overrides the other") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text, const std::vector<Override>& flags = {}) {
+    const auto file = folder.write("a.yaml", text);
+    return folder.local(refusal([&] { load_settings(file, flags); }));
+  };
+  CHECK(refused("position: {rope: {base: 100}, base: 200}\n") ==
+        "a.yaml:1: position.base: given twice, first at a.yaml:1 as position.rope.base");
+  CHECK(refused("position: rope\nposition.scheme: t5\n") ==
+        "a.yaml:2: position.scheme: given twice, first at a.yaml:1 as position");
+  // The other scheme's option, a file that is extended, a flag.
+  const std::string two = "position: {scheme: t5, buckets: 64, tupe: {buckets: 16}}\n";
+  CHECK(refused(two) == "no error");
+  CHECK(has(refused(two, {{"position", "tupe"}}), "given twice"));
+  folder.write("base.yaml", "position: {rope: {base: 100}}\n");
+  const auto file = folder.write("a.yaml", "extends: base.yaml\nposition.base: 200\n");
+  CHECK(load_settings(file).position.of<RopeSettings>().base == 200);
+  CHECK(load_settings(file, {{"position.rope.base", "300"}}).position.of<RopeSettings>().base ==
+        300);
 }
 
 TEST_CASE("what model.from brings along stands below the file and the flags") {
@@ -66,7 +90,7 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
   CHECK(asked == folder.path / "runs/x");
   CHECK(settings.model.layers == 7);
   CHECK(settings.model.dropout == 0.3);
-  CHECK(settings.position.t5.buckets == 64);
+  CHECK(settings.position.of<T5Settings>().buckets == 64);
   CHECK(load_settings(file, {{"model.layers", "3"}, {"position", "rope"}}, source).model.layers ==
         3);
   CHECK(load_settings(file, {{"model.from", "y"}}, source).model.from == "y");
@@ -100,7 +124,7 @@ TEST_CASE("values alone are read without a look at what they come to") {
   const GivenValues given = load_values(file, {{"training.steps", "9"}, {"seed", "5"}});
   CHECK(given.settings.run == "a");
   CHECK(given.settings.training.steps == Period{9, Period::Unit::steps});
-  CHECK(given.settings.position.t5.buckets == 64);
+  CHECK(given.settings.position.of<T5Settings>().buckets == 64);
   CHECK(given.keys == std::set<std::string>{"model.from", "model.heads", "position.scheme",
                                             "position.t5.buckets", "training.batch"});
   const auto bad = folder.write("bad.yaml", "model: {heads: x}\n");

@@ -29,11 +29,19 @@ TEST_CASE("every member of the settings has a row") {
   const std::regex member(R"(^ +([\w:]+) \w+( = .*|\{.*)?;.*)");
   std::size_t members = 0;
   std::smatch match;
-  for (const auto& file : std::filesystem::directory_iterator(FIXTURES "/../../src/config")) {
+  const std::filesystem::path config = FIXTURES "/../../src/config";
+  std::vector<std::filesystem::path> sources;
+  for (const auto& file : std::filesystem::directory_iterator(config)) {
     const std::string name = file.path().filename().string();
     const bool section = name == "settings.h" || name.ends_with("_settings.h");
-    if (!section || name.starts_with("study_")) continue;
-    std::istringstream source(read_file(file.path()));
+    if (section && !name.starts_with("study_")) sources.push_back(file.path());
+  }
+  for (const std::string& scheme : position_names()) {
+    const std::filesystem::path header = config / "schemes" / (scheme + ".h");
+    if (std::filesystem::exists(header)) sources.push_back(header);  // else it has no options
+  }
+  for (const std::filesystem::path& file : sources) {
+    std::istringstream source(read_file(file));
     for (std::string line; std::getline(source, line);) {
       if (std::regex_match(line, match, member) && !match[1].str().ends_with("Settings")) ++members;
     }
@@ -67,6 +75,15 @@ TEST_CASE("what a key allows is said in words") {
   CHECK(find_key("no.such.key") == nullptr);
 }
 
+TEST_CASE("integers take thousands and millions by their letters") {
+  Settings settings;
+  const Key& tokens = *find_key("data.validation_tokens");
+  for (const auto& [text, value] : {std::pair{"50k", "50000"}, {"1M", "1000000"}, {"7", "7"}}) {
+    tokens.set(settings, text, "");
+    CHECK(tokens.get(settings) == value);
+  }
+}
+
 TEST_CASE("numbers outside their range and texts of another type are refused") {
   const auto refused = [](const char* name, const char* text) {
     Settings settings;
@@ -80,6 +97,11 @@ TEST_CASE("numbers outside their range and texts of another type are refused") {
   CHECK(refused("model.layers", "0"));
   CHECK(refused("model.layers", "4.5"));
   CHECK(refused("model.layers", "99999999999999999999"));
+  CHECK(refused("model.layers", "1k1"));
+  CHECK(refused("model.layers", "k"));
+  CHECK(refused("model.layers", "2k"));  // out of range
+  CHECK(refused("data.validation_tokens", "0.5M"));
+  CHECK(refused("data.validation_tokens", "99999999999G"));
   CHECK(refused("model.layers", " 4"));
   CHECK(refused("model.dropout", "1"));
   CHECK(refused("model.dropout", "nan"));

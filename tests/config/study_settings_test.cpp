@@ -1,6 +1,7 @@
 #include "config/study_settings.h"
 
 #include "catch.h"
+#include "config/schemes/rope.h"
 #include "config_helpers.h"
 #include "has.h"
 
@@ -78,8 +79,35 @@ TEST_CASE("variants are an axis of named sets of keys") {
   CHECK(names(study) == Names{"plain-seed1", "plain-seed2", "yarn_4x-seed1", "yarn_4x-seed2",
                               "slow-seed1", "slow-seed2"});
   CHECK(study.axes[0].key == "variant");
-  CHECK(study.runs[2].settings.position.rope.factor == 4);
-  CHECK(study.runs[4].settings.position.rope.base == 500000);
+  CHECK(study.runs[2].settings.position.of<RopeSettings>().factor == 4);
+  CHECK(study.runs[4].settings.position.of<RopeSettings>().base == 500000);
+}
+
+TEST_CASE("a key belongs to one axis of a study, and to no flag beside it") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text, const std::vector<Override>& flags = {}) {
+    const auto file = folder.write("s.yaml", text);
+    return folder.local(refusal([&] { load_study(file, flags); }));
+  };
+  const std::string hint =
+      " (hint: a key belongs to one axis of a study, and to no flag beside it)";
+  CHECK(refused("matrix: {position: [rope, t5, cope]}\n"
+                "variants:\n"
+                "  - {name: plain}\n"
+                "  - {name: fast, position: rope}\n") ==
+        "s.yaml:4: position: set twice, also by s.yaml:1" + hint);
+  CHECK(refused("matrix: {position.scheme: [rope, t5]}\n"
+                "variants: [{name: a, position: t5}]\n") ==
+        "s.yaml:2: position: set twice, also by s.yaml:1" + hint);
+  CHECK(refused("matrix: {position.base: [5, 6]}\n"
+                "variants: [{name: a, position.rope.base: 7}]\n") ==
+        "s.yaml:2: position.rope.base: set twice, also by s.yaml:1" + hint);
+  const std::string variants = "variants: [{name: a, training.steps: 7}, {name: b}]\n";
+  CHECK(refused(variants, {{"training.steps", "5"}}) ==
+        "s.yaml:1: training.steps: set twice, also by --training.steps" + hint);
+  CHECK(refused(variants, {{"position", "rope,t5"}}) == "no error");
+  CHECK(refused("matrix: {position.base: [5, 6]}\n"
+                "variants: [{name: a, position.rope.factor: 1}]\n") == "no error");
 }
 
 TEST_CASE("all that is wrong with a study comes at once") {

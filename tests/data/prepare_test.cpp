@@ -127,14 +127,14 @@ TEST_CASE("A data set that is there is kept, and an interrupted one does not cou
   CHECK(Dataset(folder.path / "out").description().name == "sample");
   CHECK_FALSE(fs::exists(folder.path / "out.partial"));
   // What a killed run left is no obstacle.
-  write_text(folder.path / "out.partial" / ".lock", "");
+  write_text(folder.path / "out.lock", "roformer process 1\n");
   write_text(folder.path / "out.partial" / "train-00007.bin", "half");
   options.corpus.inputs.pop_back();
   options.name = "new";
   prepare(options, *byte_tokenizer());
   CHECK(Dataset(folder.path / "out").description().name == "new");
   CHECK_FALSE(fs::exists(folder.path / "out" / "train-00007.bin"));
-  CHECK_FALSE(fs::exists(folder.path / "out.previous"));
+  CHECK_FALSE(fs::exists(folder.path / "out.lock"));
 }
 
 TEST_CASE("A folder with other things in it is never replaced") {
@@ -199,7 +199,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "lacks 'train.documents'"));
   CHECK(with("\"seed\": 1", "\"seed\": \"1\"").starts_with(begin + "lacks 'seed' as a count"));
   CHECK(with("\"tokens\": ", "\"tokens\": 1").find("dataset.json says") != std::string::npos);
-  CHECK(with("{", "").starts_with(begin + "is not a data set"));
+  CHECK(with("{", "").starts_with(begin + "is not JSON"));
   for (std::size_t size = 0; size + 2 < json.size(); size += 7) {
     write_text(description, json.substr(0, size));
     REQUIRE_FALSE(complaint().empty());

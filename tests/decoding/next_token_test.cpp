@@ -18,7 +18,7 @@ constexpr std::int64_t kVocabulary = 50;
 struct Decoder {
   Settings settings;
   ParameterStore parameters{3};
-  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<TransformerStack> encoder;
   std::unique_ptr<LanguageHead> head;
 
   explicit Decoder(const std::string& position, std::vector<Override> overrides = {}) {
@@ -28,12 +28,13 @@ struct Decoder {
                                          {"data.length", "32"},        {"position", position}};
     overrides.insert(overrides.begin(), shape.begin(), shape.end());
     settings = default_settings(overrides);
-    encoder = std::make_unique<Encoder>(EncoderSettings{.model = settings.model,
-                                                        .attention = settings.attention,
-                                                        .position = settings.position,
-                                                        .causal = true,
-                                                        .training_length = settings.data.length},
-                                        parameters);
+    encoder =
+        std::make_unique<TransformerStack>(StackSettings{.model = settings.model,
+                                                         .attention = settings.attention,
+                                                         .position = settings.position,
+                                                         .causal = true,
+                                                         .training_length = settings.data.length},
+                                           parameters);
     head = std::make_unique<LanguageHead>(*encoder, parameters);
     // Larger than initial weights, so that places differ clearly.
     for (const Parameter& parameter : parameters.all()) {
@@ -45,13 +46,20 @@ struct Decoder {
   }
 
   NextToken::Parts parts(CacheUse use) const {
-    return {.encoder = *encoder, .head = *head, .cache = use};
+    return {.stack = *encoder, .head = *head, .cache = use};
   }
 };
 
 at::Tensor text(std::int64_t length) {
   return at::randint(kVocabulary, {2, length}, at::make_generator<at::CPUGeneratorImpl>(5),
                      at::kLong);
+}
+
+std::vector<std::vector<std::int64_t>> text_from(const NextToken::Parts& parts,
+                                                 const std::vector<std::int64_t>& prompt,
+                                                 const GenerationOptions& options) {
+  NextToken model(parts);
+  return generate(model, prompt, options);
 }
 
 // The largest difference of the logits over a prompt of 7 tokens, a chunk of 3, then single tokens.
@@ -93,20 +101,60 @@ TEST_CASE("the cache holds beyond its first allocation and with windows, scaling
   CHECK(difference(Decoder("rerope", {{"position.window", "8"}}), 40) < 2e-5);
 }
 
+TEST_CASE("linear attention decodes by its running sums") {
+  const auto with = [](std::vector<Override> overrides) {
+    overrides.push_back({"attention.kernel", "elu"});
+    return difference(Decoder("rope", overrides), 40);
+  };
+  CHECK(with({}) < 2e-5);
+  CHECK(with({{"attention.linear_rotation", "before"}}) < 2e-5);
+  // Dynamic NTK's angles change with the length: computed anew.
+  CHECK(with({{"position.scaling", "dynamic_ntk"}, {"position.factor", "4"}}) < 2e-5);
+  const auto favor = [](const char* stabilize, const char* epsilon) {
+    return difference(Decoder("rope", {{"attention.kernel", "favor"},
+                                       {"attention.favor_stabilize", stabilize},
+                                       {"attention.favor_epsilon", epsilon}}),
+                      40);
+  };
+  CHECK(favor("false", "1e-4") < 1e-4);
+  CHECK(favor("true", "0") < 1e-4);
+  // With an epsilon the earlier tokens of a text depend a little on the largest key of the later
+  // ones when all is computed anew; a state keeps them as they were read.
+  CHECK(favor("true", "1e-4") < 2e-2);
+}
+
+TEST_CASE("rows of a decoder move, double and leave") {
+  for (const char* kernel : {"softmax", "elu"}) {
+    CAPTURE(kernel);
+    const Decoder decoder("rope", {{"attention.kernel", kernel}});
+    NextToken cached(decoder.parts(CacheUse::automatic)), full(decoder.parts(CacheUse::never));
+    cached.append(text(7));
+    full.append(text(7));
+    for (const std::vector<std::int64_t>& rows :
+         std::vector<std::vector<std::int64_t>>{{1, 0}, {0, 0, 1, 0}, {3, 2, 2}, {1}}) {
+      cached.reorder(rows);
+      full.reorder(rows);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      const at::Tensor ids = at::arange(2 * count, at::kLong).view({count, 2});
+      CHECK((cached.append(ids) - full.append(ids)).abs().max().item<double>() < 2e-5);
+    }
+  }
+}
+
 TEST_CASE("greedy text is the same with and without the cache, sampled text with the same seed") {
   for (const std::string& name : {"rope", "sinusoidal", "learned", "none"}) {
     DYNAMIC_SECTION(name) {
       const Decoder decoder(name);
       GenerationOptions options{.sampling = {.temperature = 0}, .tokens = 20, .samples = 2};
-      const auto cached = generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
-      const auto full = generate(decoder.parts(CacheUse::never), {1, 2, 3}, options);
+      const auto cached = text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
+      const auto full = text_from(decoder.parts(CacheUse::never), {1, 2, 3}, options);
       CHECK(cached == full);
       CHECK(cached[0].size() == 20);
       CHECK(cached[0] == cached[1]);
       options.sampling.temperature = 1;
-      const auto sampled = generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
+      const auto sampled = text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
       CHECK(sampled[0] != sampled[1]);
-      CHECK(sampled == generate(decoder.parts(CacheUse::automatic), {1, 2, 3}, options));
+      CHECK(sampled == text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options));
     }
   }
 }
@@ -115,16 +163,16 @@ TEST_CASE("generation ends at the end, and leaves out what it must") {
   const Decoder decoder("rope");
   const auto parts = decoder.parts(CacheUse::automatic);
   GenerationOptions options{.sampling = {.temperature = 0}, .tokens = 20};
-  const std::vector<std::int64_t> free = generate(parts, {1, 2, 3}, options)[0];
+  const std::vector<std::int64_t> free = text_from(parts, {1, 2, 3}, options)[0];
   options.end = free[4];
   std::vector<std::int64_t> before(free.begin(), std::find(free.begin(), free.end(), options.end));
-  CHECK(generate(parts, {1, 2, 3}, options)[0] == before);
+  CHECK(text_from(parts, {1, 2, 3}, options)[0] == before);
   options.end = -1;
   options.excluded = {free[0]};
-  const auto without = generate(parts, {1, 2, 3}, options);
+  const auto without = text_from(parts, {1, 2, 3}, options);
   for (const std::int64_t id : without[0]) CHECK(id != free[0]);
   options.excluded = {};
   options.vocabulary = 5;
-  const auto low = generate(parts, {1, 2, 3}, options);
+  const auto low = text_from(parts, {1, 2, 3}, options);
   for (const std::int64_t id : low[0]) CHECK(id < 5);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "config/schemes/rope.h"
 #include "interop/fixtures.h"
 #include "interop/hugging_face_export.h"
 #include "temporary_folder.h"
@@ -109,12 +110,15 @@ TEST_CASE("what transformers cannot express is refused, all at once") {
     check_refused(model, changed, words);
   };
   change([](Settings& s) { s.task = TaskKind::causal_lm; }, "not causal language models");
-  change([](Settings& s) { s.position.rope.layout = RotaryLayout::half; }, "neighbouring features");
-  change([](Settings& s) { s.position.rope.base = 500; }, "base is 10000");
-  change([](Settings& s) { s.position.rope.fraction = 0.5; }, "whole heads");
-  change([](Settings& s) { s.position.rope.offset = 1; }, "begin at 0");
-  change([](Settings& s) { s.position.rope.scaling = RopeScaling::yarn; }, "frequency scaling");
-  change([](Settings& s) { s.position.rope.attention_factor = 1.2; }, "neither queries nor keys");
+  change([](Settings& s) { s.position.of<RopeSettings>().layout = RotaryLayout::half; },
+         "neighbouring features");
+  change([](Settings& s) { s.position.of<RopeSettings>().base = 500; }, "base is 10000");
+  change([](Settings& s) { s.position.of<RopeSettings>().fraction = 0.5; }, "whole heads");
+  change([](Settings& s) { s.position.of<RopeSettings>().offset = 1; }, "begin at 0");
+  change([](Settings& s) { s.position.of<RopeSettings>().scaling = RopeScaling::yarn; },
+         "frequency scaling");
+  change([](Settings& s) { s.position.of<RopeSettings>().attention_factor = 1.2; },
+         "neither queries nor keys");
   change([](Settings& s) { s.model.embedding_scale = EmbeddingScale::sqrt_width; }, "scales its");
   change([](Settings& s) { s.attention.kernel = AttentionKernel::elu; }, "softmax attention");
   change([](Settings& s) { s.attention.window = 64; }, "neither has a window");

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "interop/hugging_face.h"
-#include "model/encoder.h"
 #include "model/language_head.h"
+#include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 #include "tensor/safetensors.h"
 
@@ -20,7 +20,7 @@ inline std::filesystem::path model_folder(const std::string& name) {
   return std::filesystem::path(FIXTURES) / "models" / name;
 }
 
-inline EncoderSettings encoder_of(const Settings& settings) {
+inline StackSettings encoder_of(const Settings& settings) {
   return {.model = settings.model,
           .attention = settings.attention,
           .position = settings.position,

@@ -47,7 +47,7 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
   const PretrainedModel model = read_hugging_face_folder(model_folder(name));
   REQUIRE(model.has_language_head());
   ParameterStore parameters(1);
-  const Encoder encoder(encoder_of(model.settings), parameters);
+  const TransformerStack encoder(encoder_of(model.settings), parameters);
   const LanguageHead head(encoder, parameters);
   fill_parameters(parameters, model.tensors);
   parameters.flatten();
@@ -60,7 +60,7 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
   const at::Tensor states = encoder.forward({.ids = expected["ids"],
                                              .token_types = expected["types"],
                                              .layout = layout,
-                                             .places = expected["places"]});
+                                             .rows = expected["places"]});
   const at::Tensor loss =
       head.loss(states, expected["labels"]).loss_sum / expected["labels"].numel();
   CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
@@ -82,7 +82,7 @@ TEST_CASE("classifiers give transformers' logits, loss and gradients") {
   CHECK(!model.has_language_head());
   REQUIRE(model.classes() == expected["logits"].size(1));
   ParameterStore parameters(1);
-  const Encoder encoder(encoder_of(model.settings), parameters);
+  const TransformerStack encoder(encoder_of(model.settings), parameters);
   const ClassificationHead head(
       {.kind = model.settings.glue.head, .outputs = model.classes(), .dropout = 0.1}, encoder,
       parameters);
@@ -93,7 +93,7 @@ TEST_CASE("classifiers give transformers' logits, loss and gradients") {
   const at::Tensor states = encoder.forward({.ids = expected["ids"],
                                              .token_types = expected["types"],
                                              .layout = layout,
-                                             .places = at::tensor({0, 11}, at::kLong)});
+                                             .rows = at::tensor({0, 11}, at::kLong)});
   const at::Tensor logits = head.forward(states, /*training=*/false, 0);
   CHECK(largest_difference(logits, expected["logits"]) < kTolerance);
   const at::Tensor labels = expected["labels"];
@@ -116,7 +116,7 @@ TEST_CASE("an encoder alone gives transformers' states") {
   CHECK(!model.has_classification_head());
   CHECK(model.tensors.contains("pooler.weight"));
   ParameterStore parameters(1);
-  const Encoder encoder(encoder_of(model.settings), parameters);
+  const TransformerStack encoder(encoder_of(model.settings), parameters);
   fill_parameters(parameters, model.tensors);
   parameters.flatten();
   const TokenLayout layout = expected.layout();

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
 #include "interop/fixtures.h"
 #include "interop/hugging_face_config.h"
 #include "interop/tokenizer_json.h"
@@ -77,12 +79,12 @@ TEST_CASE("config.json becomes settings") {
   CHECK(settings.model.norm == NormPlacement::post);
   CHECK(settings.attention.dropout == 0.1);
   CHECK(settings.position.scheme == "rope");
-  CHECK(settings.position.rope.layout == RotaryLayout::interleaved);
-  CHECK(settings.position.rope.value);
+  CHECK(settings.position.of<RopeSettings>().layout == RotaryLayout::interleaved);
+  CHECK(settings.position.of<RopeSettings>().value);
   CHECK(settings.data.length == 16);
   const PretrainedModel bert = read_hugging_face_folder(model_folder("bert_classification"));
   CHECK(bert.settings.position.scheme == "learned");
-  CHECK(bert.settings.position.learned.length == 16);
+  CHECK(bert.settings.position.of<LearnedSettings>().length == 16);
   CHECK(bert.settings.model.activation == ActivationKind::gelu_tanh);
   CHECK(bert.settings.model.embedding_width == 0);
   CHECK(bert.labels == std::vector<std::string>{"no", "yes", "unknown"});
@@ -145,7 +147,7 @@ TEST_CASE("a config.json of something else is refused") {
   CHECK_THROWS_WITH(copy.read(), Contains("has no \"model_type\""));
   CHECK(!is_hugging_face_folder(copy.folder.path));
   copy.write("config.json", "[");
-  CHECK_THROWS_WITH(copy.read(), Contains("is not a JSON object"));
+  CHECK_THROWS_WITH(copy.read(), Contains("is not JSON"));
   fs::remove(copy / "config.json");
   CHECK_THROWS_WITH(copy.read(), Contains("is no Hugging Face folder"));
   CHECK_THROWS_WITH(read_hugging_face_folder(copy / "nowhere"),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catch.h"
+#include "config/schemes/rope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 
@@ -44,22 +45,22 @@ TEST_CASE("the layouts are the same under the permutation of features") {
   at::manual_seed(2);
   const at::Tensor x = at::randn({2, 3, 5, 8}, at::kDouble);
   const at::Tensor pi = at::tensor(half_permutation(8), at::kLong);
-  const auto turned = [](const at::Tensor& input, RotaryLayout layout) {
+  const auto rotate = [](const at::Tensor& input, RotaryLayout layout) {
     return rotated(input, make_rotation({.positions = Positions::range(3, 5),
                                          .frequencies = rotary_frequencies(8, 10000),
                                          .layout = layout,
                                          .type = at::kDouble}));
   };
-  const at::Tensor half = turned(x.index_select(-1, pi), RotaryLayout::half);
-  const at::Tensor interleaved = turned(x, RotaryLayout::interleaved).index_select(-1, pi);
+  const at::Tensor half = rotate(x.index_select(-1, pi), RotaryLayout::half);
+  const at::Tensor interleaved = rotate(x, RotaryLayout::interleaved).index_select(-1, pi);
   CHECK(distance(half, interleaved) < 1e-14);
 }
 
 TEST_CASE("a partial rotation leaves the other features alone") {
   const at::Tensor x = at::randn({1, 1, 1, 8}, at::kDouble);
-  const at::Tensor turned = rotated(x, rotation_at(5, RotaryLayout::half, 4));
-  CHECK(distance(turned.narrow(-1, 4, 4), x.narrow(-1, 4, 4)) == 0);
-  CHECK(distance(turned.narrow(-1, 0, 4), x.narrow(-1, 0, 4)) > 1e-3);
+  const at::Tensor result = rotated(x, rotation_at(5, RotaryLayout::half, 4));
+  CHECK(distance(result.narrow(-1, 4, 4), x.narrow(-1, 4, 4)) == 0);
+  CHECK(distance(result.narrow(-1, 0, 4), x.narrow(-1, 0, 4)) > 1e-3);
 }
 
 TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
@@ -79,7 +80,7 @@ TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
     };
     CHECK(relative(narrow.cosine, exact.cosine) < 1e-6);
     CHECK(relative(narrow.sine, exact.sine) < 1e-6);
-    // The tables really stand at those places: pair 0 has frequency 1.
+    // The tables really stand at those positions: pair 0 has frequency 1.
     if (scaling == RopeScaling::none) {
       CHECK(exact.sine[63][0].item<double>() == Approx(std::sin(100'063.0)).epsilon(1e-12));
     }

@@ -1,5 +1,6 @@
 // Fine-tuning as a whole: what it learns, where it starts, and that it goes on where it stopped.
 #include "tasks/glue_task.h"
+#include "config/schemes/learned.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
@@ -129,7 +130,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     CHECK(settings.model.width == 32);
     CHECK(settings.model.token_types == 2);
     CHECK(settings.position.scheme == "learned");
-    CHECK(settings.position.learned.length == 40);
+    CHECK(settings.position.of<LearnedSettings>().length == 40);
     CHECK(settings.training.batch == 4);
     const ModelSource source = open_model_source(from);
     Classifier classifier(settings, source.settings.model.vocabulary, 2, ComputePlan{});

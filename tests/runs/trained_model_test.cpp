@@ -1,5 +1,7 @@
 // A run opened again: its weights, what may be changed about it, and what it says about masks.
 #include "runs/trained_model.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/rope.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -42,7 +44,8 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
     // Within its window ReRoPE is RoPE, with the trained layout.
     const TrainedModel rerope =
         open_trained_model(run.run(), {.overrides = {{"position", "rerope"}}});
-    CHECK(rerope.settings.position.rerope.layout == trained.settings.position.rope.layout);
+    CHECK(rerope.settings.position.of<ReropeSettings>().layout ==
+          trained.settings.position.of<RopeSettings>().layout);
     CHECK(evaluate_language_model(*rerope.model, rerope.settings, dataset).loss ==
           Approx(found.loss).epsilon(1e-5));
     CHECK_NOTHROW(open_trained_model(run.run(), {.overrides = {{"attention.window", "8"}}}));

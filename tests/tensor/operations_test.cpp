@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
+#include "tensor/composed.h"
 #include "tensor/parallel.h"
 
 using namespace roformer;
@@ -145,6 +146,35 @@ TEST_CASE("the gradient of dropout has the same mask") {
             [&] { return (x + bias) * mask + residual; }) < 1e-12);
 }
 
+TEST_CASE(
+    "composed of LibTorch's operations, dropout has the loops' mask and the norm its numbers") {
+  const std::uint64_t key = GENERATE(0, 12345, 0x8edf00d5c0ffee11ULL);
+  const double probability = GENERATE(0.1, 0.7);
+  const DropoutSpec spec{.probability = probability, .key = key, .first_row = 1 << 20};
+  const at::Tensor factors = dropout(at::ones({300, 70}), spec);
+  CHECK(at::equal(factors == 0, composed::dropped(spec, 300, 70, at::kCPU)));
+  const at::Tensor x = random({33, 20}), bias = random({20}), residual = random({33, 20});
+  const at::Tensor gain = random({20}), shift = random({20});
+  const ResidualNormInputs inputs{.input = x,
+                                  .bias = bias,
+                                  .residual = residual,
+                                  .gain = gain,
+                                  .shift = shift,
+                                  .epsilon = 1e-5,
+                                  .dropout = spec};
+  CHECK(compare(
+            {x, bias, residual, gain, shift}, [&] { return residual_norm(inputs).normed; },
+            [&] { return composed::residual_norm(inputs).normed; }) < 2e-7);
+}
+
+TEST_CASE("rows are dropped by their number, wherever their tensor begins") {
+  const DropoutSpec all{.probability = 0.5, .key = 3};
+  DropoutSpec later = all;
+  later.first_row = 7;
+  const at::Tensor x = at::ones({20, 16});
+  CHECK(at::equal(dropout(x, all).narrow(0, 7, 13), dropout(x, later).narrow(0, 0, 13)));
+}
+
 TEST_CASE("projection and embedding add to the gradient where it lives") {
   const at::Tensor x = random({7, 5}), weight = random({3, 5});
   CHECK(compare(
@@ -179,7 +209,77 @@ TEST_CASE("cross entropy by blocks equals LibTorch's over all logits") {
           }) < (type == at::kDouble ? 1e-9 : 1e-2));
   const CrossEntropy result = linear_cross_entropy(hidden, table, bias, labels);
   const at::Tensor best = (at::mm(hidden, table.t()) + bias).argmax(1);
-  CHECK(result.correct == (best == labels).sum().item<std::int64_t>());
+  CHECK(at::equal(result.correct, best == labels));
+  CHECK(result.losses.sum().item<double>() == Approx(result.loss_sum.item<double>()));
+}
+
+TEST_CASE("label smoothing is LibTorch's, with gradients, and leaves the plain losses") {
+  const std::int64_t targets = 40, vocabulary = 300'000;  // several blocks
+  const at::Tensor hidden = random({targets, 3}), table = random({vocabulary, 3});
+  const at::Tensor bias = random({vocabulary});
+  const at::Tensor labels = at::randint(vocabulary, {targets}, at::kLong);
+  const auto reference = [&](double smoothing) {
+    return at::cross_entropy_loss(at::mm(hidden, table.t()) + bias, labels, {}, at::Reduction::Sum,
+                                  /*ignore_index=*/-100, smoothing);
+  };
+  CHECK(compare(
+            {hidden, table, bias},
+            [&] { return linear_cross_entropy(hidden, table, bias, labels, 0.1).loss_sum; },
+            [&] { return reference(0.1); }) < 1e-9);
+  CHECK(linear_cross_entropy(hidden, table, bias, labels, 0.1).losses.sum().item<double>() ==
+        Approx(reference(0).item<double>()));
+}
+
+TEST_CASE("a target is right when its label is the first of the largest logits") {
+  const auto type = GENERATE(at::kFloat, at::kBFloat16);
+  const at::Tensor hidden = at::ones({4, 1}, type), bias = at::zeros({5}, at::kFloat);
+  const at::Tensor table = at::tensor({1.0, 3.0, 3.0, 2.0, 3.0}, at::kFloat).unsqueeze(1).to(type);
+  const at::Tensor labels = at::tensor({0, 1, 2, 4}, at::kLong);
+  const at::Tensor first = at::tensor({0, 1, 0, 0}, at::kLong).to(at::kBool);
+  CHECK(at::equal(linear_cross_entropy(hidden, table, bias, labels).correct, first));
+  const at::Tensor logits = at::mm(hidden, table.t());
+  CHECK(at::equal(composed::cross_entropy(logits, bias, labels, 0).correct, first));
+}
+
+TEST_CASE(
+    "composed of LibTorch's operations, the losses and their gradient are those of the loops") {
+  const double smoothing = GENERATE(0.0, 0.2);
+  const at::Tensor logits = random({6, 30}).detach(), bias = random({30}).detach();
+  const at::Tensor labels = at::randint(30, {6}, at::kLong);
+  // With the identity for a table the gradient of the states is that of the logits.
+  const at::Tensor leaf = logits.clone().requires_grad_(true);
+  const CrossEntropy loops =
+      linear_cross_entropy(leaf, at::eye(30, at::kDouble), bias, labels, smoothing);
+  loops.loss_sum.backward();
+  const composed::BlockLosses found = composed::cross_entropy(logits, bias, labels, smoothing);
+  CHECK(difference(found.losses, loops.losses) < 1e-12);
+  CHECK(difference(found.smoothed.sum(), loops.loss_sum.detach()) < 1e-11);
+  CHECK(at::equal(found.correct, loops.correct));
+  CHECK(difference(logits, leaf.grad()) < 1e-12);
+}
+
+TEST_CASE("losses and gradients of 100,000 targets in bfloat16 are as near as those of a few") {
+  const std::int64_t targets = 100'000, vocabulary = 512, width = 8;
+  const auto leaf = [](const at::Tensor& x, at::ScalarType type) {
+    return x.to(type).detach().clone().requires_grad_(true);
+  };
+  const at::Tensor states = random({targets, width}, at::kFloat).detach().to(at::kBFloat16);
+  const at::Tensor rows = random({vocabulary, width}, at::kFloat).detach().to(at::kBFloat16);
+  const at::Tensor labels = at::randint(vocabulary, {targets}, at::kLong);
+  const auto run = [&](at::ScalarType type) {
+    const at::ScalarType stored = type == at::kBFloat16 ? at::kFloat : type;
+    const at::Tensor hidden = leaf(states, type), table = leaf(rows, stored);
+    const at::Tensor bias = leaf(at::zeros({vocabulary}), stored);
+    table.mutable_grad() = at::zeros_like(table);
+    const at::Tensor loss = linear_cross_entropy(hidden, table, bias, labels).loss_sum;
+    loss.backward();
+    return std::vector<at::Tensor>{loss.detach(), hidden.grad(), table.grad(), bias.grad()};
+  };
+  const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    CHECK((narrow[i].to(at::kDouble) - wide[i]).norm().item<double>() <
+          0.005 * wide[i].norm().item<double>());
+  }
 }
 
 TEST_CASE("column sums do not depend on the number of threads") {

@@ -133,10 +133,11 @@ TEST_CASE("every damage is one clear line") {
   refused(file_of(0, ""), "not JSON");
   refused(with_header("{", 0), "not JSON");
   refused(with_header("[]", 0), "not a JSON object");
-  refused(with_header("{\"\xff\":1}", 0), "not JSON in UTF-8");
+  refused(with_header("{\"\xff\":1}", 0), "not JSON from line 1, column 3 on");
   refused(with_header("{\"a\":1}", 0), "\"a\" is not described");
   refused(with_header(R"({"a":{"dtype":"F32","shape":[]}})", 0), "has no data_offsets");
-  refused(with_header(R"({"a":{"b":{"c":{}}}})", 0), "nested too deeply");
+  refused(with_header(R"({"a":{"b":{"c":{}}}})", 0), "has an unknown field \"b\"");
+  refused(with_header(std::string(200'000, '['), 0), "nests lists and objects deeper than 100");
   refused(with_header(R"({"__metadata__":{"a":1}})", 0), "metadata \"a\" is not a text");
   refused(with_header("{}", 4), "take 0 bytes, 4 are there");
   refused(one_tensor("F33", "[1]", "[0,4]", 4), "dtype \"F33\"");

@@ -1,5 +1,6 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
+#include "config/schemes/deberta.h"
 
 #include <ATen/ATen.h>
 
@@ -29,14 +30,14 @@ void compare_forms(SmallScheme& small) {
   const at::Tensor query = leaf(), key = leaf(), value = leaf();
   const at::Tensor outer = at::randn(query.sizes(), at::kDouble);
   const Positions positions = Positions::range(0, kLength);
-  AttentionPlace place{.queries = positions,
-                       .keys = positions,
-                       .layer = 1,
-                       .causal = small.causal,
-                       .training = true,
-                       .type = at::kDouble};
-  place.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
-                       .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
+  AttentionContext context{.queries = positions,
+                           .keys = positions,
+                           .layer = 1,
+                           .causal = small.causal,
+                           .training = true,
+                           .type = at::kDouble};
+  context.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
+                         .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
   std::vector<at::Tensor> leaves{query, key, value};
   for (const Parameter& parameter : small.parameters.all()) leaves.push_back(parameter.value);
   const auto gradients = [&](const at::Tensor& output) {
@@ -54,15 +55,15 @@ void compare_forms(SmallScheme& small) {
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
-                                                .place = place}));
-  AttentionPlace masked = place;
+                                                .context = context}));
+  AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,
                                            .scheme = *small.scheme,
                                            .attention = {},
-                                           .place = masked,
+                                           .context = masked,
                                            .bias = small.scheme->bias(masked)})
                                        .output);
   for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -92,14 +93,15 @@ TEST_CASE("the options of deberta give the same in both forms") {
     compare_forms(small);
   };
   with("the layer's own projections",
-       [](PositionSettings& position) { position.deberta.share_projections = true; });
-  with("LayerNorm of the table", [](PositionSettings& position) { position.deberta.norm = true; });
+       [](PositionSettings& position) { position.of<DebertaSettings>().share_projections = true; });
+  with("LayerNorm of the table", [](PositionSettings& position) { position.of<DebertaSettings>().norm = true; });
   with("logarithmic buckets, the released code's index", [](PositionSettings& position) {
-    position.deberta.buckets = 4;
-    position.deberta.max_position = 8;
-    position.deberta.index = DebertaIndex::code;
-    position.deberta.norm = true;
+    position.of<DebertaSettings>().buckets = 4;
+    position.of<DebertaSettings>().max_position = 8;
+    position.of<DebertaSettings>().index = DebertaIndex::code;
+    position.of<DebertaSettings>().norm = true;
   });
-  with("content to position alone",
-       [](PositionSettings& position) { position.deberta.position_to_content = false; });
+  with("content to position alone", [](PositionSettings& position) {
+    position.of<DebertaSettings>().position_to_content = false;
+  });
 }

@@ -1,0 +1,46 @@
+// What the self-attentions of one stack remember of the texts so far: keys and values, or the sums
+// of linear attention. The texts of a batch are equally long; they can change places, double and
+// leave.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/key_value_cache.h"
+#include "attention/linear_state.h"
+#include "position/positions.h"
+
+namespace roformer {
+
+class AttentionCache {
+ public:
+  // Begins a step whose tokens stand at these positions; every layer then takes them once.
+  void begin_step(const Positions& positions);
+  // Where all tokens stand, those of the step last.
+  const Positions& positions() const { return positions_; }
+  std::int64_t length() const { return positions_.count(); }  // 0 before the first step
+
+  // Text i goes on from text sources[i].
+  void reorder(std::span<const std::int64_t> sources);
+
+  // Softmax attention: adds the step's keys and values, [B, H, L, D], in the form that to_cache()
+  // gives. Returns those of all positions: views [B, H, length(), D] that the next step's append
+  // may invalidate.
+  KeyValue append(std::int64_t layer, const KeyValue& added);
+  // Linear attention: the layer's state, and its random features, which the first step makes.
+  struct Linear {
+    LinearState state;
+    at::Tensor matrix;
+  };
+  Linear& linear(std::int64_t layer);
+
+ private:
+  Positions positions_;
+  KeyValueCache keys_values_;
+  std::vector<Linear> linear_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,201 @@
+#include "attention/cross_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+// Neighbours share a call as long as the padded block is at most this much larger than its tokens.
+constexpr double kPadding = 1.5;
+
+// Whether one more sequence fits into a block of some.
+struct BlockSize {
+  std::int64_t sequences = 0, tokens = 0, longest = 0;
+
+  BlockSize with(std::int64_t length) const {
+    return {sequences + 1, tokens + length, std::max(longest, length)};
+  }
+  bool dense() const {
+    return static_cast<double>(sequences * longest) <= kPadding * static_cast<double>(tokens);
+  }
+};
+
+// The positions of `count` queries: those given, or several times those given.
+Positions repeated(const Positions& positions, std::int64_t count) {
+  if (count == positions.count()) return positions;
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(positions[i % positions.count()]);
+  return Positions::of(std::move(values));
+}
+
+// [B, L, parts * H * D] -> a part as [B, H, L, D].
+at::Tensor heads_of(const at::Tensor& packed, std::int64_t parts, std::int64_t part,
+                    std::int64_t heads) {
+  return packed.view({packed.size(0), packed.size(1), parts, heads, -1})
+      .select(2, part)
+      .transpose(1, 2);
+}
+
+}  // namespace
+
+CrossMemory::CrossMemory(const TokenLayout& memory, const TokenLayout& queries) {
+  const std::vector<std::int64_t> memory_lengths = sequence_lengths(memory.blocks);
+  const std::vector<std::int64_t> query_lengths = sequence_lengths(queries.blocks);
+  ROFORMER_ASSERT(memory_lengths.size() == query_lengths.size());
+  for (std::size_t begin = 0, end = 0; begin < memory_lengths.size(); begin = end) {
+    BlockSize keys, asking;
+    for (; end < memory_lengths.size(); ++end) {
+      const BlockSize more_keys = keys.with(memory_lengths[end]);
+      const BlockSize more_asking = asking.with(query_lengths[end]);
+      if (end > begin && !(more_keys.dense() && more_asking.dense())) break;
+      keys = more_keys;
+      asking = more_asking;
+    }
+    groups_.push_back(
+        {.memory = PaddedBlock::of_lengths(std::span(memory_lengths).subspan(begin, end - begin)),
+         .queries = PaddedBlock::of_lengths(std::span(query_lengths).subspan(begin, end - begin))});
+  }
+}
+
+CrossMemory::CrossMemory(const TokenLayout& memory) {
+  groups_.push_back({.memory = PaddedBlock::of_lengths(sequence_lengths(memory.blocks))});
+  sequence_of_row_.resize(static_cast<std::size_t>(groups_[0].memory.sequences));
+  std::iota(sequence_of_row_.begin(), sequence_of_row_.end(), 0);
+}
+
+void CrossMemory::hide_padding(Group& group, const at::TensorOptions& options) const {
+  group.mask = padding_mask(group.memory);
+  group.additive = at::Tensor();
+  if (!group.mask.defined()) return;
+  group.mask = group.mask.to(options.device());
+  group.additive =
+      at::zeros(group.mask.sizes(), options)
+          .masked_fill(group.mask.logical_not(), -std::numeric_limits<double>::infinity());
+}
+
+void CrossMemory::add_layer(const at::Tensor& packed, std::int64_t heads,
+                            const PositionScheme& scheme, at::ScalarType table_type) {
+  std::vector<std::int64_t> tokens;
+  for (const Group& group : groups_) tokens.push_back(group.memory.tokens);
+  const std::vector<at::Tensor> parts = packed.split_with_sizes(tokens, 0);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (group.layers.empty()) hide_padding(group, packed.options().requires_grad(false));
+    const at::Tensor block = padded(parts[i], group.memory);
+    KeyValue layer{.key = heads_of(block, 2, 0, heads), .value = heads_of(block, 2, 1, heads)};
+    const Positions positions = Positions::range(0, group.memory.length);
+    const AttentionContext context{
+        .queries = positions, .keys = positions, .type = table_type, .device = packed.device()};
+    if (const auto rotation = scheme.rotation(context, layer.key.size(3))) {
+      layer.key = rotated(layer.key, rotation->key);
+      if (rotation->value) layer.value = rotated(layer.value, rotation->key);
+    }
+    group.layers.push_back(std::move(layer));
+  }
+}
+
+void CrossMemory::reorder(std::span<const std::int64_t> rows) {
+  ROFORMER_ASSERT(!sequence_of_row_.empty() && !rows.empty());
+  std::vector<std::int64_t> sequences;  // of runs of rows
+  std::vector<std::int64_t> next;
+  for (const std::int64_t row : rows) {
+    const std::int64_t sequence = sequence_of_row_.at(static_cast<std::size_t>(row));
+    if (sequences.empty() || sequences.back() != sequence) sequences.push_back(sequence);
+    next.push_back(static_cast<std::int64_t>(sequences.size()) - 1);
+  }
+  sequence_of_row_ = std::move(next);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(groups_[0].memory.sequences));
+  std::iota(all.begin(), all.end(), 0);
+  if (sequences != all) select(sequences);
+}
+
+void CrossMemory::select(std::span<const std::int64_t> sequences) {
+  Group& group = groups_[0];
+  const std::vector<std::int64_t> lengths = sequence_lengths(group.memory.parts);
+  std::vector<std::int64_t> chosen;
+  for (const std::int64_t sequence : sequences) {
+    chosen.push_back(lengths[static_cast<std::size_t>(sequence)]);
+  }
+  group.memory = PaddedBlock::of_lengths(chosen);
+  for (KeyValue& layer : group.layers) {
+    for (at::Tensor* const part : {&layer.key, &layer.value}) {
+      const at::Tensor index =
+          at::tensor(at::IntArrayRef(sequences.data(), sequences.size()), at::kLong);
+      *part =
+          at::index_select(part->narrow(2, 0, group.memory.length), 0, index.to(part->device()));
+    }
+  }
+  hide_padding(group, group.layers.front().key.options());
+}
+
+at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
+  std::vector<PaddedBlock> queries;
+  if (sequence_of_row_.empty()) {
+    for (const Group& group : groups_) queries.push_back(group.queries);
+  } else {
+    const auto rows = static_cast<std::int64_t>(sequence_of_row_.size());
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(groups_[0].memory.sequences), 0);
+    for (const std::int64_t sequence : sequence_of_row_) {
+      lengths[static_cast<std::size_t>(sequence)] += in.query.size(0) / rows;
+    }
+    queries.push_back(PaddedBlock::of_lengths(lengths));
+  }
+  std::vector<std::int64_t> tokens;
+  for (const PaddedBlock& block : queries) tokens.push_back(block.tokens);
+  const std::vector<at::Tensor> parts = in.query.split_with_sizes(tokens, 0);
+  std::vector<at::Tensor> outputs;
+  CrossAttentionInputs group_inputs = in;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const at::Tensor query = heads_of(padded(parts[i], queries[i]), 1, 0, in.heads);
+    const at::Tensor output = attend(groups_[i], queries[i], group_inputs, query);
+    group_inputs.dropout.first_row += query.size(0) * query.size(1) * query.size(2);
+    outputs.push_back(
+        unpadded(output.transpose(1, 2).reshape({output.size(0), output.size(2), -1}), queries[i]));
+  }
+  return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
+}
+
+// query [B, H, Lq, D] -> the same shape.
+at::Tensor CrossMemory::attend(const Group& group, const PaddedBlock& queries,
+                               const CrossAttentionInputs& in, const at::Tensor& query) const {
+  const KeyValue& memory = group.layers.at(static_cast<std::size_t>(in.layer));
+  const AttentionContext context{.queries = repeated(in.positions, queries.length),
+                                 .keys = Positions::range(0, group.memory.length),
+                                 .layer = in.layer,
+                                 .training = in.training,
+                                 .mask = group.mask,
+                                 .type = in.type,
+                                 .device = query.device()};
+  if (!query.is_cpu() || in.dropout.probability > 0) {
+    const AttentionSettings plain;
+    return roformer::attend({.query = query,
+                             .key = memory.key,
+                             .value = memory.value,
+                             .scheme = in.scheme,
+                             .attention = plain,
+                             .context = context,
+                             .dropout = in.dropout,
+                             .keys = CachedKeys::rotated})
+        .output;
+  }
+  const auto rotation = in.scheme.rotation(context, query.size(3));
+  std::optional<at::Tensor> mask;
+  if (group.additive.defined()) mask = group.additive;
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      rotation ? rotated(query, rotation->query) : query, memory.key, memory.value,
+      /*dropout_p=*/0.0, /*is_causal=*/false, mask, in.scheme.score_scale(query.size(3))));
+}
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+#include "attention/wide_products.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/matmul.h>
+
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+
+namespace roformer {
+namespace {
+
+// a b with unrounded results. a [B, H, M, K], b [B, H, K, N].
+at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
+  const at::ScalarType type = a.scalar_type(), wide = accumulate_type(type);
+  if (type == wide) return at::matmul(a, b);
+  if (a.is_cpu()) return at::matmul(a.to(wide), b.to(wide));
+  return at::bmm(a.flatten(0, 1), b.flatten(0, 1), wide)
+      .view({a.size(0), a.size(1), a.size(2), b.size(3)});
+}
+
+}  // namespace
+
+at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double scale) {
+  GradientRecorder recorder({query, key});
+  const at::Tensor q = query.detach(), k = key.detach();
+  return recorder.finish(wide_product(q, k.transpose(-2, -1)).mul_(scale),
+                         [q, k, scale](const Gradients& gradients) -> Gradients {
+                           const at::Tensor slope = (gradients[0] * scale).to(q.scalar_type());
+                           return {at::matmul(slope, k), at::matmul(slope.transpose(-2, -1), q)};
+                         });
+}
+
+at::Tensor weighted_values(const at::Tensor& probabilities, const at::Tensor& value) {
+  GradientRecorder recorder({probabilities, value});
+  const at::Tensor v = value.detach(), p = probabilities.detach().to(v.scalar_type());
+  return recorder.finish(at::matmul(p, v), [p, v](const Gradients& gradients) -> Gradients {
+    return {wide_product(gradients[0], v.transpose(-2, -1)),
+            at::matmul(p.transpose(-2, -1), gradients[0])};
+  });
+}
+
+}  // namespace roformer

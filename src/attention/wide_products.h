@@ -1,0 +1,18 @@
+// The two products of explicit attention with sums and scores in the accumulating type: bfloat16
+// queries and keys give float scores, and the gradient of the probabilities is float again, so
+// that neither the softmax nor its slope is computed from rounded numbers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace roformer {
+
+// scale * query key^T. query [B, H, Lq, D], key [B, H, Lk, D] -> [B, H, Lq, Lk] in the
+// accumulating type.
+at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double scale);
+
+// probabilities value. probabilities [B, H, Lq, Lk] in the accumulating type, value [B, H, Lk, D]
+// -> [B, H, Lq, D] in value's type.
+at::Tensor weighted_values(const at::Tensor& probabilities, const at::Tensor& value);
+
+}  // namespace roformer

@@ -1,0 +1,106 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/printable.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+// Counts brackets outside of texts. What is no JSON may be miscounted; the parser, which does not
+// recurse, refuses that.
+bool nests_too_deeply(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepestJson) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// "line 3, column 7" of the byte where the parser stopped, counted from 1.
+std::string position_in(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
+  return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
+                     before.size() - line_start + 1);
+}
+
+}  // namespace
+
+std::optional<json> try_parse_json(std::string_view text) {
+  if (nests_too_deeply(text)) return std::nullopt;
+  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+json parse_json(std::string_view text, const std::string& file, RepeatedNames repeated) {
+  if (nests_too_deeply(text)) {
+    throw_failure(file, fmt::format("nests lists and objects deeper than {}", kDeepestJson));
+  }
+  std::vector<std::set<std::string>> names;
+  const auto watch = [&](int, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start) names.emplace_back();
+    if (event == json::parse_event_t::object_end) names.pop_back();
+    if (event == json::parse_event_t::key &&
+        !names.back().insert(value.get<std::string>()).second) {
+      throw_failure(file, "names " + printable(value.get<std::string>()) + " twice");
+    }
+    return true;
+  };
+  try {
+    return repeated == RepeatedNames::refused ? json::parse(text, watch) : json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw_failure(file, text.empty() ? "is empty, not JSON"
+                                     : "is not JSON from " + position_in(text, error.byte) + " on");
+  } catch (const json::exception&) {  // a number that no type holds
+    throw_failure(file, "holds a number that is too large");
+  }
+}
+
+json read_json(const std::filesystem::path& file) {
+  return parse_json(read_file(file), file.string());
+}
+
+std::string describe_json(const json& value) {
+  switch (value.type()) {
+    case json::value_t::object:
+      return fmt::format("an object of {}", value.size());
+    case json::value_t::array:
+      return fmt::format("a list of {}", value.size());
+    case json::value_t::string:
+      return printable(value.get_ref<const std::string&>());
+    case json::value_t::boolean:
+      return value.get<bool>() ? "true" : "false";
+    case json::value_t::number_integer:
+      return fmt::format("{}", value.get<std::int64_t>());
+    case json::value_t::number_unsigned:
+      return fmt::format("{}", value.get<std::uint64_t>());
+    case json::value_t::number_float:
+      return fmt::format("{}", value.get<double>());
+    default:
+      return "null";
+  }
+}
+
+}  // namespace roformer

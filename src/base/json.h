@@ -1,0 +1,31 @@
+// JSON from files that anyone may have written. Texts that nest deeper than any file of this
+// program does are refused before they are parsed, since copying or writing such a value recurses;
+// and a message tells what a value is without repeating it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+inline constexpr int kDeepestJson = 100;  // arrays and objects inside each other
+
+// The value, or nothing where the text is not JSON in UTF-8 or nests deeper than kDeepestJson.
+std::optional<nlohmann::json> try_parse_json(std::string_view text);
+
+// What a name that stands twice in an object means: the last value, as most readers take it, or an
+// error, where a value that is passed over would be a loss.
+enum class RepeatedNames { last_counts, refused };
+
+// The value; throws Error (failure, place `file`) that says where the text stops being JSON.
+nlohmann::json parse_json(std::string_view text, const std::string& file,
+                          RepeatedNames repeated = RepeatedNames::last_counts);
+nlohmann::json read_json(const std::filesystem::path& file);
+
+// For messages: null, true, 3, "a text", a list of 5, an object of 2.
+std::string describe_json(const nlohmann::json& value);
+
+}  // namespace roformer

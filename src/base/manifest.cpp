@@ -1,0 +1,126 @@
+#include "base/manifest.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sealed_json.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFile = "manifest.json";
+constexpr const char* kFormat = "roformer manifest";
+constexpr int kVersion = 1;
+constexpr std::size_t kBlockBytes = 1 << 18;
+
+std::string hexadecimal(std::uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
+
+}  // namespace
+
+Manifest::File Manifest::measure(const fs::path& path) {
+  const MappedFile mapped(path);
+  File file{.bytes = mapped.bytes().size()};
+  for (std::size_t begin = 0; begin < file.bytes; begin += kBlockBytes) {
+    const auto block = mapped.bytes().subspan(begin, std::min(kBlockBytes, file.bytes - begin));
+    file.blocks.push_back(XXH3_64bits(block.data(), block.size()));
+  }
+  return file;
+}
+
+Manifest Manifest::of(const fs::path& folder) {
+  Manifest manifest;
+  manifest.folder_ = folder;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && name != kFile) manifest.files_[name] = measure(entry.path());
+  }
+  return manifest;
+}
+
+void Manifest::write() const {
+  nlohmann::ordered_json files = nlohmann::ordered_json::object();
+  for (const auto& [name, file] : files_) {
+    std::vector<std::string> blocks;
+    for (const std::uint64_t block : file.blocks) blocks.push_back(hexadecimal(block));
+    files[name] = {{"bytes", file.bytes}, {"xxh3", blocks}};
+  }
+  write_sealed_json(
+      folder_ / kFile,
+      {{"format", kFormat}, {"version", kVersion}, {"block_bytes", kBlockBytes}, {"files", files}});
+}
+
+std::optional<Manifest> Manifest::read(const fs::path& folder) {
+  const fs::path path = folder / kFile;
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  const std::string place = path.string();
+  const auto refuse = [&] { throw_failure(place, "is damaged: not a manifest of this program"); };
+  const nlohmann::json json = read_sealed_json(path);
+  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) refuse();
+  if (json.value("version", nlohmann::json()) != kVersion ||
+      json.value("block_bytes", nlohmann::json()) != kBlockBytes) {
+    throw_failure(place, "is of another version than this program reads");
+  }
+  Manifest manifest;
+  manifest.folder_ = folder;
+  const auto files = json.find("files");
+  if (files == json.end() || !files->is_object()) refuse();
+  for (const auto& [name, entry] : files->items()) {
+    // A manifest names files of its own folder only.
+    if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name) refuse();
+    if (!entry.is_object() || !entry.contains("bytes") || !entry["bytes"].is_number_unsigned() ||
+        !entry.contains("xxh3") || !entry["xxh3"].is_array()) {
+      refuse();
+    }
+    File& file = manifest.files_[name];
+    file.bytes = entry["bytes"].get<std::uint64_t>();
+    for (const nlohmann::json& block : entry["xxh3"]) {
+      const std::optional<std::uint64_t> value = parse_hexadecimal(block);
+      if (!value) refuse();
+      file.blocks.push_back(*value);
+    }
+    if (file.blocks.size() != file.bytes / kBlockBytes + (file.bytes % kBlockBytes != 0)) refuse();
+  }
+  return manifest;
+}
+
+std::vector<std::string> Manifest::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files_) names.push_back(name);
+  return names;
+}
+
+std::optional<Damage> Manifest::check(const std::string& name) const {
+  const auto found = files_.find(name);
+  if (found == files_.end()) return std::nullopt;
+  const File& written = found->second;
+  Damage damage{.file = folder_ / name};
+  std::error_code error;
+  if (!fs::exists(damage.file, error)) {
+    damage.message = "is not there";
+    return damage;
+  }
+  const File present = measure(damage.file);
+  if (present.bytes != written.bytes) {
+    damage.message = fmt::format("has {} bytes, {} were written", present.bytes, written.bytes);
+    return damage;
+  }
+  const auto [bad, wanted] =
+      std::mismatch(present.blocks.begin(), present.blocks.end(), written.blocks.begin());
+  if (bad == present.blocks.end()) return std::nullopt;
+  damage.begin = static_cast<std::uint64_t>(bad - present.blocks.begin()) * kBlockBytes;
+  damage.end = std::min<std::uint64_t>(damage.begin + kBlockBytes, present.bytes);
+  damage.message = fmt::format("is damaged: bytes {} to {} are not what was written", damage.begin,
+                               damage.end - 1);
+  return damage;
+}
+
+}  // namespace roformer

@@ -1,0 +1,242 @@
+#include "base/output_folder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kClaimed = "roformer process ";
+
+// The folder itself where the path is a link to it or ends in a slash or a dot.
+fs::path resolved(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  std::error_code error;
+  const bool named = normal.has_filename() && normal.filename() != "." && normal.filename() != "..";
+  if (named && !fs::is_symlink(normal, error)) return normal;
+  if (!normal.has_filename() && normal.has_relative_path()) return resolved(normal.parent_path());
+  const fs::path real = fs::canonical(path, error);
+  return error ? normal : real;
+}
+
+fs::path beside(const fs::path& path, const char* suffix) {
+  fs::path other = path;
+  other += suffix;
+  return other;
+}
+
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error);
+}
+
+void rename_or_throw(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    throw_failure(to.string(), "cannot put it in place: " + system_message(errno));
+  }
+}
+
+void remove_or_throw(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw_failure(path.string(), "cannot remove: " + error.message());
+}
+
+}  // namespace
+
+OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::move(path)) {
+  for (;;) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (descriptor_ < 0) {
+      throw_failure(path_.string(), "cannot write there: " + system_message(errno));
+    }
+    char text[64] = {};
+    const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+    const ssize_t length = ::pread(descriptor_, text, sizeof text - 1, 0);
+    const std::string holder(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+    if (!locked) {
+      ::close(descriptor_);
+      fs::path output = path_;
+      const std::string number =
+          holder.starts_with(kClaimed) ? holder.substr(kClaimed.size()) : std::string("another");
+      throw_failure(output.replace_extension().string(),
+                    "is being written by another process (process " +
+                        number.substr(0, number.find('\n')) + ")",
+                    "wait for it to end, or " + hint);
+    }
+    // The holder before may have removed the file between the opening and the locking.
+    struct stat held {};
+    struct stat named {};
+    if (::fstat(descriptor_, &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+        held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+      was_taken_ = holder.starts_with(kClaimed);
+      if (!was_taken_ && !holder.empty()) {
+        ::close(descriptor_);
+        throw_failure(path_.string(), "is needed for writing, but holds something else",
+                      "move it away, or " + hint);
+      }
+      return;
+    }
+    ::close(descriptor_);
+  }
+}
+
+OutputFolder::Claim::~Claim() {
+  if (descriptor_ < 0) return;
+  ::unlink(path_.c_str());
+  ::close(descriptor_);
+}
+
+void OutputFolder::Claim::take() {
+  const std::string text = std::string(kClaimed) + std::to_string(::getpid()) + "\n";
+  const auto fail = [&] {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  };
+  if (::ftruncate(descriptor_, 0) != 0) fail();
+  for (std::size_t size = 0; size < text.size();) {
+    const ssize_t more =
+        ::pwrite(descriptor_, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (more < 0 && errno != EINTR) fail();
+    size += more > 0 ? static_cast<std::size_t>(more) : 0;
+  }
+  if (::fsync(descriptor_) != 0) fail();
+  sync_directory(parent_of(path_));
+}
+
+void OutputFolder::Claim::abandon() {
+  ::close(std::exchange(descriptor_, -1));
+}
+
+OutputFolder::MadeParents::MadeParents(const fs::path& parent) {
+  std::error_code error;
+  for (fs::path path = parent; !path.empty() && !fs::exists(path, error);
+       path = path.parent_path()) {
+    made.push_back(path);
+  }
+  make_directories(parent);
+}
+
+OutputFolder::MadeParents::~MadeParents() {
+  std::error_code error;
+  for (const fs::path& path : made) {
+    if (!keep) fs::remove(path, error);  // only what is empty
+  }
+}
+
+OutputFolder::OutputFolder(Options options)
+    : options_(std::move(options)),
+      output_(resolved(options_.output)),
+      partial_(beside(output_, ".partial")),
+      previous_(beside(output_, ".previous")),
+      parents_(parent_of(output_)) {
+  if (output_.empty()) throw_usage(options_.flag, "is empty, wanted the name of a folder");
+  claim_.emplace(beside(output_, ".lock"), hint());
+  recover();
+  check_output();
+  claim_->take();
+  make_directories(partial_);
+}
+
+OutputFolder::~OutputFolder() {
+  if (!claim_) return;
+  std::error_code error;
+  fs::remove_all(partial_, error);
+  if (error) claim_->abandon();
+}
+
+std::string OutputFolder::hint() const {
+  return options_.flag.empty() ? "name another folder" : "choose another " + options_.flag;
+}
+
+// What stands beside the output is this program's only if a claim says so.
+void OutputFolder::recover() {
+  if (claim_->was_taken()) {
+    try {
+      if (!is_there(output_) && is_there(previous_)) rename_or_throw(previous_, output_);
+      remove_or_throw(previous_);
+      remove_or_throw(partial_);
+    } catch (const Error&) {
+      claim_->abandon();
+      throw;
+    }
+    return;
+  }
+  for (const fs::path& path : {partial_, previous_}) {
+    if (!is_there(path) || is_empty_folder(path)) continue;
+    throw_failure(path.string(), "is needed for writing, but holds something else",
+                  "move it away, or " + hint());
+  }
+}
+
+void OutputFolder::check_output() const {
+  if (!is_there(output_) || is_empty_folder(output_)) return;
+  std::error_code error;
+  if (!fs::is_directory(output_, error) || !options_.is_replaceable ||
+      !options_.is_replaceable(output_)) {
+    throw_failure(options_.output.string(), "exists and is not " + options_.contents, hint());
+  }
+  if (!options_.overwrite) {
+    throw_failure(options_.output.string(), "exists already",
+                  "replace it with --overwrite, or " + hint());
+  }
+}
+
+void OutputFolder::commit() {
+  sync_directory(partial_);
+  put_in_place();
+  parents_.keep = true;
+  std::error_code error;
+  fs::remove_all(partial_, error);  // the old one, where they were exchanged
+  if (!error) fs::remove_all(previous_, error);
+  if (error) {
+    log::warn("{} is written; what was there before cannot be removed: {}",
+              options_.output.string(), error.message());
+    claim_->abandon();
+  }
+  claim_.reset();
+}
+
+void OutputFolder::put_in_place() {
+  if (!is_there(output_) || is_empty_folder(output_)) {
+    rename_or_throw(partial_, output_);
+  } else if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, output_.c_str(), RENAME_EXCHANGE) !=
+             0) {
+    if (errno != ENOSYS && errno != EINVAL && errno != ENOTSUP) {
+      throw_failure(options_.output.string(), "cannot put it in place: " + system_message(errno));
+    }
+    replace_in_two_steps();
+  }
+  sync_directory(parent_of(output_));
+}
+
+void OutputFolder::replace_in_two_steps() {
+  rename_or_throw(output_, previous_);
+  try {
+    rename_or_throw(partial_, output_);
+  } catch (const Error&) {
+    rename_or_throw(previous_, output_);
+    throw;
+  }
+}
+
+}  // namespace roformer

@@ -1,0 +1,68 @@
+#include "base/sealed_json.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kChecksum = "checksum";
+
+// Names in alphabetical order and numbers in their shortest form, whatever the file looks like.
+std::string checksum_of(const json& object) {
+  const std::string text = object.dump();
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace
+
+std::string sealed_text(const ordered_json& object) {
+  ROFORMER_ASSERT(object.is_object() && !object.contains(kChecksum));
+  const auto text = [](const ordered_json& value) {
+    return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  };
+  ordered_json sealed = object;
+  sealed[kChecksum] = checksum_of(json::parse(text(object)));
+  return text(sealed);
+}
+
+void write_sealed_json(const std::filesystem::path& file, const ordered_json& object) {
+  write_file_atomically(file, sealed_text(object));
+}
+
+json read_sealed_json(const std::filesystem::path& file) {
+  json value = parse_json(read_file(file), file.string(), RepeatedNames::refused);
+  if (!value.is_object()) return value;
+  const auto found = value.find(kChecksum);
+  if (found == value.end()) return value;
+  const json checksum = *found;
+  value.erase(found);
+  if (checksum != checksum_of(value)) {
+    throw_failure(file.string(), "is damaged: its contents do not fit their checksum");
+  }
+  return value;
+}
+
+std::optional<std::uint64_t> parse_hexadecimal(const json& value) {
+  constexpr std::size_t kDigits = 16;
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  std::uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc() || stop != text.data() + text.size() || text.size() != kDigits) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace roformer

@@ -1,0 +1,27 @@
+// JSON files that carry a checksum of their own values, so that a flipped digit is found. What is
+// sealed is the meaning: layout and the order of names are free, and a file without a checksum (an
+// older one) is read as it is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace roformer {
+
+// The text of an object with its field "checksum" added. Texts in it that are not UTF-8 are
+// repaired rather than refused: a path may hold any bytes.
+std::string sealed_text(const nlohmann::ordered_json& object);
+void write_sealed_json(const std::filesystem::path& file, const nlohmann::ordered_json& object);
+
+// The value without its "checksum". Throws Error (failure) where that does not fit, where the file
+// is not JSON, or where a name stands twice in an object.
+nlohmann::json read_sealed_json(const std::filesystem::path& file);
+
+// 64-bit hashes are written as texts, because other programs lose bits of such numbers; nothing
+// where the value is not a text of 16 hexadecimal digits.
+std::optional<std::uint64_t> parse_hexadecimal(const nlohmann::json& value);
+
+}  // namespace roformer

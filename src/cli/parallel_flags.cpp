@@ -1,0 +1,205 @@
+#include "cli/parallel_flags.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "cli/parallel_inspection.h"
+#include "data/recipe.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kGroup = "Sentence pairs";
+constexpr const char* kRules = "Rules for pairs of the training set";
+
+bool given(const CLI::App& command, const std::string& flag) {
+  const CLI::Option* const option = command.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+// Two names of files, or one of a file of pairs.
+HeldOutPairs held_out(const std::vector<fs::path>& files, const char* flag) {
+  const std::vector<PairSource> sources = pair_sources_of(files);
+  if (sources.size() != 1) {
+    throw_usage(flag, fmt::format("names {} sets of pairs, wanted one", sources.size()));
+  }
+  return {.pairs = sources.front(), .reference = {}};
+}
+
+PairTokenizers tokenizers_of(const ParallelFlags& flags, const PrepareFlags& common,
+                             const ParallelRecipe& recipe) {
+  const bool named = is_tokenizer_named(common.tokenizer);
+  if (is_tokenizer_named(flags.target_tokenizer) && !named) {
+    throw_usage("--target-tokenizer", "stands alone", "name the source's with --tokenizer");
+  }
+  if (!named && recipe.vocabulary) return train_pair_vocabulary(recipe.corpus, *recipe.vocabulary);
+  if (!named) {
+    throw_usage("tokenizer", "no tokenizer is named",
+                "--tokenizer FILE, or --pieces N to train one from the pairs");
+  }
+  PairTokenizers tokenizers;
+  tokenizers.source = open_tokenizer_of(common.tokenizer);
+  tokenizers.target = tokenizers.source;
+  if (!is_tokenizer_named(flags.target_tokenizer)) return tokenizers;
+  TokenizerFlags target = flags.target_tokenizer;
+  target.bpe_codes = common.tokenizer.bpe_codes;
+  target.bpe_threshold = common.tokenizer.bpe_threshold;
+  if (!target.bpe_vocabulary.empty() && target.bpe_codes.empty()) {
+    throw_usage("--target-bpe-vocabulary", "stands alone", "name the merges with --bpe-codes");
+  }
+  tokenizers.target = open_tokenizer_of(target);
+  return tokenizers;
+}
+
+}  // namespace
+
+void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
+  command
+      .add_option("--languages", flags.languages,
+                  "codes of the two languages, source first: en,de; INPUT is then pairs: files "
+                  "two and two, .tsv, .jsonl or .tmx")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->expected(2)
+      ->group(kGroup);
+  command.add_option("--test", flags.test, "files that are the test set, as --validation")
+      ->type_name("INPUT")
+      ->group(kGroup);
+  command
+      .add_option("--test-fraction", flags.test_fraction,
+                  "share of the pairs for the test set (default: the recipe's, or 0)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(kGroup);
+  command
+      .add_option("--target-tokenizer", flags.target_tokenizer.settings.file,
+                  "as --tokenizer, of the target alone (default: one for both)")
+      ->type_name("FILE")
+      ->group(kGroup);
+  command
+      .add_option("--target-bpe-vocabulary", flags.target_tokenizer.bpe_vocabulary,
+                  "as --bpe-vocabulary, of the target alone")
+      ->type_name("FILE")
+      ->group(kGroup);
+  command
+      .add_option("--pieces", flags.pieces,
+                  "train a vocabulary of so many pieces (BPE) from the training pairs")
+      ->type_name("N")
+      ->check(CLI::Range(6, 10'000'000))
+      ->group(kGroup);
+  command
+      .add_flag("--separate-vocabularies", flags.separate,
+                "train one vocabulary a language instead of a joint one")
+      ->group(kGroup);
+
+  PairRules& rules = flags.rules;
+  const auto rule = [&](const char* name, auto& value, const char* help, double most) {
+    command.add_option(name, value, help)
+        ->type_name("N")
+        ->check(CLI::Range(0.0, most))
+        ->group(kRules);
+  };
+  rule("--shortest-words", rules.shortest_words, "each side has at least so many", 1e9);
+  rule("--longest-words", rules.longest_words, "and at most so many; 0: any", 1e9);
+  rule("--longest-pieces", rules.longest_pieces, "likewise pieces of the vocabulary; 0: any", 1e9);
+  rule("--length-ratio", rules.length_ratio,
+       "pieces of the longer side for one of the shorter at most; 0: any", 1e9);
+  rule("--script-share", rules.script_share,
+       "of the letters of each side, in the script of its language at least", 1.0);
+  command.add_flag("--remove-identical", rules.remove_identical, "pairs whose sides are the same")
+      ->group(kRules);
+  command.add_flag("--remove-duplicates", rules.remove_duplicates, "pairs met before")
+      ->group(kRules);
+}
+
+bool wants_pairs(const ParallelFlags& flags, const PrepareFlags& common) {
+  const std::optional<fs::path> recipe = recipe_among(common.inputs);
+  return recipe ? is_parallel_recipe(*recipe) : !flags.languages.empty();
+}
+
+void refuse_parallel_flags(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const bool parallel = option->get_group() == kGroup || option->get_group() == kRules;
+    if (parallel && option->count() > 0) {
+      throw_usage(option->get_name(), "is for sentence pairs",
+                  "name their languages with --languages, or give a recipe that does");
+    }
+  }
+}
+
+ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& flags,
+                                  const PrepareFlags& common) {
+  ParallelRecipe recipe;
+  ParallelCorpus& corpus = recipe.corpus;
+  if (const std::optional<fs::path> path = recipe_among(common.inputs)) {
+    recipe = read_parallel_recipe(*path);
+    if (!flags.languages.empty()) {
+      throw_usage("--languages", "is for files; the recipe names its languages");
+    }
+  } else {
+    corpus.languages = {.source = flags.languages.at(0), .target = flags.languages.at(1)};
+    corpus.train = pair_sources_of(common.inputs);
+    recipe.name = common.output.filename().string();
+    for (const fs::path& input : common.inputs) {
+      recipe.source += (recipe.source.empty() ? "" : ", ") + input.string();
+    }
+  }
+  corpus.seed = common.seed;
+  if (!common.validation.empty()) {
+    corpus.validation = held_out(common.validation, "--validation");
+    corpus.validation_fraction = 0;
+  }
+  if (!flags.test.empty()) {
+    corpus.test = held_out(flags.test, "--test");
+    corpus.test_fraction = 0;
+  }
+  if (common.validation_fraction >= 0) corpus.validation_fraction = common.validation_fraction;
+  if (given(command, "--test-fraction")) corpus.test_fraction = flags.test_fraction;
+  if (flags.pieces > 0 || flags.separate) {
+    if (!recipe.vocabulary) recipe.vocabulary.emplace();
+    if (flags.pieces > 0) recipe.vocabulary->training.pieces = flags.pieces;
+    if (flags.separate) recipe.vocabulary->joint = false;
+    if (is_tokenizer_named(common.tokenizer)) {
+      throw_usage(flags.pieces > 0 ? "--pieces" : "--separate-vocabularies",
+                  "is for a vocabulary to train, and a tokenizer is named");
+    }
+  }
+  PairRules& rules = corpus.rules;
+  const auto take = [&](const char* name, auto& value, const auto& from) {
+    if (given(command, name)) value = from;
+  };
+  take("--shortest-words", rules.shortest_words, flags.rules.shortest_words);
+  take("--longest-words", rules.longest_words, flags.rules.longest_words);
+  take("--longest-pieces", rules.longest_pieces, flags.rules.longest_pieces);
+  take("--length-ratio", rules.length_ratio, flags.rules.length_ratio);
+  take("--script-share", rules.script_share, flags.rules.script_share);
+  take("--remove-identical", rules.remove_identical, flags.rules.remove_identical);
+  take("--remove-duplicates", rules.remove_duplicates, flags.rules.remove_duplicates);
+  return recipe;
+}
+
+void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
+                      const PrepareFlags& common) {
+  const ParallelRecipe recipe = parallel_recipe_of(command, flags, common);
+  const PairTokenizers tokenizers = tokenizers_of(flags, common, recipe);
+  const ParallelDescription description = prepare_pairs({.corpus = recipe.corpus,
+                                                         .output = common.output,
+                                                         .overwrite = common.overwrite,
+                                                         .threads = common.threads,
+                                                         .name = recipe.name,
+                                                         .source = recipe.source,
+                                                         .licence = recipe.licence,
+                                                         .command = command_line()},
+                                                        *tokenizers.source, *tokenizers.target);
+  std::cout << fmt::format("{}: sentence pairs {}, {} to {}, fingerprint {:016x}\n\n",
+                           common.output.string(), description.name, description.languages.source,
+                           description.languages.target, description.fingerprint)
+            << describe_rules(description) << '\n'
+            << describe_splits(description);
+}
+
+}  // namespace roformer

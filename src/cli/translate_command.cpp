@@ -1,0 +1,223 @@
+// `roformer translate`: lines from standard input, translations to standard output.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/trained_model_flags.h"
+#include "runs/translation.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+struct TranslateOptions {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::string format = "text";
+  std::string input = "-";
+  bool score = false;
+  std::int64_t lines_at_a_time = 4096;
+  TranslationRequest request;
+  std::vector<Override> overrides;
+};
+
+// Flags that people of other translators know, for keys of the configuration.
+struct ShortFlag {
+  const char* name;
+  const char* key;
+  const char* help;
+};
+constexpr ShortFlag kShortFlags[] = {
+    {"--beam", "decoding.beam", "hypotheses kept open; 1: greedy"},
+    {"--length-penalty", "decoding.length_penalty", "wu: ((5+n)/6)^alpha; average: n^alpha"},
+    {"--alpha", "decoding.alpha", "exponent of the length penalty"},
+    {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
+};
+
+class Printer {
+ public:
+  explicit Printer(std::string format) : format_(std::move(format)) {}
+
+  void print(const std::string& source, const TranslatedLine& line) {
+    if (format_ == "json") {
+      print_json(source, line);
+    } else if (format_ == "marian") {
+      for (const TranslatedText& text : line.translations) {
+        std::cout << fmt::format("{} ||| {} ||| LogProbability= {:.4f} ||| {:.4f}\n", number_,
+                                 text.text, text.log_probability, text.score);
+      }
+    } else {
+      if (line.translations.empty()) std::cout << '\n';
+      for (const TranslatedText& text : line.translations) std::cout << text.text << '\n';
+    }
+    ++number_;
+  }
+
+ private:
+  std::string format_;
+  std::int64_t number_ = 0;
+
+  static void print_json(const std::string& source, const TranslatedLine& line) {
+    nlohmann::ordered_json object{{"source", source},
+                                  {"translations", nlohmann::ordered_json::array()}};
+    for (const TranslatedText& text : line.translations) {
+      object["translations"].push_back({{"text", text.text},
+                                        {"score", text.score},
+                                        {"log_probability", text.log_probability},
+                                        {"tokens", text.pieces},
+                                        {"token_log_probabilities", text.token_log_probabilities}});
+    }
+    std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+};
+
+std::unique_ptr<std::ifstream> open_input(const std::string& path) {
+  if (path == "-") return nullptr;
+  auto file = std::make_unique<std::ifstream>(path);
+  if (!*file || fs::is_directory(path)) {
+    throw_failure(path, "cannot be read", "a file of one sentence a line, or - for standard input");
+  }
+  return file;
+}
+
+class LineReader {
+ public:
+  explicit LineReader(std::istream& input) : input_(input) {}
+
+  // False at the end. Carriage returns at ends of lines are dropped, malformed UTF-8 repaired.
+  bool next(std::string& line) {
+    if (!std::getline(input_, line)) return false;
+    if (line.ends_with('\r')) line.pop_back();
+    std::string storage;
+    const std::string_view valid = repair_utf8(line, storage, invalid);
+    if (valid.data() != line.data()) line = std::string(valid);
+    return true;
+  }
+
+  std::uint64_t invalid = 0;
+
+ private:
+  std::istream& input_;
+};
+
+// "SOURCE<tab>TRANSLATION" into its two.
+void split_pair(const std::string& where, std::int64_t number, std::string& line,
+                std::string& translation) {
+  const std::size_t tab = line.find('\t');
+  if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos) {
+    throw_failure(fmt::format("{}:{}", where, number), "is not a source, a tab and a translation");
+  }
+  translation = line.substr(tab + 1);
+  line.resize(tab);
+}
+
+void translate_command(const TranslateOptions& options) {
+  const TranslationRequest& request = options.request;
+  std::vector<TrainedTranslator> runs;
+  for (const std::string& run : options.runs) {
+    runs.push_back(open_trained_translator(
+        run, {.checkpoint = options.checkpoint, .overrides = options.overrides}));
+  }
+  const TextTranslator translator(std::move(runs));
+  if (request.n_best > translator.settings().decoding.beam) {
+    throw_usage("--n-best",
+                fmt::format("{} translations cannot come from a beam of {}", request.n_best,
+                            translator.settings().decoding.beam),
+                fmt::format("--beam {}", request.n_best));
+  }
+  const auto file = open_input(options.input);
+  LineReader reader(file ? *file : std::cin);
+  Printer printer(options.format);
+  StatusLine status;
+  std::int64_t number = 0, cut = 0;
+  for (bool more = true; more;) {
+    std::vector<std::string> lines, given;
+    std::string line;
+    while (std::ssize(lines) < options.lines_at_a_time && (more = reader.next(line))) {
+      std::string translation;
+      if (options.score) {
+        split_pair(file ? options.input : "standard input", number + 1, line, translation);
+      }
+      ++number;
+      lines.push_back(line);
+      given.push_back(std::move(translation));
+    }
+    const auto found = options.score ? translator.score(lines, given, request)
+                                     : translator.translate(lines, request);
+    status.clear();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      cut += found[i].cut ? 1 : 0;
+      printer.print(lines[i], found[i]);
+    }
+    std::cout << std::flush;
+    if (more && status.due()) status.show(fmt::format("{} lines", format_count(number)));
+  }
+  status.clear();
+  if (cut > 0) {
+    log::warn("{} lines are longer than {} tokens and were cut", format_count(cut),
+              request.longest_source);
+  }
+  if (reader.invalid > 0) {
+    log::warn("{} malformed UTF-8 sequences were replaced by U+FFFD", reader.invalid);
+  }
+}
+
+}  // namespace
+
+void add_translate_command(CLI::App& program) {
+  auto options = std::make_shared<TranslateOptions>();
+  CLI::App* command = add_command(
+      program,
+      {.name = "translate",
+       .summary = "Translate lines with a trained run",
+       .details = "roformer translate runs/en-de < in.txt > out.txt\n"
+                  "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
+                  "vocabulary translate together. With --score, each line is a source, a tab and\n"
+                  "a translation, and its probability is printed (--format json or marian).\n",
+       .group = kGroupTraining});
+  command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
+  command->add_option("--input", options->input, "file of lines; -: standard input")
+      ->capture_default_str();
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "text, json or marian")
+      ->check(CLI::IsMember({"text", "json", "marian"}))
+      ->capture_default_str();
+  command->add_option("--n-best", options->request.n_best, "translations of each line")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--longest-source", options->request.longest_source,
+                   "tokens of a line that are read, its end counted")
+      ->check(CLI::Range(2, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--prefix", options->request.prefix, "every translation begins with it");
+  command
+      ->add_option("--lines", options->lines_at_a_time,
+                   "lines that are read before they are translated; 1 answers each at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--score", options->score, "score given translations");
+  for (const ShortFlag& flag : kShortFlags) {
+    command->add_option_function<std::string>(
+        flag.name,
+        [options, key = flag.key](const std::string& text) {
+          options->overrides.push_back({key, text});
+        },
+        flag.help);
+  }
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { translate_command(*options); });
+}
+
+}  // namespace roformer

@@ -1,0 +1,28 @@
+// Section `decoding` of the configuration: how a translator searches for its text, in validations
+// and, unless told otherwise, when the run is used.
+#pragma once
+
+#include <cstdint>
+
+#include "config/word_list.h"
+
+namespace roformer {
+
+// How the log probability of n tokens, the end counted, becomes a score that compares lengths.
+enum class LengthPenalty {
+  wu,       // log p / ((5 + n) / 6)^alpha (Wu 2016, equation 14; Vaswani 2017)
+  average,  // log p / n^alpha (Marian, Hugging Face)
+};
+ROFORMER_WORDS(LengthPenalty, "wu", "average");
+
+struct DecodingSettings {
+  std::int64_t beam = 4;  // 1: the greedy search
+  LengthPenalty length_penalty = LengthPenalty::wu;
+  double alpha = 0.6;                // 0: the log probability itself
+  double longest_factor = 1;         // a text has at most longest_factor * source + longest_extra
+  std::int64_t longest_extra = 50;   // tokens (Vaswani 2017, 6.1: the source's length + 50)
+  std::int64_t batch_tokens = 4096;  // source tokens times beam that are decoded at a time
+  std::int64_t sentences = 0;        // of the validation set that are decoded; 0: all
+};
+
+}  // namespace roformer

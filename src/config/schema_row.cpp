@@ -1,0 +1,127 @@
+#include "config/schema_row.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+using Folder = std::filesystem::path;
+using Text = std::string_view;
+
+Key key_of(std::string name, KeyType type, RowText row) {
+  return {.name = std::move(name),
+          .type = type,
+          .unit = std::move(row.unit),
+          .help = std::move(row.help),
+          .words = std::move(row.words),
+          .range = row.range,
+          .tasks = std::move(row.tasks),
+          .may_change = row.may_change};
+}
+
+// Text to the value, the value to text.
+template <class Value, class Parse, class Print>
+void bind(Key& key, Member<Value> member, Parse parse, Print print) {
+  key.set = [member, parse](Settings& settings, Text text, const Folder& folder) {
+    member.in(settings) = parse(text, folder);
+  };
+  key.get = [member, print](const Settings& settings) { return print(member.of(settings)); };
+  if constexpr (std::is_arithmetic_v<Value>) {
+    key.json = [member](const Settings& settings) { return nlohmann::json(member.of(settings)); };
+  } else {
+    key.json = key.get;
+  }
+}
+
+}  // namespace
+
+Key make_key(std::string name, Member<bool> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::boolean, std::move(row));
+  bind(
+      key, std::move(member), [](Text text, const Folder&) { return parse_boolean(text); },
+      [](bool value) { return std::string(value ? "true" : "false"); });
+  return key;
+}
+
+Key make_key(std::string name, Member<std::uint64_t> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::integer, std::move(row));
+  key.range = at_least(0);
+  bind(
+      key, std::move(member), [](Text text, const Folder&) { return parse_seed(text); },
+      [](std::uint64_t value) { return std::to_string(value); });
+  return key;
+}
+
+Key make_key(std::string name, Member<std::int64_t> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::integer, std::move(row));
+  bind(
+      key, std::move(member),
+      [range = key.range](Text text, const Folder&) { return parse_integer(text, range); },
+      [](std::int64_t value) { return std::to_string(value); });
+  return key;
+}
+
+Key make_key(std::string name, Member<double> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::number, std::move(row));
+  bind(
+      key, std::move(member),
+      [range = key.range](Text text, const Folder&) { return parse_number(text, range); },
+      [](double value) { return print_number(value); });
+  return key;
+}
+
+Key make_key(std::string name, Member<Period> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::period, std::move(row));
+  bind(
+      key, std::move(member),
+      [](Text text, const Folder&) {
+        try {
+          return parse_period(text);
+        } catch (const Error&) {
+          throw InvalidValue("a period: 500 (steps), 3e (epochs), 20Mt (tokens) or 90min");
+        }
+      },
+      [](const Period& value) { return to_string(value); });
+  return key;
+}
+
+Key make_key(std::string name, Member<std::filesystem::path> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::path, std::move(row));
+  bind(
+      key, std::move(member),
+      [](Text text, const Folder& folder) {
+        return text.empty() ? Folder() : (folder / text).lexically_normal();
+      },
+      [](const Folder& path) {
+        return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
+      });
+  return key;
+}
+
+Key make_key(std::string name, Member<std::string> member, RowText row) {
+  const KeyType type = row.words.empty() ? KeyType::text : KeyType::word;
+  Key key = key_of(std::move(name), type, std::move(row));
+  bind(
+      key, std::move(member),
+      [words = key.words](Text text, const Folder&) {
+        if (!words.empty()) parse_word(text, words);
+        return std::string(text);
+      },
+      [](const std::string& value) { return value; });
+  return key;
+}
+
+Key make_key(std::string name, Choice choice, RowText row) {
+  Key key = key_of(std::move(name), KeyType::word, std::move(row));
+  key.words = choice.words;
+  key.set = [choice](Settings& settings, Text text, const Folder&) {
+    choice.set(settings, parse_word(text, choice.words));
+  };
+  key.get = [choice](const Settings& settings) { return choice.words.at(choice.get(settings)); };
+  key.json = key.get;
+  return key;
+}
+
+}  // namespace roformer

@@ -1,0 +1,84 @@
+// Keys of translation and of decoding.
+#include "config/schema_row.h"
+#include "config/words.h"
+
+namespace roformer {
+namespace {
+
+constexpr TaskKind kTranslation = TaskKind::translation;
+
+}  // namespace
+
+std::vector<Key> translation_keys() {
+  return {
+      ROFORMER_KEY(translation.decoder_layers,
+                   {.unit = "layers",
+                    .range = between(0, 1000),
+                    .help = "of the decoder; 0: as many as the encoder's model.layers (a deep "
+                            "encoder beside a shallow decoder: 12 and 1, Kasai 2021)",
+                    .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.tie_embeddings,
+                   {.help = "source and target share one token table (Vaswani 2017, 3.4); needs a "
+                            "joint vocabulary",
+                    .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.tie_output,
+                   {.help = "the output projection is the target's token table (Press 2017)",
+                    .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.output_bias,
+                   {.help = "the output projection has a bias", .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.activation_dropout,
+                   {.unit = "probability",
+                    .range = below_one(),
+                    .help = "of what the activation inside a feed-forward sub-layer gives",
+                    .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.label_smoothing,
+                   {.unit = "share",
+                    .range = below_one(),
+                    .help = "of the target that is spread over the vocabulary (Vaswani 2017: 0.1); "
+                            "validations report the loss without it",
+                    .tasks = {kTranslation}}),
+      ROFORMER_KEY(translation.ranked_by,
+                   {.help = "which figure of a validation makes a checkpoint the best and counts "
+                            "for training.patience",
+                    .tasks = {kTranslation}}),
+
+      ROFORMER_KEY(decoding.beam, {.unit = "hypotheses",
+                                   .range = between(1, 1000),
+                                   .help = "kept open in each sentence; 1: the greedy search",
+                                   .tasks = {kTranslation},
+                                   .may_change = true}),
+      ROFORMER_KEY(decoding.length_penalty,
+                   {.help = "wu: log p / ((5+n)/6)^alpha (Wu 2016, equation 14); average: log p / "
+                            "n^alpha; n counts the end",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
+      ROFORMER_KEY(decoding.alpha, {.range = between(0, 10),
+                                    .help = "exponent of the length penalty (Vaswani 2017: 0.6)",
+                                    .tasks = {kTranslation},
+                                    .may_change = true}),
+      ROFORMER_KEY(decoding.longest_factor,
+                   {.range = between(0, 1000),
+                    .help = "a translation has at most longest_factor times the source's tokens",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
+      ROFORMER_KEY(decoding.longest_extra, {.unit = "tokens",
+                                            .range = between(1, 1 << 20),
+                                            .help = "and so many more (Vaswani 2017, 6.1: 50)",
+                                            .tasks = {kTranslation},
+                                            .may_change = true}),
+      ROFORMER_KEY(decoding.batch_tokens,
+                   {.unit = "tokens",
+                    .range = between(1, 1 << 30),
+                    .help = "source tokens times beam that are decoded at a time",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
+      ROFORMER_KEY(decoding.sentences,
+                   {.unit = "sentences",
+                    .range = at_least(0),
+                    .help = "of the validation set that a validation decodes; 0: all",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,39 @@
+// What the configuration knows of a positional scheme, all of it in schemes/NAME.{h,cpp}: its
+// settings struct, the rows of its options, its facts and what must go together. Everything else
+// that is said of schemes in config/ is derived from these definitions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "config/position_facts.h"
+#include "config/position_settings.h"
+
+namespace roformer {
+
+struct Key;
+struct SchemeSection;
+class SchemeCheck;
+
+struct SchemeDefinition {
+  PositionFacts facts;
+  // The rest is left out where a scheme has nothing to say.
+  std::vector<Key> (*options)(const SchemeSection& section) = nullptr;
+  void (*check)(const SchemeCheck& check) = nullptr;  // reports what does not go together
+  // See the functions of these names in position_facts.h.
+  std::int64_t (*maximal_length)(const PositionSettings& position) = nullptr;
+  void (*fit)(PositionSettings& position, const SchemeUse& use) = nullptr;
+  void (*keep_training_length)(PositionSettings& position, std::int64_t length) = nullptr;
+};
+
+// Those of schemes/list.h in its order, then what was registered.
+const std::vector<SchemeDefinition>& scheme_definitions();
+// nullptr for an unknown name.
+const SchemeDefinition* find_scheme_definition(std::string_view name);
+
+// Adds a scheme beside the built-in ones (a test's, say), before anything has asked for schemes or
+// keys: from the initialiser of a constant at namespace scope. The name must be new.
+void register_scheme_definition(const SchemeDefinition& definition);
+
+}  // namespace roformer

@@ -1,0 +1,24 @@
+// The positional schemes, in the order in which they are listed everywhere. The one line that a new
+// scheme needs beside its own files: from it follow config/schemes/NAME.cpp (`define_NAME`) and
+// position/NAME.cpp (`make_NAME`).
+#pragma once
+
+#define ROFORMER_EACH_SCHEME(DO) \
+  DO(sinusoidal)                 \
+  DO(learned)                    \
+  DO(none)                       \
+  DO(shaw)                       \
+  DO(music_transformer)          \
+  DO(nezha)                      \
+  DO(transformer_xl)             \
+  DO(t5)                         \
+  DO(tupe)                       \
+  DO(deberta)                    \
+  DO(alibi)                      \
+  DO(kerple)                     \
+  DO(fire)                       \
+  DO(sandwich)                   \
+  DO(cope)                       \
+  DO(rope)                       \
+  DO(xpos)                       \
+  DO(rerope)

@@ -1,0 +1,44 @@
+// What a scheme's file lists its options with: one ROFORMER_OPTION each, and the words that options
+// of several schemes share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/position_settings.h"
+#include "config/schema_row.h"
+#include "config/schemes/definition.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+// Where the options stand: the scheme's section of a choice of scheme in the settings.
+struct SchemeSection {
+  std::string name;  // "position.rope"
+  PositionSettings Settings::*position;
+
+  template <class Options, class Value>
+  Key key(std::string_view option, Value Options::*member, RowText row) const {
+    const auto chosen = position;
+    const auto access = [ chosen, member ](auto& settings) -> auto& {
+      return (settings.*chosen).template of<Options>().*member;
+    };
+    return make_key(name + "." + std::string(option), member_of(access), std::move(row));
+  }
+};
+
+constexpr double kLongest = 1 << 20;  // tokens in a table
+
+// Rows that mean the same wherever they stand.
+RowText wavelength_base();
+RowText table_length();
+RowText bucket_count();
+RowText bucket_distance();
+RowText rotary_layout(const char* default_of);
+
+}  // namespace roformer
+
+// One option: a member of the scheme's settings struct, whose name is the key's. For functions with
+// a parameter `section`.
+#define ROFORMER_OPTION(options, member, ...) section.key(#member, &options::member, __VA_ARGS__)

@@ -1,0 +1,51 @@
+#include "config/schemes/rerope.h"
+
+#include <fmt/format.h>
+
+#include "config/schemes/check.h"
+#include "config/schemes/options.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> options(const SchemeSection& section) {
+  return {
+      ROFORMER_OPTION(ReropeSettings, layout, rotary_layout("the released code has half")),
+      ROFORMER_OPTION(ReropeSettings, base, wavelength_base()),
+      ROFORMER_OPTION(ReropeSettings, window,
+                      {.unit = "tokens",
+                       .range = between(1, kLongest),
+                       .help = "distances from here on count as this one (Su, "
+                               "kexue.fm/archives/9708: 512)"}),
+      ROFORMER_OPTION(ReropeSettings, leak,
+                      {.range = at_least(0),
+                       .help = "leaky form: distances grow at 1/k beyond the window (16); 0: "
+                               "none"}),
+  };
+}
+
+void check(const SchemeCheck& check) {
+  check_pairs_of_head(check);
+  const double leak = check.options<ReropeSettings>().leak;
+  if (leak > 0 && leak < 1) {
+    check.problem({check.option("leak")},
+                  fmt::format("got {}, wanted 0 (no leak) or a number of at least 1", leak));
+  }
+}
+
+}  // namespace
+
+SchemeDefinition define_rerope() {
+  return {.facts = {.name = "rerope",
+                    .family = "rotary",
+                    .rotary = true,
+                    .formula = "as rope with distances cut at a window, or growing at 1/k beyond "
+                               "it",
+                    .cost = "a second score product for far pairs, score matrix in memory",
+                    .longer = "yes",
+                    .paper = "Su, kexue.fm/archives/9708"},
+          .options = options,
+          .check = check};
+}
+
+}  // namespace roformer

@@ -1,0 +1,141 @@
+#include "config/schemes/rope.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "config/schemes/check.h"
+#include "config/schemes/options.h"
+#include "config/words.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> options(const SchemeSection& section) {
+  return {
+      ROFORMER_OPTION(RopeSettings, layout, rotary_layout("the paper has interleaved")),
+      ROFORMER_OPTION(RopeSettings, base,
+                      {.range = above(1),
+                       .help = "wavelengths grow from 2 pi to 2 pi times this (Su 2021: 10000; "
+                               "Llama 3: 500000)"}),
+      ROFORMER_OPTION(RopeSettings, fraction,
+                      {.unit = "share of a head",
+                       .range = {.low = 0, .high = 1, .low_open = true},
+                       .help = "features that are rotated (GPT-NeoX: 0.25)"}),
+      ROFORMER_OPTION(RopeSettings, value,
+                      {.help = "rotate the values too (rotary_value of Hugging Face's RoFormer)"}),
+      ROFORMER_OPTION(
+          RopeSettings, offset,
+          {.unit = "tokens", .range = between(0, 1e9), .help = "position of the first token"}),
+      ROFORMER_OPTION(RopeSettings, scaling,
+                      {.help = "frequencies for longer texts: linear (Chen 2023), ntk and "
+                               "dynamic_ntk (bloc97), yarn (Peng 2023, ramp of the released code) "
+                               "or yarn_paper, llama3 (Llama 3.1), ntk_mixed (Su)"}),
+      ROFORMER_OPTION(RopeSettings, factor,
+                      {.range = at_least(1),
+                       .help = "of the scaling: how many times longer the text may become"}),
+      ROFORMER_OPTION(RopeSettings, original_length,
+                      {.unit = "tokens",
+                       .range = between(0, kLongest),
+                       .help = "length before scaling; 0: data.length"}),
+      ROFORMER_OPTION(RopeSettings, beta_fast,
+                      {.unit = "turns",
+                       .range = above(0),
+                       .help = "yarn: pairs that turn more often keep their frequency (32)"}),
+      ROFORMER_OPTION(RopeSettings, beta_slow,
+                      {.unit = "turns",
+                       .range = above(0),
+                       .help = "yarn: pairs that turn less often are stretched by the factor (1)"}),
+      ROFORMER_OPTION(
+          RopeSettings, attention_factor,
+          {.range = at_least(0), .help = "factor of q and k; 0: yarn's own, 0.1 ln s + 1"}),
+      ROFORMER_OPTION(RopeSettings, low_frequency_factor,
+                      {.range = above(0), .help = "llama3: lower edge of its middle band (1)"}),
+      ROFORMER_OPTION(RopeSettings, high_frequency_factor,
+                      {.range = above(0), .help = "llama3: upper edge of its middle band (4)"}),
+      ROFORMER_OPTION(RopeSettings, mixed_exponent,
+                      {.range = above(0), .help = "ntk_mixed: exponent b (0.75)"}),
+  };
+}
+
+void check_rotated_features(const SchemeCheck& check) {
+  const double fraction = check.options<RopeSettings>().fraction;
+  if (fraction == 1) return check_pairs_of_head(check);
+  if (!check.has_head_width()) return;
+  const std::int64_t share = rotary_share(fraction, check.head_width());
+  if (share >= 2 && share % 2 == 0) return;
+  check.problem({check.option("fraction"), "model.heads", "model.width", check.choice()},
+                fmt::format("{} of a head of {} features is {}, wanted an even number of at least "
+                            "2",
+                            fraction, check.head_width(), share));
+}
+
+void check_scaling(const SchemeCheck& check) {
+  const auto& rope = check.options<RopeSettings>();
+  if (rope.scaling == RopeScaling::none && rope.factor != 1) {
+    check.problem({check.option("factor"), check.option("scaling")},
+                  fmt::format("got {}, but there is no scaling that would use it", rope.factor),
+                  "choose " + check.option("scaling"));
+  }
+  const bool yarn = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::yarn_paper;
+  if (yarn && rope.beta_fast <= rope.beta_slow) {
+    check.problem(
+        {check.option("beta_fast"), check.option("beta_slow")},
+        fmt::format("got {}, wanted more than beta_slow ({})", rope.beta_fast, rope.beta_slow));
+  }
+  if (rope.scaling == RopeScaling::llama3 &&
+      rope.high_frequency_factor <= rope.low_frequency_factor) {
+    check.problem({check.option("high_frequency_factor"), check.option("low_frequency_factor")},
+                  fmt::format("got {}, wanted more than low_frequency_factor ({})",
+                              rope.high_frequency_factor, rope.low_frequency_factor));
+  }
+  const bool by_base = rope.scaling == RopeScaling::ntk || rope.scaling == RopeScaling::dynamic_ntk;
+  if (by_base && rotary_width(rope.fraction, check.head_width()) <= 2) {
+    check.problem(
+        {check.option("scaling"), check.option("fraction"), "model.width", "model.heads"},
+        fmt::format("{} needs at least two pairs of rotated features", to_word(rope.scaling)));
+  }
+}
+
+void check(const SchemeCheck& check) {
+  check_rotated_features(check);
+  if (check.linear() && check.options<RopeSettings>().value) {
+    check.problem({check.option("value"), "attention.kernel", check.choice()},
+                  fmt::format("linear attention ({}) sums the values before any query meets them "
+                              "and does not turn them",
+                              to_word(check.settings().attention.kernel)),
+                  check.option("value") + ": false");
+  }
+  check_scaling(check);
+}
+
+void keep_length(PositionSettings& position, std::int64_t length) {
+  RopeSettings& rope = position.of<RopeSettings>();
+  if (rope.scaling != RopeScaling::none && rope.original_length == 0) rope.original_length = length;
+}
+
+}  // namespace
+
+std::int64_t rotary_share(double fraction, std::int64_t features) {
+  return std::llround(fraction * static_cast<double>(features));
+}
+
+std::int64_t rotary_width(double fraction, std::int64_t features) {
+  return rotary_share(fraction, features) / 2 * 2;
+}
+
+SchemeDefinition define_rope() {
+  return {.facts = {.name = "rope",
+                    .family = "rotary",
+                    .linear_attention = true,
+                    .rotary = true,
+                    .formula = "S_ij = (R_i q_i).(R_j k_j) / sqrt(D), R_i turns pairs by i theta_t",
+                    .cost = "6 operations a pair of q and k",
+                    .longer = "degrades; see position.rope.scaling",
+                    .paper = "Su 2021 (RoFormer), eq. 16"},
+          .options = options,
+          .check = check,
+          .keep_training_length = keep_length};
+}
+
+}  // namespace roformer

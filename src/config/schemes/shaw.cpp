@@ -1,0 +1,37 @@
+#include "config/schemes/shaw.h"
+
+#include "config/schemes/options.h"
+
+namespace roformer {
+namespace {
+
+RowText clip(const char* side) {
+  return {
+      .unit = "tokens",
+      .range = between(0, kLongest),
+      .help = std::string("larger distances to the ") + side + " share one vector (Shaw 2018: k)"};
+}
+
+std::vector<Key> options(const SchemeSection& section) {
+  return {
+      ROFORMER_OPTION(ShawSettings, left, clip("left")),
+      ROFORMER_OPTION(ShawSettings, right, clip("right")),
+      ROFORMER_OPTION(ShawSettings, values,
+                      {.help = "a table for the values too (Shaw 2018 eq. 3)"}),
+  };
+}
+
+}  // namespace
+
+SchemeDefinition define_shaw() {
+  return {
+      .facts = {.name = "shaw",
+                .family = "relative",
+                .formula = "S_ij += q_i.aK[r] / sqrt(D), o_i += sum_j P_ij aV[r], r = clip(j - i)",
+                .cost = "2 products with 2k+1 rows, score matrix in memory",
+                .longer = "yes, distances are clipped",
+                .paper = "Shaw 2018"},
+      .options = options};
+}
+
+}  // namespace roformer

@@ -1,0 +1,37 @@
+#include "config/schemes/t5.h"
+
+#include "config/schemes/check.h"
+#include "config/schemes/options.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> options(const SchemeSection& section) {
+  return {
+      ROFORMER_OPTION(T5Settings, buckets, bucket_count()),
+      ROFORMER_OPTION(T5Settings, max_distance, bucket_distance()),
+      ROFORMER_OPTION(T5Settings, scale,
+                      {.help = "none: scores are not divided by the root of the head's width, "
+                               "T5's own form; sqrt_d: as all other schemes here"}),
+  };
+}
+
+void check(const SchemeCheck& check) {
+  const auto& settings = check.options<T5Settings>();
+  check_buckets(check, settings.buckets, settings.max_distance);
+}
+
+}  // namespace
+
+SchemeDefinition define_t5() {
+  return {.facts = {.name = "t5",
+                    .family = "bias",
+                    .formula = "S_ij += bias[bucket(j - i)], for each head",
+                    .cost = "fused attention with a bias of H*L*L",
+                    .longer = "yes, far distances share a bucket",
+                    .paper = "Raffel 2020"},
+          .options = options,
+          .check = check};
+}
+
+}  // namespace roformer

@@ -1,0 +1,43 @@
+#include "data/line_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roformer {
+
+LineReader::LineReader(const std::filesystem::path& path) : stream_(path) {}
+
+// The next bytes of the current file; false at its end.
+bool LineReader::fill() {
+  if (block_.empty()) block_ = stream_.read();
+  return !block_.empty();
+}
+
+bool LineReader::next(std::string_view& line) {
+  while (!in_file_ || !fill()) {
+    in_file_ = stream_.next_file();
+    if (!in_file_) return false;
+    at_start_ = true;
+  }
+  line_.clear();
+  for (bool ended = false; !ended && fill();) {
+    const std::size_t end = block_.find('\n');
+    ended = end != std::string_view::npos;
+    const std::string_view part = block_.substr(0, end);
+    line_ += part.substr(0, kLongestLine - std::min(line_.size(), kLongestLine));
+    block_.remove_prefix(ended ? end + 1 : block_.size());
+  }
+  ++number_;
+  line = line_;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (at_start_ && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  at_start_ = false;
+  return true;
+}
+
+std::string LineReader::place(std::int64_t ahead) const {
+  return fmt::format("{}:{}", stream_.name(), number_ + ahead);
+}
+
+}  // namespace roformer

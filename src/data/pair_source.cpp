@@ -1,0 +1,180 @@
+#include "data/pair_source.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "data/corpus.h"
+#include "data/help_pairs.h"
+#include "data/line_reader.h"
+#include "data/tmx.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array<std::pair<PairFormat, const char*>, 5> kFormats = {{
+    {PairFormat::aligned, "aligned"},
+    {PairFormat::tsv, "tsv"},
+    {PairFormat::jsonl, "jsonl"},
+    {PairFormat::tmx, "tmx"},
+    {PairFormat::libreoffice_help, "libreoffice-help"},
+}};
+constexpr std::int64_t kProgressLines = 1024;
+
+// Both files read to their ends, the shorter one's last line named.
+[[noreturn]] void refuse_lengths(LineReader& source, LineReader& target, bool source_ended) {
+  LineReader& shorter = source_ended ? source : target;
+  LineReader& longer = source_ended ? target : source;
+  const std::int64_t lines = shorter.number();
+  std::string_view line;
+  while (longer.next(line)) {
+  }
+  throw_failure(shorter.place(1),
+                fmt::format("the file ends after {} lines, {} has {}: they do not match line by "
+                            "line",
+                            format_count(lines), longer.name(), format_count(longer.number())),
+                "look for a line that was split or lost in one of them");
+}
+
+PairReading read_aligned(const PairSource& files, PairSink& sink) {
+  LineReader source(files.source);
+  LineReader target(files.target);
+  PairReading reading;
+  for (SentencePair pair;; ++reading.pairs) {
+    const bool has_source = source.next(pair.source);
+    const bool has_target = target.next(pair.target);
+    if (has_source != has_target) refuse_lengths(source, target, !has_source);
+    if (!has_source) return reading;
+    pair.page = reading.pairs;
+    sink.pair(pair);
+    if (source.number() % kProgressLines == 0) {
+      sink.progress(source.raw_bytes() + target.raw_bytes());
+    }
+  }
+}
+
+PairReading read_tsv(const PairSource& files, PairSink& sink) {
+  LineReader lines(files.source);
+  PairReading reading;
+  for (std::string_view line; lines.next(line); ++reading.pairs) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
+      throw_failure(lines.place(),
+                    fmt::format("has {} columns, wanted 2", std::ranges::count(line, '\t') + 1),
+                    "a sentence, a tab and its translation on each line");
+    }
+    sink.pair(
+        {.source = line.substr(0, tab), .target = line.substr(tab + 1), .page = reading.pairs});
+    if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
+  }
+  return reading;
+}
+
+// {"translation": {"en": …, "de": …}} or the inner object alone.
+PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, PairSink& sink) {
+  LineReader lines(files.source);
+  PairReading reading;
+  for (std::string_view line; lines.next(line); ++reading.pairs) {
+    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) throw_failure(lines.place(), "is not a JSON object");
+    const auto inner = json.find("translation");
+    const nlohmann::json& texts = inner != json.end() && inner->is_object() ? *inner : json;
+    const auto text = [&](const std::string& language) -> const std::string& {
+      const auto found = texts.find(language);
+      if (found == texts.end() || !found->is_string()) {
+        throw_failure(lines.place(), fmt::format("has no text \"{}\"", language),
+                      R"(wanted {"translation": {"en": "...", "de": "..."}})");
+      }
+      return found->get_ref<const std::string&>();
+    };
+    sink.pair({.source = text(languages.source),
+               .target = text(languages.target),
+               .page = reading.pairs});
+    if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
+  }
+  return reading;
+}
+
+PairReading read_format(const PairSource& source, const PairLanguages& languages, PairSink& sink) {
+  switch (source.format) {
+    case PairFormat::aligned:
+      return read_aligned(source, sink);
+    case PairFormat::tsv:
+      return read_tsv(source, sink);
+    case PairFormat::jsonl:
+      return read_jsonl(source, languages, sink);
+    case PairFormat::tmx:
+      return read_tmx(source.source, languages, sink);
+    case PairFormat::libreoffice_help:
+      return read_help_pairs(source.source, source.target, sink);
+  }
+  ROFORMER_ASSERT(false);
+  return {};
+}
+
+}  // namespace
+
+std::vector<fs::path> PairSource::files() const {
+  return target.empty() ? std::vector<fs::path>{source} : std::vector<fs::path>{source, target};
+}
+
+PairReading read_pairs(const PairSource& source, const PairLanguages& languages, PairSink& sink) {
+  ROFORMER_ASSERT(takes_two_files(source.format) == !source.target.empty());
+  const PairReading reading = read_format(source, languages, sink);
+  sink.progress(pair_bytes(source));
+  if (reading.pairs == 0) {
+    throw_failure(
+        source.source.string(),
+        fmt::format("holds no pair of sentences of {} and {}", languages.source, languages.target),
+        reading.unmatched > 0
+            ? fmt::format("it has {} texts in one of these languages only: are the codes "
+                          "right?",
+                          format_count(static_cast<std::int64_t>(reading.unmatched)))
+            : "");
+  }
+  return reading;
+}
+
+std::uint64_t pair_bytes(const PairSource& source) {
+  const CorpusReader reader = source.format == PairFormat::libreoffice_help
+                                  ? CorpusReader::libreoffice_help
+                                  : CorpusReader::text;
+  return corpus_bytes(list_corpus_files({.inputs = source.files(), .reader = reader}));
+}
+
+PairFormat guess_pair_format(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return PairFormat::libreoffice_help;
+  fs::path name = path.filename();
+  for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (name.extension() == packed) name = name.stem();
+  }
+  const std::string extension = name.extension().string();
+  if (extension == ".tmx") return PairFormat::tmx;
+  if (extension == ".tsv") return PairFormat::tsv;
+  if (extension == ".jsonl" || extension == ".json") return PairFormat::jsonl;
+  return PairFormat::aligned;
+}
+
+bool takes_two_files(PairFormat format) {
+  return format == PairFormat::aligned || format == PairFormat::libreoffice_help;
+}
+
+PairFormat parse_pair_format(std::string_view name) {
+  std::string known;
+  for (const auto& [format, text] : kFormats) {
+    if (name == text) return format;
+    known += known.empty() ? text : std::string(", ") + text;
+  }
+  throw_usage("format", fmt::format("'{}' is not known (known: {})", name, known));
+}
+
+std::string to_string(PairFormat format) {
+  return kFormats[static_cast<std::size_t>(format)].second;
+}
+
+}  // namespace roformer

@@ -1,0 +1,182 @@
+#include "data/pair_writer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/sentence_tokens.h"
+#include "data/shard.h"
+#include "data/work_threads.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kPairsPerBlock = 1024;
+constexpr std::size_t kBlocksPerThread = 4;
+// A block of very long sentences ends earlier.
+constexpr std::size_t kBytesPerBlock = std::size_t{4} << 20;
+
+std::uint64_t count_characters(std::string_view text) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+struct PairWriter::Block {
+  std::vector<Entry> entries;
+  std::vector<std::array<std::vector<TokenId>, 2>> ids;  // of each entry, by Side
+  std::size_t bytes = 0;
+};
+
+// The files of one split that are being written.
+struct PairWriter::SplitOutput {
+  struct OfSide {
+    std::unique_ptr<ShardWriter> shard;
+    std::unique_ptr<AtomicFile> text;
+    std::unique_ptr<XXH3_state_t, FreeHash> text_hash;
+  };
+  std::array<OfSide, 2> sides;
+};
+
+PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer& target)
+    : options_(std::move(options)),
+      tokenizers_{&source, &target},
+      ends_{sentence_tokens(source).end, sentence_tokens(target).end},
+      hash_(XXH3_createState()) {
+  XXH3_64bits_reset(hash_.get());
+  for (auto& output : outputs_) output = std::make_unique<SplitOutput>();
+}
+
+PairWriter::~PairWriter() = default;
+
+void PairWriter::add(Entry entry) {
+  const bool full = !blocks_.empty() && (blocks_.back().entries.size() >= kPairsPerBlock ||
+                                         blocks_.back().bytes >= kBytesPerBlock);
+  if (full && blocks_.size() == static_cast<std::size_t>(options_.threads) * kBlocksPerThread) {
+    write_blocks();
+  }
+  if (blocks_.empty() || full) blocks_.emplace_back();
+  blocks_.back().bytes += entry.source.size() + entry.target.size();
+  blocks_.back().entries.push_back(std::move(entry));
+}
+
+void PairWriter::encode(Block& block) const {
+  block.ids.resize(block.entries.size());
+  for (std::size_t i = 0; i < block.entries.size(); ++i) {
+    tokenizers_[0]->encode(block.entries[i].source, block.ids[i][0]);
+    tokenizers_[1]->encode(block.entries[i].target, block.ids[i][1]);
+  }
+}
+
+void PairWriter::write_blocks() {
+  on_threads(blocks_.size(), options_.threads, [&](std::size_t i) { encode(blocks_[i]); });
+  for (const Block& block : blocks_) write(block);
+  blocks_.clear();
+}
+
+void PairWriter::write(const Block& block) {
+  for (std::size_t i = 0; i < block.entries.size(); ++i) {
+    const Entry& entry = block.entries[i];
+    if (counts_.size() <= entry.origin) counts_.resize(entry.origin + 1);
+    PairCounts& counts = counts_[entry.origin];
+    if (entry.under_rules) {
+      const std::optional<PairRule> broken =
+          broken_by_pieces(options_.rules, block.ids[i][0].size(), block.ids[i][1].size());
+      if (broken) {
+        ++counts[*broken];
+        continue;
+      }
+    }
+    ++counts.kept;
+    const std::string line = entry.source + '\n' + entry.target + '\n' + entry.reference + '\n' +
+                             std::string(to_string(entry.split)) + '\n';
+    for (std::int64_t copy = 0; copy < entry.copies; ++copy) {
+      XXH3_64bits_update(hash_.get(), line.data(), line.size());
+      write_pair(entry, block.ids[i]);
+    }
+  }
+}
+
+void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids) {
+  const auto place = static_cast<std::size_t>(entry.split);
+  ParallelDescription::OfSplit& of_split = splits_[place];
+  bool full = false;
+  ++of_split.sentences;
+  for (const Side side : kSides) {
+    const auto which = static_cast<std::size_t>(side);
+    const Tokenizer& tokenizer = *tokenizers_[which];
+    SplitOutput::OfSide& output = outputs_[place]->sides[which];
+    ParallelDescription::OfSide& facts = of_split[side];
+    if (output.shard == nullptr) {
+      output.shard = std::make_unique<ShardWriter>(
+          options_.folder / parallel_shard_name(entry.split, side, facts.shard_checksums.size()),
+          ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer.vocabulary_size()),
+                          .fingerprint = tokenizer.fingerprint()});
+    }
+    output.shard->add_tokens(ids[which]);
+    output.shard->add_tokens(std::span(&ends_[which], 1));
+    output.shard->end_document();
+    full |= output.shard->tokens() >= options_.shard_tokens;
+
+    const std::string& text = side == Side::source ? entry.source : entry.target;
+    const std::uint64_t tokens = ids[which].size() + 1;
+    facts.tokens += tokens;
+    facts.longest = std::max(facts.longest, tokens);
+    facts.words += static_cast<std::uint64_t>(count_words(text));
+    facts.characters += count_characters(text);
+    if (tokenizer.special().unknown >= 0) {
+      facts.unknown +=
+          static_cast<std::uint64_t>(std::ranges::count(ids[which], tokenizer.special().unknown));
+    }
+    if (entry.split == ParallelSplit::train) continue;
+    if (output.text == nullptr) {
+      output.text =
+          std::make_unique<AtomicFile>(options_.folder / parallel_text_name(entry.split, side));
+      output.text_hash.reset(XXH3_createState());
+      XXH3_64bits_reset(output.text_hash.get());
+    }
+    const bool own = side == Side::target && !entry.reference.empty();
+    const std::string line = (own ? entry.reference : text) + '\n';
+    output.text->write(line);
+    XXH3_64bits_update(output.text_hash.get(), line.data(), line.size());
+  }
+  if (full) finish_shards(entry.split);
+}
+
+void PairWriter::finish_shards(ParallelSplit split) {
+  const auto place = static_cast<std::size_t>(split);
+  for (const Side side : kSides) {
+    std::unique_ptr<ShardWriter>& shard =
+        outputs_[place]->sides[static_cast<std::size_t>(side)].shard;
+    if (shard == nullptr) continue;
+    splits_[place][side].shard_checksums.push_back(shard->finish());
+    shard.reset();
+  }
+}
+
+std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
+    std::vector<ParallelDescription::Origin>& origins) {
+  write_blocks();
+  counts_.resize(origins.size());
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    origins[i].counts = origins[i].counts + counts_[i];
+  }
+  for (const ParallelSplit split : kParallelSplits) {
+    finish_shards(split);
+    const auto place = static_cast<std::size_t>(split);
+    for (const Side side : kSides) {
+      SplitOutput::OfSide& output = outputs_[place]->sides[static_cast<std::size_t>(side)];
+      if (output.text == nullptr) continue;
+      output.text->commit();
+      splits_[place][side].text_checksum = XXH3_64bits_digest(output.text_hash.get());
+    }
+  }
+  return splits_;
+}
+
+std::uint64_t PairWriter::fingerprint() const {
+  return XXH3_64bits_digest(hash_.get());
+}
+
+}  // namespace roformer

@@ -1,0 +1,73 @@
+// Receives sentence pairs, tokenises them on several threads and writes them into paired shards:
+// document i of a split's source shards is the translation of document i of its target shards, and
+// each ends with the vocabulary's end of a sentence, so that an empty line of a test set is a
+// document, too. The text of validation and test goes into files, for scores against the true text.
+#pragma once
+
+#include <xxhash.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/parallel_description.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+class PairWriter {
+ public:
+  struct Options {
+    std::filesystem::path folder;
+    std::int64_t threads = 1;
+    std::uint64_t shard_tokens = 0;  // shards end with the pair that has so many on one side
+    PairRules rules;                 // those about pieces
+  };
+  struct Entry {
+    std::string source;  // clean (see clean_sentence), as the target
+    std::string target;
+    std::string reference;  // the target as a person wrote it; empty: the target
+    ParallelSplit split = ParallelSplit::train;
+    std::int64_t copies = 1;  // in a training set; 0 is counted as kept and not written
+    bool under_rules = true;  // false: a test set, of which nothing may be left out
+    std::size_t origin = 0;   // place of its counts
+  };
+
+  PairWriter(Options options, const Tokenizer& source, const Tokenizer& target);
+  ~PairWriter();
+
+  void add(Entry entry);
+  // Completes shards and texts. Counts of what the rules about pieces removed are added to those of
+  // the origins; `kept` too.
+  std::array<ParallelDescription::OfSplit, 3> finish(
+      std::vector<ParallelDescription::Origin>& origins);
+  // Hash of the pairs that were kept and their splits; after finish().
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct Block;
+  struct SplitOutput;
+  struct FreeHash {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+
+  Options options_;
+  std::array<const Tokenizer*, 2> tokenizers_;  // by Side
+  std::array<TokenId, 2> ends_;
+  std::vector<Block> blocks_;  // gathered pairs, tokenised together
+  std::vector<PairCounts> counts_;
+  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  std::array<ParallelDescription::OfSplit, 3> splits_;
+  std::array<std::unique_ptr<SplitOutput>, 3> outputs_;  // by ParallelSplit
+
+  void encode(Block& block) const;
+  void write(const Block& block);
+  void write_blocks();
+  void write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids);
+  void finish_shards(ParallelSplit split);
+};
+
+}  // namespace roformer

@@ -1,0 +1,64 @@
+// From sentence pairs to a prepared parallel corpus: reads every source once, applies the rules,
+// tokenises on several threads and writes paired shards. The folder appears under its name only
+// when it is complete. The result does not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/pair_rules.h"
+#include "data/pair_source.h"
+#include "data/parallel_description.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+// A validation or test set. No rule leaves a pair of it out, so that scores compare.
+struct HeldOutPairs {
+  PairSource pairs;
+  // One line a pair: the translations as people wrote them, where `pairs` are tokenised.
+  std::filesystem::path reference;
+};
+
+// A parallel corpus and how it is read.
+struct ParallelCorpus {
+  PairLanguages languages;
+  std::vector<PairSource> train;
+  std::optional<HeldOutPairs> validation;
+  std::optional<HeldOutPairs> test;
+  // Without files of their own: shares of the pages of the training set, in [0, 1).
+  double validation_fraction = 0;
+  double test_fraction = 0;
+  std::uint64_t seed = 1;  // of that choice, and of weights that are no whole numbers
+  PairRules rules;
+};
+
+struct PreparePairsOptions {
+  ParallelCorpus corpus;
+  std::filesystem::path output;
+  bool overwrite = false;  // replace a data set that is there
+  std::int64_t threads = 1;
+  std::uint64_t shard_tokens = std::uint64_t{1} << 27;
+  // What dataset.json says about the corpus.
+  std::string name;
+  std::string source;
+  std::string licence;
+  std::string command;
+};
+
+// Throws Error: a file is missing or does not match its other half, the output exists, a split
+// stays empty, the disk is full. Then nothing is left behind. Equal tokenizers are stored once.
+ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
+                                  const Tokenizer& target);
+
+// Calls take(source, target) with the clean texts of each training pair that passes the rules about
+// text, once whatever its weight: what a vocabulary is made from.
+void for_each_training_pair(
+    const ParallelCorpus& corpus,
+    const std::function<void(const std::string& source, const std::string& target)>& take);
+
+}  // namespace roformer

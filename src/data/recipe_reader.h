@@ -1,0 +1,71 @@
+// Reads the keys of a recipe by type and collects all that is wrong with it, each with file:line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/problems.h"
+#include "config/yaml_file.h"
+
+namespace roformer {
+
+class RecipeReader {
+ public:
+  // What to do with the value of a key.
+  using Keys = std::map<std::string, std::function<void(const YamlEntry&)>>;
+
+  // Parses the file; throws Error (usage) where it is no YAML or no map.
+  explicit RecipeReader(std::filesystem::path path);
+
+  // The values of the recipe, or of a map inside it; `what` names it ("a recipe") in messages. A
+  // key that is not among `keys` and one of `required` that is missing are problems.
+  void read(const Keys& keys, const std::vector<std::string>& required);
+  void read_map(const YamlEntry& entry, const std::string& what, const Keys& keys,
+                const std::vector<std::string>& required = {});
+  // Calls read(item) for each item of a list of maps.
+  void each_item(const YamlEntry& entry, const std::function<void(const YamlEntry&)>& read);
+
+  void text(const YamlEntry& entry, std::string& value);
+  void texts(const YamlEntry& entry, std::vector<std::string>& values);
+  // Paths are relative to the recipe.
+  void file(const YamlEntry& entry, std::filesystem::path& value);
+  void files(const YamlEntry& entry, std::vector<std::filesystem::path>& values);
+  void flag(const YamlEntry& entry, bool& value);
+  void fraction(const YamlEntry& entry, double& value);  // from 0 to less than 1
+  void number(const YamlEntry& entry, double& value);    // not negative
+  void count(const YamlEntry& entry, std::int64_t& value);
+  // A word that `parse_word` understands or complains about.
+  void word(const YamlEntry& entry, auto parse_word, auto& value) {
+    if (!entry.value.IsScalar()) return refuse(entry, "a word");
+    try {
+      value = parse_word(entry.value.Scalar());
+    } catch (const Error& error) {
+      add(entry, error.parts().message);
+    }
+  }
+
+  void add(const YamlEntry& entry, std::string message, std::string hint = "");
+  void throw_if_any() const { problems_.throw_if_any(); }
+  const YAML::Node& root() const { return root_; }
+
+ private:
+  std::filesystem::path path_;
+  YAML::Node root_;
+  Problems problems_;
+
+  void refuse(const YamlEntry& entry, const std::string& wanted);
+  void take(const YAML::Node& map, const std::string& what, const std::string& where,
+            const Keys& keys, const std::vector<std::string>& required);
+};
+
+// Throws Error (failure) naming the first file that is not there, with the way to `fetch` it.
+void require_raw_files(const std::filesystem::path& recipe, const std::string& fetch,
+                       const std::vector<std::filesystem::path>& files);
+
+}  // namespace roformer

@@ -1,0 +1,196 @@
+#include "data/tmx.h"
+
+#include <fmt/format.h>
+#include <libxml/xmlreader.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include "base/error.h"
+#include "data/corpus_stream.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::uint64_t kProgressUnits = 1024;
+// Of one text; what is longer is cut, and left to the rules.
+constexpr std::size_t kLongestText = std::size_t{1} << 20;
+
+// Hands the bytes of a stream to the parser. Its exceptions may not pass through C.
+struct Feed {
+  CorpusStream stream;
+  std::string_view block;
+  std::exception_ptr problem;
+
+  int take(char* out, int room) noexcept {
+    try {
+      if (block.empty()) block = stream.read();
+    } catch (...) {
+      problem = std::current_exception();
+      return -1;
+    }
+    const std::size_t size = std::min(block.size(), static_cast<std::size_t>(room));
+    std::memcpy(out, block.data(), size);
+    block.remove_prefix(size);
+    return static_cast<int>(size);
+  }
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  return result;
+}
+
+// How well a unit's language fits the wanted one: 2 the same, 1 but for the region, 0 not.
+int fit(const std::string& found, const std::string& wanted) {
+  if (found == wanted) return 2;
+  return found.substr(0, found.find('-')) == wanted.substr(0, wanted.find('-')) ? 1 : 0;
+}
+
+class Reader {
+ public:
+  Reader(const std::filesystem::path& path, const PairLanguages& languages, PairSink& sink)
+      : feed_{.stream = CorpusStream(path), .block = {}, .problem = nullptr},
+        wanted_{lower(languages.source), lower(languages.target)},
+        sink_(sink) {}
+
+  PairReading read() {
+    while (feed_.stream.next_file()) read_file();
+    return reading_;
+  }
+
+ private:
+  struct Text {
+    std::string text;
+    int fit = 0;
+  };
+
+  Feed feed_;
+  std::string wanted_[2];
+  PairSink& sink_;
+  PairReading reading_;
+  std::string error_;
+  int error_line_ = 0;
+
+  Text texts_[2];         // of the unit
+  std::string language_;  // of the variant
+  std::string segment_;
+  bool in_segment_ = false;
+  int codes_ = 0;  // native codes around the text
+
+  static void note_error(void* self, xmlError* error) {
+    auto& reader = *static_cast<Reader*>(self);
+    if (!reader.error_.empty() || error->level < XML_ERR_ERROR) return;
+    reader.error_ = error->message == nullptr ? "damaged" : error->message;
+    while (reader.error_.ends_with('\n')) reader.error_.pop_back();
+    reader.error_line_ = error->line;
+  }
+
+  void read_file() {
+    feed_.block = {};
+    // No entity is replaced and nothing else is opened; the parser's own limits stay.
+    const std::unique_ptr<xmlTextReader, decltype(&xmlFreeTextReader)> reader(
+        xmlReaderForIO([](void* feed, char* out,
+                          int room) { return static_cast<Feed*>(feed)->take(out, room); },
+                       nullptr, &feed_, feed_.stream.name().c_str(), nullptr, XML_PARSE_NONET),
+        &xmlFreeTextReader);
+    ROFORMER_ASSERT(reader != nullptr);
+    xmlTextReaderSetStructuredErrorHandler(
+        reader.get(), reinterpret_cast<xmlStructuredErrorFunc>(&Reader::note_error), this);
+    int status = 0;
+    while ((status = xmlTextReaderRead(reader.get())) == 1) node(*reader);
+    if (feed_.problem) std::rethrow_exception(feed_.problem);
+    if (status != 0 || !error_.empty()) {
+      throw_failure(fmt::format("{}:{}", feed_.stream.name(), error_line_),
+                    "is not valid XML: " + error_);
+    }
+  }
+
+  void node(xmlTextReader& reader) {
+    const int type = xmlTextReaderNodeType(&reader);
+    if (type == XML_READER_TYPE_TEXT || type == XML_READER_TYPE_CDATA ||
+        type == XML_READER_TYPE_SIGNIFICANT_WHITESPACE) {
+      if (!in_segment_ || codes_ > 0) return;
+      const xmlChar* const value = xmlTextReaderConstValue(&reader);
+      if (value == nullptr) return;
+      const std::string_view text = reinterpret_cast<const char*>(value);
+      segment_ += text.substr(0, kLongestText - std::min(segment_.size(), kLongestText));
+      return;
+    }
+    const xmlChar* const local = xmlTextReaderConstLocalName(&reader);
+    const std::string_view name = local == nullptr ? "" : reinterpret_cast<const char*>(local);
+    if (type == XML_READER_TYPE_ELEMENT) {
+      begin(name, reader);
+      if (xmlTextReaderIsEmptyElement(&reader) == 1) end(name);
+    } else if (type == XML_READER_TYPE_END_ELEMENT) {
+      end(name);
+    }
+  }
+
+  static bool is_code(std::string_view name) {
+    return name == "bpt" || name == "ept" || name == "ph" || name == "it" || name == "ut";
+  }
+
+  void begin(std::string_view name, xmlTextReader& reader) {
+    if (name == "tu") {
+      texts_[0] = texts_[1] = {};
+    } else if (name == "tuv") {
+      language_.clear();
+      // TMX before 1.4 wrote lang without its prefix.
+      for (const char* const attribute : {"xml:lang", "lang"}) {
+        const std::unique_ptr<xmlChar, decltype(xmlFree)> value(
+            xmlTextReaderGetAttribute(&reader, reinterpret_cast<const xmlChar*>(attribute)),
+            xmlFree);
+        if (value != nullptr && language_.empty()) {
+          language_ = lower(reinterpret_cast<const char*>(value.get()));
+        }
+      }
+    } else if (name == "seg") {
+      in_segment_ = true;
+      codes_ = 0;
+      segment_.clear();
+    } else if (in_segment_ && is_code(name)) {
+      ++codes_;
+    }
+  }
+
+  void end(std::string_view name) {
+    if (in_segment_ && is_code(name)) {
+      --codes_;
+    } else if (name == "seg") {
+      in_segment_ = false;
+      for (int side = 0; side < 2; ++side) {
+        const int fits = fit(language_, wanted_[side]);
+        if (fits > texts_[side].fit) texts_[side] = {.text = segment_, .fit = fits};
+      }
+    } else if (name == "tu") {
+      end_unit();
+    }
+  }
+
+  void end_unit() {
+    const bool has_source = texts_[0].fit > 0;
+    const bool has_target = texts_[1].fit > 0;
+    if (has_source && has_target) {
+      sink_.pair({.source = texts_[0].text, .target = texts_[1].text, .page = reading_.pairs++});
+      if (reading_.pairs % kProgressUnits == 0) sink_.progress(feed_.stream.raw_bytes());
+    } else if (has_source || has_target) {
+      ++reading_.unmatched;
+    }
+  }
+};
+
+}  // namespace
+
+PairReading read_tmx(const std::filesystem::path& path, const PairLanguages& languages,
+                     PairSink& sink) {
+  return Reader(path, languages, sink).read();
+}
+
+}  // namespace roformer

@@ -1,0 +1,17 @@
+// Translation memories (TMX 1.4): an XML file of units, each with its text in several languages.
+// The file is read as a stream, compressed or not.
+#pragma once
+
+#include <filesystem>
+
+#include "data/pair_source.h"
+
+namespace roformer {
+
+// A language matches its code with any region, "en" and "EN-US"; a code with a region matches
+// itself first. Text inside native codes of an editor (bpt, ept, ph, it, ut) is no text of the
+// sentence. Throws Error (failure) naming file:line where the XML is damaged.
+PairReading read_tmx(const std::filesystem::path& path, const PairLanguages& languages,
+                     PairSink& sink);
+
+}  // namespace roformer

@@ -1,0 +1,271 @@
+#include "decoding/beam_search.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/topk.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+
+// A step of one text, linked to the one before it: hypotheses share what they have in common.
+struct Step {
+  std::int64_t previous = -1;  // index of a step; -1: none
+  std::int64_t id = 0;
+  double log_probability = 0;
+};
+
+struct OpenHypothesis {
+  std::int64_t last = -1;  // its last step
+  double log_probability = 0;
+  std::int64_t row = 0;  // of the model
+};
+
+struct FinishedHypothesis {
+  std::int64_t last = -1;
+  double log_probability = 0;
+  double score = 0;
+};
+
+struct Sentence {
+  std::int64_t number = 0;  // among those asked for
+  std::vector<OpenHypothesis> open;
+  std::vector<FinishedHypothesis> finished;  // best first, at most n_best
+};
+
+// What may follow each row: the most probable ids and their log probabilities.
+struct Followers {
+  std::int64_t width = 0;
+  at::Tensor ids, log_probabilities;  // [R, width] int64 and float, on the CPU
+  at::Tensor logits, normalizers;     // [R, V] and [R], float, on the CPU
+
+  std::int64_t id(std::int64_t row, std::int64_t rank) const {
+    return ids.const_data_ptr<std::int64_t>()[row * width + rank];
+  }
+  double log_probability(std::int64_t row, std::int64_t rank) const {
+    return log_probabilities.const_data_ptr<float>()[row * width + rank];
+  }
+  // Of any id.
+  double log_probability_of(std::int64_t row, std::int64_t id) const {
+    return static_cast<double>(logits.const_data_ptr<float>()[row * logits.size(1) + id]) -
+           normalizers.const_data_ptr<float>()[row];
+  }
+};
+
+Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std::int64_t wanted) {
+  logits = logits.to(at::kCPU, at::kFloat).contiguous();
+  if (vocabulary.size > 0 && vocabulary.size < logits.size(1)) {
+    logits = logits.narrow(1, 0, vocabulary.size).contiguous();
+  }
+  const std::int64_t rows = logits.size(0), size = logits.size(1);
+  Followers result{.width = std::min(wanted, size), .logits = logits};
+  result.normalizers = at::logsumexp(logits, 1);
+  float* const values = logits.mutable_data_ptr<float>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (const std::int64_t id : vocabulary.excluded) {
+      if (id >= 0 && id < size) values[row * size + id] = -std::numeric_limits<float>::infinity();
+    }
+  }
+  std::tie(result.log_probabilities, result.ids) = at::topk(logits, result.width, 1);
+  result.log_probabilities =
+      (result.log_probabilities - result.normalizers.unsqueeze(1)).contiguous();
+  result.ids = result.ids.contiguous();
+  return result;
+}
+
+class Search {
+ public:
+  Search(StepModel& model, const std::vector<BeamSentence>& sentences,
+         const BeamVocabulary& vocabulary, const BeamSettings& settings)
+      : model_(model), sentences_(sentences), vocabulary_(vocabulary), settings_(settings) {}
+
+  std::vector<std::vector<Hypothesis>> run() {
+    std::vector<std::vector<Hypothesis>> results(sentences_.size());
+    begin();
+    at::Tensor ids = first_ids();
+    for (std::int64_t length = 1; !active_.empty(); ++length) {
+      // Twice the beam: as many may end, and the beam must stay full.
+      const Followers followers = followers_of(model_.append(ids), vocabulary_, 2 * settings_.beam);
+      for (Sentence& sentence : active_) extend(sentence, followers, length);
+      std::erase_if(active_, [&](const Sentence& sentence) {
+        if (!sentence.open.empty()) return false;
+        results[static_cast<std::size_t>(sentence.number)] = texts_of(sentence);
+        return true;
+      });
+      if (!active_.empty()) ids = select_rows();
+    }
+    return results;
+  }
+
+ private:
+  StepModel& model_;
+  const std::vector<BeamSentence>& sentences_;
+  const BeamVocabulary& vocabulary_;
+  const BeamSettings& settings_;
+  std::vector<Step> steps_;
+  std::vector<Sentence> active_;
+
+  const BeamSentence& source(const Sentence& sentence) const {
+    return sentences_[static_cast<std::size_t>(sentence.number)];
+  }
+
+  void begin() {
+    for (std::size_t i = 0; i < sentences_.size(); ++i) {
+      const auto number = static_cast<std::int64_t>(i);
+      ROFORMER_ASSERT(sentences_[i].longest > std::ssize(sentences_[i].prefix));
+      active_.push_back({.number = number, .open = {{.row = number}}});
+    }
+  }
+
+  at::Tensor first_ids() const {
+    const auto rows = std::ssize(sentences_);
+    const std::int64_t length = sentences_.empty() ? 0 : std::ssize(sentences_[0].begin);
+    at::Tensor ids = at::empty({rows, length}, at::kLong);
+    std::int64_t* out = ids.mutable_data_ptr<std::int64_t>();
+    for (const BeamSentence& sentence : sentences_) {
+      ROFORMER_ASSERT(length > 0 && std::ssize(sentence.begin) == length);
+      out = std::copy(sentence.begin.begin(), sentence.begin.end(), out);
+    }
+    return ids;
+  }
+
+  // A way on from an open hypothesis.
+  struct Candidate {
+    const OpenHypothesis* from = nullptr;
+    std::int64_t id = 0;
+    double step = 0;   // log probability of the id
+    double total = 0;  // of the whole text
+  };
+
+  // All ways on, most probable first; of equals those of the earlier hypothesis and the likelier
+  // id.
+  std::vector<Candidate> candidates(const Sentence& sentence, const Followers& followers,
+                                    std::int64_t length) const {
+    const BeamSentence& limits = source(sentence);
+    std::vector<Candidate> found;
+    const auto add = [&](const OpenHypothesis& from, std::int64_t id, double step) {
+      found.push_back(
+          {.from = &from, .id = id, .step = step, .total = from.log_probability + step});
+    };
+    for (const OpenHypothesis& from : sentence.open) {
+      if (length <= std::ssize(limits.prefix)) {
+        const std::int64_t id = limits.prefix[static_cast<std::size_t>(length - 1)];
+        add(from, id, followers.log_probability_of(from.row, id));
+      } else if (length >= limits.longest) {
+        add(from, vocabulary_.end, followers.log_probability_of(from.row, vocabulary_.end));
+      } else {
+        for (std::int64_t rank = 0; rank < followers.width; ++rank) {
+          const double step = followers.log_probability(from.row, rank);
+          if (step > kImpossible) add(from, followers.id(from.row, rank), step);
+        }
+      }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.total > b.total; });
+    return found;
+  }
+
+  // The best score that a hypothesis of this length can still reach. Log probabilities only fall,
+  // and a penalty that grows with the length helps most at the longest.
+  double bound(double log_probability, std::int64_t length, std::int64_t longest) const {
+    return length_penalized(log_probability, settings_.alpha > 0 ? longest : length + 1, settings_);
+  }
+
+  void extend(Sentence& sentence, const Followers& followers, std::int64_t length) {
+    const std::vector<Candidate> ways = candidates(sentence, followers, length);
+    const std::int64_t longest = source(sentence).longest;
+    std::vector<OpenHypothesis> open;
+    for (std::size_t rank = 0; rank < ways.size() && std::ssize(open) < settings_.beam; ++rank) {
+      const Candidate& way = ways[rank];
+      if (way.id != vocabulary_.end) {
+        open.push_back({.last = add_step(way), .log_probability = way.total, .row = way.from->row});
+      } else if (static_cast<std::int64_t>(rank) < settings_.beam) {
+        finish(sentence, way, length);  // an end below the beam would not have been in it
+      }
+    }
+    // A greedy search follows the most probable way alone.
+    if (settings_.beam == 1 && !sentence.finished.empty()) open.clear();
+    sentence.open = std::move(open);
+    if (std::ssize(sentence.finished) < settings_.n_best) return;
+    const double worst = sentence.finished.back().score;
+    std::erase_if(sentence.open, [&](const OpenHypothesis& hypothesis) {
+      return bound(hypothesis.log_probability, length, longest) <= worst;
+    });
+  }
+
+  std::int64_t add_step(const Candidate& way) {
+    steps_.push_back({.previous = way.from->last, .id = way.id, .log_probability = way.step});
+    return std::ssize(steps_) - 1;
+  }
+
+  void finish(Sentence& sentence, const Candidate& way, std::int64_t length) {
+    const double score = length_penalized(way.total, length, settings_);
+    auto& finished = sentence.finished;
+    const auto behind = std::ranges::find_if(
+        finished, [&](const FinishedHypothesis& other) { return other.score < score; });
+    if (behind == finished.end() && std::ssize(finished) >= settings_.n_best) return;
+    finished.insert(behind, {.last = add_step(way), .log_probability = way.total, .score = score});
+    if (std::ssize(finished) > settings_.n_best) finished.pop_back();
+  }
+
+  // Moves the model's rows to the open hypotheses; returns their last ids, [R, 1].
+  at::Tensor select_rows() {
+    std::vector<std::int64_t> rows, last;
+    for (Sentence& sentence : active_) {
+      for (OpenHypothesis& hypothesis : sentence.open) {
+        rows.push_back(hypothesis.row);
+        last.push_back(steps_[static_cast<std::size_t>(hypothesis.last)].id);
+        hypothesis.row = std::ssize(rows) - 1;
+      }
+    }
+    model_.reorder(rows);
+    at::Tensor ids = at::empty({std::ssize(last), 1}, at::kLong);
+    std::copy(last.begin(), last.end(), ids.mutable_data_ptr<std::int64_t>());
+    return ids;
+  }
+
+  std::vector<Hypothesis> texts_of(const Sentence& sentence) const {
+    std::vector<Hypothesis> texts;
+    for (const FinishedHypothesis& finished : sentence.finished) {
+      Hypothesis text{.log_probability = finished.log_probability, .score = finished.score};
+      for (std::int64_t at = finished.last; at >= 0;) {
+        const Step& step = steps_[static_cast<std::size_t>(at)];
+        text.token_log_probabilities.push_back(step.log_probability);
+        if (at != finished.last) text.ids.push_back(step.id);
+        at = step.previous;
+      }
+      std::ranges::reverse(text.token_log_probabilities);
+      std::ranges::reverse(text.ids);
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+};
+
+}  // namespace
+
+double length_penalized(double log_probability, std::int64_t tokens, const BeamSettings& settings) {
+  const auto n = static_cast<double>(tokens);
+  const double base = settings.length_penalty == LengthPenalty::wu ? (5 + n) / 6 : n;
+  return log_probability / std::pow(base, settings.alpha);
+}
+
+std::vector<std::vector<Hypothesis>> beam_search(StepModel& model,
+                                                 const std::vector<BeamSentence>& sentences,
+                                                 const BeamVocabulary& vocabulary,
+                                                 const BeamSettings& settings) {
+  ROFORMER_ASSERT(settings.beam >= 1 && settings.n_best >= 1 && settings.n_best <= settings.beam);
+  ROFORMER_ASSERT(vocabulary.end >= 0);
+  return Search(model, sentences, vocabulary, settings).run();
+}
+
+}  // namespace roformer

@@ -1,0 +1,69 @@
+// Counts the n-grams, of all orders at once, that a hypothesis shares with its references. Symbols
+// are any 32-bit values: characters, or the numbers that WordNumbers gives to words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace roformer {
+
+// A number for each word, the same for the same word as long as the object lives.
+class WordNumbers {
+ public:
+  std::u32string numbers(const std::vector<std::string_view>& words);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const {
+      return std::hash<std::string_view>()(word);
+    }
+  };
+  std::unordered_map<std::string, char32_t, Hash, std::equal_to<>> numbers_;
+};
+
+// n-grams of a sequence of `length` symbols.
+inline std::int64_t ngram_count(std::size_t length, std::size_t order) {
+  return length < order ? 0 : static_cast<std::int64_t>(length - order + 1);
+}
+
+class NgramTrie {
+ public:
+  explicit NgramTrie(std::size_t orders);
+
+  // Forgets all references.
+  void clear();
+  // An n-gram counts as often as in the reference that has it most often.
+  void add_reference(std::u32string_view symbols);
+  // For each order 1..orders, the n-grams of the hypothesis that have a partner in the references.
+  // Once after each clear().
+  std::vector<std::int64_t> matches(std::u32string_view symbols);
+
+ private:
+  struct Node {  // an n-gram; node 0 is the empty one
+    std::int32_t reference = 0;
+    std::int32_t hypothesis = 0;
+    std::int32_t in_this_reference = 0;
+    std::uint32_t last_reference = 0;
+  };
+  struct Slot {
+    std::uint64_t key = 0;  // parent and symbol
+    std::uint32_t node = 0;
+    std::uint32_t generation = 0;
+  };
+
+  std::size_t orders_;
+  std::vector<Node> nodes_;
+  std::vector<Slot> slots_;  // open addressing; those of earlier generations are empty
+  std::uint32_t generation_ = 0;
+  std::uint32_t references_ = 0;
+
+  Slot& slot_of(std::uint32_t parent, char32_t symbol);
+  std::uint32_t child_or_new(std::uint32_t parent, char32_t symbol);
+  void grow();
+};
+
+}  // namespace roformer

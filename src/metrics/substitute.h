@@ -1,0 +1,41 @@
+// The one kind of regular expression that the tokenizers of translation metrics are made of: a
+// fixed number of characters, each of a class, replaced from left to right and without overlap.
+#pragma once
+
+#include <cstddef>
+
+namespace roformer {
+
+// s/([first])([second])/.../g over `text`: where classes(c) hold for neighbouring characters,
+// write(result, characters) says what stands there instead; `characters` points at the first.
+template <typename Text, typename Write, typename... Classes>
+Text substitute(const Text& text, Write write, Classes... classes) {
+  constexpr std::size_t kLength = sizeof...(Classes);
+  Text result;
+  result.reserve(text.size() + text.size() / 4);
+  std::size_t position = 0;
+  while (position + kLength <= text.size()) {
+    const auto* const characters = text.data() + position;
+    std::size_t index = 0;
+    if ((classes(characters[index++]) && ...)) {
+      write(result, characters);
+      position += kLength;
+    } else {
+      result.push_back(text[position++]);
+    }
+  }
+  return result.append(text, position);
+}
+
+// As substitute(), with a space on either side of each character of the class.
+template <typename Text, typename Class>
+Text pad(const Text& text, Class wanted) {
+  const auto write = [](Text& result, const auto* character) {
+    result += ' ';
+    result += *character;
+    result += ' ';
+  };
+  return substitute(text, write, wanted);
+}
+
+}  // namespace roformer

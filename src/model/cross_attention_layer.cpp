@@ -1,0 +1,43 @@
+#include <ATen/TensorOperators.h>
+
+#include "base/error.h"
+#include "model/sub_layer.h"
+
+namespace roformer {
+
+CrossAttention::CrossAttention(const SubLayerInputs& in, const PositionScheme& scheme,
+                               double attention_dropout)
+    : SubLayer({.layer = in.layer, .residual = kCrossAttention, .dropout = in.model.dropout}),
+      heads_(in.model.heads),
+      attention_dropout_(attention_dropout),
+      scheme_(scheme) {
+  const std::int64_t width = in.model.width;
+  const auto add = [&](const char* name, std::int64_t out) {
+    return add_linear(in.parameters, name,
+                      {.out = out, .in = width, .initialization = in.model.initialization});
+  };
+  query_ = add("cross_attention.query", width);
+  key_value_ = add("cross_attention.key_value", 2 * width);
+  output_ = add("cross_attention.output", width);
+  norm_ = add_norm(in.parameters, "cross_attention.norm", width);
+}
+
+void CrossAttention::remember(const at::Tensor& states, CrossMemory& memory) const {
+  memory.add_layer(project(states, key_value_.weight) + key_value_.bias.to(states.scalar_type()),
+                   heads_, scheme_, query_.weight.scalar_type());
+}
+
+at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pass) const {
+  ROFORMER_ASSERT(pass.memory != nullptr);
+  return pass.memory->attend(
+      {.query = project(input, query_.weight) + query_.bias.to(input.scalar_type()),
+       .heads = heads_,
+       .layer = layer(),
+       .scheme = scheme_,
+       .positions = pass.positions,
+       .training = pass.training,
+       .type = pass.type,
+       .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_)});
+}
+
+}  // namespace roformer

@@ -1,0 +1,78 @@
+#include "model/embedding.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+std::int64_t table_width(const ModelSettings& model) {
+  return model.embedding_width > 0 ? model.embedding_width : model.width;
+}
+
+// Rows [T, E] of the sequences' positions from a table [L, E] for the longest.
+at::Tensor spread(const at::Tensor& table, const TokenLayout& layout) {
+  std::vector<at::Tensor> parts;
+  for (const TokenBlock& block : layout.blocks) {
+    parts.push_back(table.narrow(0, 0, block.length)
+                        .unsqueeze(0)
+                        .expand({block.sequences, block.length, table.size(1)})
+                        .reshape({block.sequences * block.length, table.size(1)}));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+}
+
+}  // namespace
+
+at::Tensor add_token_table(const ModelSettings& model, const ParameterScope& scope) {
+  ROFORMER_ASSERT(model.vocabulary > 0);
+  return scope.add({.name = "embedding.tokens.weight",
+                    .shape = {model.vocabulary, table_width(model)},
+                    .initial = truncated_normal(model.initialization)});
+}
+
+Embedding::Embedding(const ModelSettings& model, bool norm, const ParameterScope& scope,
+                     const at::Tensor& table)
+    : scale_(model.embedding_scale), norm_epsilon_(model.norm_epsilon) {
+  const std::int64_t narrow = table_width(model);
+  table_ = table.defined() ? table : add_token_table(model, scope);
+  ROFORMER_ASSERT(table_.size(1) == narrow);
+  if (model.token_types > 0) {
+    types_ = scope.add({.name = "embedding.types.weight",
+                        .shape = {model.token_types, narrow},
+                        .initial = truncated_normal(model.initialization)});
+  }
+  if (norm) norm_ = add_norm(scope, "embedding.norm", narrow);
+  if (narrow != model.width) {
+    projection_ =
+        add_linear(scope, "embedding.projection",
+                   {.out = model.width, .in = narrow, .initialization = model.initialization});
+  }
+}
+
+at::Tensor Embedding::forward(const EmbeddingInputs& in) const {
+  at::Tensor sum = embedding_rows(table_, in.ids);
+  if (scale_ == EmbeddingScale::sqrt_width) sum = sum * std::sqrt(static_cast<double>(width()));
+  if (types_.defined()) {
+    sum = sum + (in.token_types.defined() ? embedding_rows(types_, in.token_types)
+                                          : types_.narrow(0, 0, 1));
+  }
+  if (in.positions.defined()) sum = sum + spread(in.positions.to(sum.device()), in.layout);
+  if (norm_.gain.defined()) {
+    sum = residual_norm(
+              {.residual = sum, .gain = norm_.gain, .shift = norm_.shift, .epsilon = norm_epsilon_})
+              .normed;
+  }
+  sum = dropout(sum.to(in.type), in.dropout);
+  if (projection_.weight.defined()) {
+    sum = project(sum, projection_.weight) + projection_.bias.to(in.type);
+  }
+  return sum;
+}
+
+}  // namespace roformer

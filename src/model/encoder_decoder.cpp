@@ -1,0 +1,85 @@
+#include "model/encoder_decoder.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+at::Tensor shared_table(const EncoderDecoderSettings& settings, ParameterStore& parameters) {
+  if (!settings.tie_embeddings) return {};
+  ROFORMER_ASSERT(settings.encoder.model.vocabulary == settings.decoder.model.vocabulary);
+  return add_token_table(settings.decoder.model, parameters);
+}
+
+}  // namespace
+
+// The decoder's layers are deeper than the encoder's.
+EncoderDecoder::EncoderDecoder(const EncoderDecoderSettings& settings, ParameterStore& parameters)
+    : shared_table_(shared_table(settings, parameters)),
+      encoder_(settings.encoder, ParameterScope(parameters).within("encoder."), shared_table_),
+      decoder_(settings.decoder,
+               ParameterScope(parameters)
+                   .within("decoder.", static_cast<int>(settings.encoder.model.layers)),
+               shared_table_) {
+  const StackSettings& decoder = settings.decoder;
+  ROFORMER_ASSERT(decoder.causal && decoder.cross_attention &&
+                  decoder.model.width == settings.encoder.model.width);
+  const std::int64_t vocabulary = decoder.model.vocabulary;
+  const int depth =
+      static_cast<int>(settings.encoder.model.layers + settings.decoder.model.layers) + 1;
+  if (settings.tie_output) {
+    output_ = decoder_.embedding().table();
+    ROFORMER_ASSERT(output_.size(1) == decoder.model.width);
+  } else {
+    output_ = parameters.add({.name = "output.weight",
+                              .shape = {vocabulary, decoder.model.width},
+                              .initial = truncated_normal(decoder.model.initialization),
+                              .depth = depth});
+  }
+  output_bias_ = settings.output_bias ? parameters.add({.name = "output.bias",
+                                                        .shape = {vocabulary},
+                                                        .initial = zeros(),
+                                                        .decay = false,
+                                                        .depth = depth})
+                                      : at::zeros({vocabulary}, output_.options());
+}
+
+at::Tensor EncoderDecoder::encode(const at::Tensor& ids, const TokenLayout& source,
+                                  const PassOptions& options) const {
+  return encoder_.forward({.ids = ids,
+                           .layout = source,
+                           .training = options.training,
+                           .dropout_key = options.dropout_key,
+                           .feature_key = options.feature_key,
+                           .precision = options.precision});
+}
+
+at::Tensor EncoderDecoder::decode(const DecoderInputs& in, const PassOptions& options) const {
+  return decoder_.forward({.ids = in.ids,
+                           .layout = in.layout,
+                           .rows = in.rows,
+                           .training = options.training,
+                           .dropout_key = options.dropout_key,
+                           .feature_key = options.feature_key,
+                           .precision = options.precision,
+                           .cache = in.cache,
+                           .memory = &in.memory});
+}
+
+at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& options) const {
+  const at::Tensor states = encode(in.source_ids, in.source, options);
+  CrossMemory memory(in.source, in.target);
+  decoder_.remember(states, memory);
+  return decode({.ids = in.target_ids, .layout = in.target, .memory = memory, .rows = in.rows},
+                options);
+}
+
+at::Tensor EncoderDecoder::logits(const at::Tensor& states) const {
+  return at::mm(states.to(output_.scalar_type()), output_.t()) + output_bias_.to(output_.device());
+}
+
+}  // namespace roformer

@@ -1,0 +1,75 @@
+// An encoder and a decoder that attends to it: a translator. Parameters are named "encoder.*" and
+// "decoder.*"; what the two share, and the output projection, stand outside. S source tokens, T
+// target tokens, M width, V vocabulary, R rows.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "config/device_settings.h"
+#include "model/transformer_stack.h"
+#include "tensor/parameters.h"
+
+namespace roformer {
+
+struct EncoderDecoderSettings {
+  StackSettings encoder;
+  StackSettings decoder;       // causal, with cross_attention
+  bool tie_embeddings = true;  // source and target share a token table
+  bool tie_output = true;      // the output projection is the target's token table
+  bool output_bias = false;
+};
+
+// What both stacks are told alike.
+struct PassOptions {
+  bool training = false;
+  std::uint64_t dropout_key = 0;
+  std::uint64_t feature_key = 0;
+  Precision precision = Precision::fp32;
+};
+
+class EncoderDecoder {
+ public:
+  EncoderDecoder(const EncoderDecoderSettings& settings, ParameterStore& parameters);
+
+  // ids [S] -> [S, M]
+  at::Tensor encode(const at::Tensor& ids, const TokenLayout& source,
+                    const PassOptions& options) const;
+
+  struct DecoderInputs {
+    at::Tensor ids;  // [T] int64
+    const TokenLayout& layout;
+    const CrossMemory& memory;
+    at::Tensor rows;                  // [R] int64, or undefined: all
+    AttentionCache* cache = nullptr;  // decoding
+  };
+  // -> [T, M], or [R, M] with rows.
+  at::Tensor decode(const DecoderInputs& inputs, const PassOptions& options) const;
+
+  // The two with the memory between them: a pair of sequences at each index of the layouts.
+  struct PairInputs {
+    at::Tensor source_ids;  // [S] int64
+    const TokenLayout& source;
+    at::Tensor target_ids;  // [T] int64
+    const TokenLayout& target;
+    at::Tensor rows;  // [R] int64 of the target, or undefined: all
+  };
+  at::Tensor forward(const PairInputs& inputs, const PassOptions& options) const;
+
+  at::Tensor logits(const at::Tensor& states) const;  // [R, M] -> [R, V]
+
+  const TransformerStack& encoder() const { return encoder_; }
+  const TransformerStack& decoder() const { return decoder_; }
+  // For a loss that never holds all logits (linear_cross_entropy). The bias is zero and not trained
+  // where the settings want none.
+  const at::Tensor& output_table() const { return output_; }      // [V, M]
+  const at::Tensor& output_bias() const { return output_bias_; }  // [V]
+
+ private:
+  at::Tensor shared_table_;  // undefined where not tied
+  TransformerStack encoder_, decoder_;
+  at::Tensor output_, output_bias_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,41 @@
+#include "model/sub_layer.h"
+
+namespace roformer {
+namespace {
+
+class FeedForward : public SubLayer {
+ public:
+  FeedForward(const SubLayerInputs& in, double activation_dropout)
+      : SubLayer({.layer = in.layer, .residual = kFeedForward, .dropout = in.model.dropout}),
+        activation_(in.model.activation),
+        activation_dropout_(activation_dropout) {
+    const std::int64_t width = in.model.width, inner = in.model.feed_forward;
+    const double initialization = in.model.initialization;
+    inner_ = add_linear(in.parameters, "feed_forward.inner",
+                        {.out = inner, .in = width, .initialization = initialization});
+    output_ = add_linear(in.parameters, "feed_forward.outer",
+                         {.out = width, .in = inner, .initialization = initialization});
+    norm_ = add_norm(in.parameters, "feed_forward.norm", width);
+  }
+
+  bool mixes_tokens() const override { return false; }
+  at::Tensor forward(const at::Tensor& input, const StackPass& pass) const override {
+    const at::Tensor inner =
+        bias_activation(project(input, inner_.weight), inner_.bias, activation_);
+    return dropout(inner, dropout_at(pass, kActivations, activation_dropout_));
+  }
+
+ private:
+  ActivationKind activation_;
+  double activation_dropout_;
+  Linear inner_;  // [F, M]
+};
+
+}  // namespace
+
+std::unique_ptr<SubLayer> make_feed_forward(const SubLayerInputs& inputs,
+                                            double activation_dropout) {
+  return std::make_unique<FeedForward>(inputs, activation_dropout);
+}
+
+}  // namespace roformer

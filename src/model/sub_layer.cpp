@@ -1,0 +1,17 @@
+#include "model/sub_layer.h"
+
+#include "base/random.h"
+
+namespace roformer {
+
+DropoutSpec SubLayer::dropout_at(const StackPass& pass, Site site, double probability) const {
+  return {.probability = pass.training ? probability : 0,
+          .key = random_key({pass.dropout_key, static_cast<std::uint64_t>(role_.layer) + 1,
+                             static_cast<std::uint64_t>(site)})};
+}
+
+DropoutSpec SubLayer::residual_dropout(const StackPass& pass) const {
+  return dropout_at(pass, role_.residual, role_.dropout);
+}
+
+}  // namespace roformer

@@ -1,0 +1,146 @@
+#include "model/transformer_stack.h"
+
+#include <ATen/ops/index_select.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "tensor/operations.h"
+
+namespace roformer {
+namespace {
+
+Positions positions_of(const StackInputs& in) {
+  if (in.positions) return *in.positions;
+  const bool begun = in.cache != nullptr && in.cache->length() > 0;
+  return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
+}
+
+}  // namespace
+
+TransformerStack::TransformerStack(StackSettings settings, const ParameterScope& parameters,
+                                   const at::Tensor& token_table)
+    : settings_(std::move(settings)),
+      dropout_word_(parameters.prefix().empty() ? 0 : random_word(parameters.prefix())) {
+  const ModelSettings& model = settings_.model;
+  ROFORMER_ASSERT(model.width % model.heads == 0);
+  embedding_ = std::make_unique<Embedding>(
+      model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
+      token_table);
+  const ModelShape shape{.layers = model.layers,
+                         .width = embedding_->width(),
+                         .heads = model.heads,
+                         .head_width = model.width / model.heads,
+                         .causal = settings_.causal,
+                         .training_length = settings_.training_length,
+                         .type = embedding_->table().scalar_type()};
+  scheme_ = make_scheme({.settings = settings_.position, .shape = shape, .parameters = parameters});
+  if (settings_.cross_attention) {
+    cross_scheme_ = make_scheme({.settings = settings_.cross_position,
+                                 .shape = shape,
+                                 .parameters = parameters.within("cross.")});
+    ROFORMER_ASSERT(!cross_scheme_->has_bias() && !cross_scheme_->has_content_scores());
+  }
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    const SubLayerInputs inputs{.model = model,
+                                .layer = i,
+                                .parameters = parameters.within("layers." + std::to_string(i) + ".",
+                                                                static_cast<int>(i) + 1)};
+    const double dropout = settings_.attention.dropout;
+    sub_layers_.push_back(make_self_attention(inputs, dropout));
+    if (settings_.cross_attention) {
+      auto cross = std::make_unique<CrossAttention>(inputs, *cross_scheme_, dropout);
+      cross_attentions_.push_back(cross.get());
+      sub_layers_.push_back(std::move(cross));
+    }
+    sub_layers_.push_back(make_feed_forward(inputs, settings_.activation_dropout));
+  }
+  for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
+    if (sub_layers_[i]->mixes_tokens()) last_mixing_ = i;
+  }
+  if (model.norm == NormPlacement::pre) {
+    final_norm_ =
+        add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm", model.width);
+  }
+}
+
+bool TransformerStack::can_cache() const {
+  // Linear attention adds a key's features up; they must not change with the text's length.
+  return settings_.causal && (settings_.attention.kernel == AttentionKernel::softmax ||
+                              scheme_->cached_keys() == CachedKeys::rotated);
+}
+
+void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) const {
+  for (const CrossAttention* layer : cross_attentions_) layer->remember(states, memory);
+}
+
+at::Tensor TransformerStack::forward(const StackInputs& in) const {
+  const ModelSettings& model = settings_.model;
+  const at::ScalarType stored = embedding_->table().scalar_type();
+  const bool pre = model.norm == NormPlacement::pre;
+  const Positions positions = positions_of(in);
+  const std::uint64_t dropout_key =
+      dropout_word_ == 0 ? in.dropout_key : random_key({in.dropout_key, dropout_word_});
+  ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
+  if (in.cache != nullptr) in.cache->begin_step(positions);
+  PositionSession session({.scheme = *scheme_,
+                           .attention = settings_.attention,
+                           .queries = positions,
+                           .keys = in.cache != nullptr ? in.cache->positions() : positions,
+                           .causal = settings_.causal,
+                           .training = in.training,
+                           .type = stored,
+                           .device = embedding_->table().device(),
+                           .feature_key = in.feature_key});
+  const StackPass pass{.layout = in.layout,
+                       .session = session,
+                       .positions = positions,
+                       .type = stored,
+                       .training = in.training,
+                       .dropout_key = dropout_key,
+                       .cache = in.cache,
+                       .memory = in.memory};
+  at::Tensor sum =
+      embedding_->forward({.ids = in.ids,
+                           .token_types = in.token_types,
+                           .layout = in.layout,
+                           .positions = scheme_->embedding(positions),
+                           .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
+                           .dropout = {.probability = in.training ? model.dropout : 0,
+                                       .key = random_key({dropout_key, 0})}});
+  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
+  at::Tensor input = sum;
+  if (pre && !sub_layers_.empty()) {
+    const Norm& first = sub_layers_[0]->norm();
+    input = residual_norm({.residual = sum,
+                           .gain = first.gain,
+                           .shift = first.shift,
+                           .epsilon = model.norm_epsilon})
+                .normed;
+  }
+  for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
+    const SubLayer& layer = *sub_layers_[i];
+    const bool last = i + 1 == sub_layers_.size();
+    at::Tensor result = layer.forward(input, pass);
+    at::Tensor residual = pre ? sum : input;
+    if (i == last_mixing_ && in.rows.defined()) {
+      result = at::index_select(result, 0, in.rows);
+      residual = at::index_select(residual, 0, in.rows);
+    }
+    const Norm& norm = !pre ? layer.norm() : last ? final_norm_ : sub_layers_[i + 1]->norm();
+    const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
+                                           .bias = layer.output().bias,
+                                           .residual = residual,
+                                           .gain = norm.gain,
+                                           .shift = norm.shift,
+                                           .epsilon = model.norm_epsilon,
+                                           .dropout = layer.residual_dropout(pass)});
+    sum = state.sum;
+    input = state.normed;
+  }
+  if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);
+  return input;
+}
+
+}  // namespace roformer

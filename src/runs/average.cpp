@@ -1,0 +1,113 @@
+#include "runs/average.h"
+
+#include <ATen/TensorOperators.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/version.h"
+#include "config/dump.h"
+#include "runs/train.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// The checkpoints to average, by rising step.
+std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
+  std::vector<fs::path> all = list_checkpoints(options.run / "checkpoints");
+  if (std::ssize(all) < options.count) {
+    throw_usage(
+        options.run.string(),
+        fmt::format("holds {} checkpoints, {} are to be averaged", all.size(), options.count),
+        "train with training.keep_last (or training.keep_best) as large");
+  }
+  if (options.best) {
+    std::map<fs::path, ValidationRecord> validated;
+    for (const fs::path& folder : all) {
+      const TrainingState state = read_training_state(folder / "state.json");
+      if (const ValidationRecord* record = state.current()) validated[folder] = *record;
+    }
+    std::erase_if(all, [&](const fs::path& folder) { return !validated.contains(folder); });
+    if (std::ssize(all) < options.count) {
+      throw_usage(
+          "--best",
+          fmt::format("only {} checkpoints of {} were validated", all.size(), options.run.string()),
+          "--last N averages the latest");
+    }
+    std::ranges::stable_sort(all, [&](const fs::path& a, const fs::path& b) {
+      return is_better(validated[a], validated[b]);
+    });
+    all.resize(static_cast<std::size_t>(options.count));
+    std::ranges::sort(all);
+    return all;
+  }
+  return {all.end() - options.count, all.end()};
+}
+
+std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints) {
+  std::map<std::string, at::Tensor> sums;
+  std::map<std::string, at::ScalarType> types;
+  for (const fs::path& folder : checkpoints) {
+    const Safetensors file(folder / "model.safetensors");
+    for (const std::string& name : file.names()) {
+      const at::Tensor value = file.tensor(name);
+      at::Tensor& sum = sums[name];
+      types[name] = value.scalar_type();
+      if (sum.defined() && sum.sizes() != value.sizes()) {
+        throw_failure(folder.string(), fmt::format("\"{}\" has another shape than before", name));
+      }
+      sum = sum.defined() ? sum + value.to(at::kDouble) : value.to(at::kDouble);
+    }
+  }
+  std::vector<NamedTensor> means;
+  for (const auto& [name, sum] : sums) {
+    means.push_back(
+        {.name = name, .value = (sum / static_cast<double>(checkpoints.size())).to(types[name])});
+  }
+  return means;
+}
+
+}  // namespace
+
+std::vector<fs::path> average_run(const AverageOptions& options) {
+  const std::vector<fs::path> checkpoints = chosen_checkpoints(options);
+  const std::vector<NamedTensor> means = mean_of(checkpoints);
+  const TrainingState last = read_training_state(checkpoints.back() / "state.json");
+  Settings settings = read_run_settings(checkpoints.back());
+  settings.runs = options.output.parent_path();
+  settings.run = options.output.filename().string();
+  const RunDirectory run(options.output, options.existing);
+  const std::string config = dump(settings, DumpStyle::compact);
+  write_file_atomically(run.config(), config);
+  nlohmann::json names = nlohmann::json::array();
+  for (const fs::path& folder : checkpoints) names.push_back(folder.filename().string());
+  const nlohmann::json record =
+      run_record({.version = kVersion,
+                  .commit = kCommit,
+                  .command = command_line(),
+                  .data = {{"average_of", fs::absolute(options.run).lexically_normal().string()},
+                           {"checkpoints", names}}});
+  write_file_atomically(run.record(), record.dump(2) + "\n");
+  save_weights(run.checkpoints(), means, {.seed = last.seed, .consumed = last.consumed},
+               [&](const fs::path& target) {
+                 for (const auto& entry : fs::directory_iterator(checkpoints.back())) {
+                   const std::string name = entry.path().filename().string();
+                   const bool own = name.ends_with(".safetensors") || name == "state.json" ||
+                                    name == "manifest.json" || name == "config.yaml";
+                   if (own) continue;  // the tokenizers are the rest
+                   fs::copy(entry.path(), target / name, fs::copy_options::recursive);
+                 }
+                 write_file_atomically(target / "config.yaml", config);
+               });
+  return checkpoints;
+}
+
+}  // namespace roformer

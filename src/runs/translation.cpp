@@ -1,0 +1,103 @@
+#include "runs/translation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "tasks/translator.h"
+
+namespace roformer {
+namespace {
+
+TranslatedText text_of(const Hypothesis& hypothesis, const Tokenizer& words) {
+  TranslatedText result{.score = hypothesis.score,
+                        .log_probability = hypothesis.log_probability,
+                        .token_log_probabilities = hypothesis.token_log_probabilities};
+  const std::vector<TokenId> ids(hypothesis.ids.begin(), hypothesis.ids.end());
+  for (const TokenId id : ids) result.pieces.push_back(words.piece(id));
+  result.text = words.decode(ids);
+  return result;
+}
+
+bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t\r\v\f") == std::string::npos;
+}
+
+}  // namespace
+
+TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs) : runs_(std::move(runs)) {
+  ROFORMER_ASSERT(!runs_.empty());
+  const TranslationTokenizers& first = runs_.front().tokenizers;
+  for (const TrainedTranslator& run : runs_) {
+    const bool same = run.tokenizers.source->fingerprint() == first.source->fingerprint() &&
+                      run.tokenizers.target->fingerprint() == first.target->fingerprint();
+    if (same) continue;
+    throw_usage(run.checkpoint.string(),
+                "has another vocabulary than " + runs_.front().checkpoint.string(),
+                "an ensemble is of runs with the same tokenizers");
+  }
+}
+
+std::vector<TranslatedLine> TextTranslator::search(
+    const std::vector<std::string>& lines, const std::vector<std::vector<TokenId>>& prefixes,
+    const TranslationRequest& request, bool ends_with_prefix) const {
+  const Tokenizer& source = *runs_.front().tokenizers.source;
+  const Tokenizer& target = *runs_.front().tokenizers.target;
+  const TokenId end = sentence_tokens(source).end;
+  std::vector<const Translator*> translators;
+  std::int64_t longest = request.longest_source;
+  for (const TrainedTranslator& run : runs_) {
+    translators.push_back(run.translator.get());
+    const std::int64_t own = run.translator->longest_source();
+    if (own > 0) longest = std::min(longest, own);
+  }
+  std::vector<TranslatedLine> results(lines.size());
+  std::vector<std::size_t> numbers;  // of the lines that are not blank
+  std::vector<std::vector<TokenId>> sources, begins;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (is_blank(lines[i])) continue;
+    std::vector<TokenId> ids = source.encode(lines[i]);
+    if (std::ssize(ids) >= longest) {
+      ids.resize(static_cast<std::size_t>(longest - 1));
+      results[i].cut = true;
+    }
+    ids.push_back(end);
+    numbers.push_back(i);
+    sources.push_back(std::move(ids));
+    if (!prefixes.empty()) begins.push_back(prefixes[i]);
+  }
+  const TranslationTokens tokens = translation_tokens(target);
+  const auto found = roformer::translate(translators, sources, tokens,
+                                         {.decoding = settings().decoding,
+                                          .n_best = request.n_best,
+                                          .ends_with_prefix = ends_with_prefix},
+                                         begins);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) {
+      results[numbers[i]].translations.push_back(text_of(hypothesis, target));
+    }
+  }
+  return results;
+}
+
+std::vector<TranslatedLine> TextTranslator::translate(const std::vector<std::string>& lines,
+                                                      const TranslationRequest& request) const {
+  std::vector<std::vector<TokenId>> prefixes;
+  if (!request.prefix.empty()) {
+    prefixes.assign(lines.size(), runs_.front().tokenizers.target->encode(request.prefix));
+  }
+  return search(lines, prefixes, request, false);
+}
+
+std::vector<TranslatedLine> TextTranslator::score(const std::vector<std::string>& lines,
+                                                  const std::vector<std::string>& translations,
+                                                  const TranslationRequest& request) const {
+  ROFORMER_ASSERT(lines.size() == translations.size());
+  std::vector<std::vector<TokenId>> forced;
+  for (const std::string& text : translations) {
+    forced.push_back(runs_.front().tokenizers.target->encode(text));
+  }
+  return search(lines, forced, request, true);
+}
+
+}  // namespace roformer

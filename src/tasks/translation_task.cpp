@@ -1,0 +1,211 @@
+#include "tasks/translation_task.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/sum.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "config/task_facts.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/language.h"
+#include "tasks/translation_tokenizers.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::int64_t kExamples = 3;  // of a validation's translations, in the log
+
+struct TranslationTrainingBatch : TrainingBatch {
+  TranslationBatch pairs;
+};
+
+TranslationVocabularies vocabularies_of(const ParallelDataset& dataset) {
+  return {.source = dataset.tokenizer(Side::source).vocabulary_size(),
+          .target = dataset.tokenizer(Side::target).vocabulary_size(),
+          .joint = dataset.description().joint_vocabulary};
+}
+
+ParallelBatchOptions batch_options(const Settings& settings) {
+  return {.tokens = settings.training.batch_tokens,
+          .sentences = settings.training.batch_tokens > 0 ? 0 : settings.training.batch,
+          .longest_source = settings.data.length,
+          .longest_target = settings.data.length,
+          .seed = settings.seed};
+}
+
+// Loss and accuracy over whole sets; nothing is too long to be counted.
+void add_losses(const Translator& translator, const Settings& settings,
+                const ParallelDataset& dataset, ParallelSplit split,
+                TranslationEvaluation& result) {
+  const ParallelBatches batches(dataset, split, {.tokens = 4096, .shuffle = false});
+  double loss = 0, smoothed = 0, correct = 0;
+  for (std::int64_t n = 0; n < batches.batches_per_epoch(); ++n) {
+    const TranslationBatch batch = to_device(to_tensors(batches[n]), translator.plan().device);
+    const CrossEntropy entropy =
+        translator.loss(batch, {.training = false}, settings.translation.label_smoothing);
+    smoothed += entropy.loss_sum.item<double>();
+    loss += entropy.losses.sum().item<double>();
+    correct += entropy.correct.sum().item<double>();
+    result.tokens += batch.labels.numel();
+  }
+  const auto targets = static_cast<double>(result.tokens);
+  result.loss = loss / targets;
+  result.smoothed_loss = smoothed / targets;
+  result.accuracy = correct / targets;
+}
+
+void add_scores(const Translator& translator, const Settings& settings,
+                const ParallelDataset& dataset, ParallelSplit split,
+                TranslationEvaluation& result) {
+  std::int64_t count = dataset.sentences(split);
+  if (settings.decoding.sentences > 0) count = std::min(count, settings.decoding.sentences);
+  std::vector<std::vector<TokenId>> sources;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sources.push_back(dataset.sentence(split, Side::source, i));
+  }
+  const Tokenizer& words = dataset.tokenizer(Side::target);
+  const auto found =
+      translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});
+  result.references = dataset.text(split, Side::target);
+  result.sources = dataset.text(split, Side::source);
+  result.references.resize(static_cast<std::size_t>(count));
+  result.sources.resize(static_cast<std::size_t>(count));
+  CorpusBleu bleu;
+  Chrf chrf{ChrfSettings{}};
+  std::vector<double> sums(chrf.width());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::string text;
+    if (!found[i].empty()) {
+      const auto& ids = found[i][0].ids;
+      text = words.decode(std::vector<TokenId>(ids.begin(), ids.end()));
+    }
+    const std::string_view reference = result.references[i];
+    bleu.add(text, {reference});
+    const std::vector<double> row = chrf.row(text, std::span(&reference, 1));
+    for (std::size_t k = 0; k < row.size(); ++k) sums[k] += row[k];
+    result.hypotheses.push_back(std::move(text));
+  }
+  const BleuScore score = bleu.score();
+  result.bleu = score.score;
+  result.bleu_signature = score.signature;
+  result.chrf = chrf.describe(sums).score;
+}
+
+class TranslationTask : public TrainingTask {
+ public:
+  TranslationTask(const Settings& settings, std::shared_ptr<const ParallelDataset> dataset,
+                  const ComputePlan& plan)
+      : settings_(settings),
+        dataset_(std::move(dataset)),
+        translator_(settings, vocabularies_of(*dataset_), plan),
+        batches_(*dataset_, ParallelSplit::train, batch_options(settings)) {
+    if (dataset_->sentences(ParallelSplit::validation) == 0) {
+      throw_failure(dataset_->folder().string(), "has no validation pairs",
+                    "prepare it again with a validation set or --validation-fraction 0.02");
+    }
+    if (batches_.left_out() > 0) {
+      log::info("{} of {} pairs are longer than data.length {} and are not trained on",
+                batches_.left_out(), batches_.left_out() + batches_.pairs(), settings.data.length);
+    }
+  }
+
+  ParameterStore& parameters() override { return translator_.parameters(); }
+
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    auto result = std::make_unique<TranslationTrainingBatch>();
+    result->pairs = to_tensors(batches_[number]);
+    result->target_count = result->pairs.labels.numel();
+    result->tokens = result->pairs.target_ids.numel();
+    return result;
+  }
+
+  double batches_per_epoch() const override {
+    return static_cast<double>(batches_.batches_per_epoch());
+  }
+  double tokens_per_batch() const override {
+    const auto& train = dataset_->description()[ParallelSplit::train];
+    const double share =
+        static_cast<double>(batches_.pairs()) / std::max(1.0, static_cast<double>(train.sentences));
+    return static_cast<double>(train[Side::target].tokens) * share / batches_per_epoch();
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& pairs = static_cast<const TranslationTrainingBatch&>(batch).pairs;
+    return translator_
+        .loss(to_device(pairs, translator_.plan().device), mode,
+              settings_.translation.label_smoothing)
+        .loss_sum;
+  }
+
+  ValidationResult validate() override {
+    const TranslationEvaluation found =
+        evaluate_translator(translator_, settings_, *dataset_, ParallelSplit::validation);
+    for (std::size_t i = 0; i < std::min<std::size_t>(kExamples, found.hypotheses.size()); ++i) {
+      // Spread over the set, the same sentences each time.
+      const std::size_t at = i * found.hypotheses.size() / kExamples;
+      log::info("  source     {}", found.sources[at]);
+      log::info("  reference  {}", found.references[at]);
+      log::info("  this model {}", found.hypotheses[at]);
+    }
+    const bool by_bleu = settings_.translation.ranked_by == TranslationRanking::bleu;
+    return {.figures = {{"loss", found.loss},
+                        {"smoothed_loss", found.smoothed_loss},
+                        {"perplexity", perplexity(found.loss)},
+                        {"accuracy", found.accuracy},
+                        {"bleu", found.bleu},
+                        {"chrf", found.chrf}},
+            .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
+            .higher_is_better = by_bleu,
+            .tokens = found.tokens};
+  }
+
+  void save_assets(const std::string& folder) const override {
+    save_translation_tokenizers(
+        {.source = dataset_->tokenizer(Side::source), .target = dataset_->tokenizer(Side::target)},
+        folder);
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<const ParallelDataset> dataset_;
+  Translator translator_;
+  ParallelBatches batches_;
+};
+
+nlohmann::json data_record(const Settings& settings, const ParallelDescription& description) {
+  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
+  return {{"folder", settings.data.directory.string()},
+          {"name", description.name},
+          {"fingerprint", hex(description.fingerprint)},
+          {"source_tokenizer_fingerprint", hex(description.tokenizers[0].fingerprint)},
+          {"target_tokenizer_fingerprint", hex(description.tokenizers[1].fingerprint)},
+          {"training_pairs", description[ParallelSplit::train].sentences},
+          {"validation_pairs", description[ParallelSplit::validation].sentences}};
+}
+
+}  // namespace
+
+OpenedTask open_translation_task(const TaskSources& sources) {
+  const Settings& settings = sources.settings;
+  const auto dataset = std::make_shared<const ParallelDataset>(settings.data.directory);
+  return {.task = std::make_unique<TranslationTask>(settings, dataset, sources.plan),
+          .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer(Side::target)),
+          .data = data_record(settings, dataset->description())};
+}
+
+TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
+                                          const ParallelDataset& dataset, ParallelSplit split) {
+  const c10::AutoGradMode no_gradient(false);
+  TranslationEvaluation result;
+  add_losses(translator, settings, dataset, split, result);
+  add_scores(translator, settings, dataset, split, result);
+  return result;
+}
+
+}  // namespace roformer

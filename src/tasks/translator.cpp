@@ -1,0 +1,176 @@
+#include "tasks/translator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "attention/linear_attention.h"
+#include "base/error.h"
+#include "config/position_facts.h"
+#include "decoding/ensemble.h"
+#include "decoding/translation_step.h"
+#include "tasks/model_setup.h"
+
+namespace roformer {
+namespace {
+
+TokenLayout layout_of(const std::vector<std::int64_t>& starts) {
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 1; i < starts.size(); ++i) lengths.push_back(starts[i] - starts[i - 1]);
+  return TokenLayout::of_lengths(lengths);
+}
+
+EncoderDecoderSettings model_settings(const Settings& settings,
+                                      const TranslationVocabularies& vocabularies) {
+  const TranslationSettings& translation = settings.translation;
+  if (translation.tie_embeddings && !vocabularies.joint) {
+    throw_usage("translation.tie_embeddings", "source and target have vocabularies of their own",
+                "set it to false, or prepare the data with a joint vocabulary");
+  }
+  EncoderDecoderSettings result{.tie_embeddings = translation.tie_embeddings,
+                                .tie_output = translation.tie_output,
+                                .output_bias = translation.output_bias};
+  result.encoder = stack_settings(settings, vocabularies.source);
+  result.encoder.activation_dropout = translation.activation_dropout;
+  result.decoder = stack_settings(settings, vocabularies.target);
+  result.decoder.activation_dropout = translation.activation_dropout;
+  result.decoder.causal = true;
+  result.decoder.cross_attention = true;
+  result.decoder.position = settings.position.of_decoder();
+  result.decoder.cross_position = settings.position.of_cross();
+  if (translation.decoder_layers > 0) result.decoder.model.layers = translation.decoder_layers;
+  // The embedding's own norm is BERT's; Vaswani's translator has none.
+  result.encoder.embedding_norm = false;
+  result.decoder.embedding_norm = false;
+  return result;
+}
+
+// Sources that are searched together: neighbours in length, at most so many tokens.
+std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::vector<TokenId>>& sources,
+                                                std::int64_t budget) {
+  std::vector<std::size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return sources[a].size() > sources[b].size();  // the longest first: memory is known early
+  });
+  std::vector<std::vector<std::size_t>> groups;
+  std::int64_t longest = 0;
+  for (const std::size_t index : order) {
+    const bool fits = !groups.empty() && longest * (std::ssize(groups.back()) + 1) <= budget;
+    if (!fits) {
+      groups.emplace_back();
+      longest = std::ssize(sources[index]);
+    }
+    groups.back().push_back(index);
+  }
+  return groups;
+}
+
+}  // namespace
+
+TranslationBatch to_tensors(const ParallelBatch& batch) {
+  return {.source_ids = copy_to(batch.source_ids, at::kCPU),
+          .source = layout_of(batch.source_starts),
+          .target_ids = copy_to(batch.target_ids, at::kCPU),
+          .target = layout_of(batch.target_starts),
+          .labels = copy_to(batch.labels, at::kCPU)};
+}
+
+TranslationBatch to_device(const TranslationBatch& batch, at::Device device) {
+  TranslationBatch result = batch;
+  for (at::Tensor* tensor : {&result.source_ids, &result.target_ids, &result.labels}) {
+    *tensor = tensor->to(device, /*non_blocking=*/true);
+  }
+  return result;
+}
+
+Translator::Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
+                       const ComputePlan& plan)
+    : plan_(plan),
+      parameters_(settings.seed),
+      model_(model_settings(settings, vocabularies), parameters_),
+      longest_source_(maximal_length(settings.position)),
+      longest_target_(maximal_length(settings.position.of_decoder())) {
+  freeze_as_asked(settings.model, parameters_);
+  parameters_.flatten(plan.device);
+}
+
+CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,
+                              double label_smoothing) const {
+  const AttentionSettings& attention = model_.decoder().settings().attention;
+  const at::Tensor states = model_.forward(
+      {.source_ids = batch.source_ids,
+       .source = batch.source,
+       .target_ids = batch.target_ids,
+       .target = batch.target},
+      {.training = mode.training,
+       .dropout_key = mode.key,
+       .feature_key = mode.training ? favor_key(attention, parameters_.seed(), mode.step) : 0,
+       .precision = plan_.precision});
+  return linear_cross_entropy(states, model_.output_table(), model_.output_bias(), batch.labels,
+                              label_smoothing);
+}
+
+TranslationTokens translation_tokens(const Tokenizer& target) {
+  TranslationTokens result{.target = sentence_tokens(target),
+                           .vocabulary = target.vocabulary_size()};
+  const SpecialTokens& special = target.special();
+  for (const TokenId id : {special.padding, special.unknown, special.classification, special.mask,
+                           result.target.begin}) {
+    if (id >= 0 && id != result.target.end) result.excluded.push_back(id);
+  }
+  return result;
+}
+
+std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translator*>& translators,
+                                               const std::vector<std::vector<TokenId>>& sources,
+                                               const TranslationTokens& tokens,
+                                               const TranslationOptions& options,
+                                               const std::vector<std::vector<TokenId>>& prefixes) {
+  ROFORMER_ASSERT(prefixes.empty() || prefixes.size() == sources.size());
+  const DecodingSettings& decoding = options.decoding;
+  const BeamSettings beam{.beam = decoding.beam,
+                          .n_best = options.n_best,
+                          .length_penalty = decoding.length_penalty,
+                          .alpha = decoding.alpha};
+  std::vector<std::vector<Hypothesis>> results(sources.size());
+  for (const auto& group : groups_of(sources, decoding.batch_tokens / decoding.beam)) {
+    std::vector<std::int64_t> ids, lengths;
+    std::vector<BeamSentence> sentences;
+    for (const std::size_t index : group) {
+      const std::vector<TokenId>& source = sources[index];
+      ROFORMER_ASSERT(!source.empty());
+      ids.insert(ids.end(), source.begin(), source.end());
+      lengths.push_back(std::ssize(source));
+      BeamSentence sentence{.begin = {tokens.target.begin}};
+      if (!prefixes.empty()) sentence.prefix.assign(prefixes[index].begin(), prefixes[index].end());
+      const double longest = decoding.longest_factor * static_cast<double>(source.size());
+      sentence.longest = std::max<std::int64_t>(std::llround(longest) + decoding.longest_extra,
+                                                std::ssize(sentence.prefix) + 1);
+      if (options.ends_with_prefix) sentence.longest = std::ssize(sentence.prefix) + 1;
+      for (const Translator* translator : translators) {
+        if (translator->longest_target() == 0) continue;
+        sentence.longest = std::min(sentence.longest, translator->longest_target());
+      }
+      sentences.push_back(std::move(sentence));
+    }
+    std::vector<std::unique_ptr<StepModel>> steps;
+    for (const Translator* translator : translators) {
+      steps.push_back(std::make_unique<TranslationStep>(translator->model(), copy_to(ids, at::kCPU),
+                                                        TokenLayout::of_lengths(lengths),
+                                                        translator->plan().precision));
+    }
+    Ensemble step(std::move(steps));
+    auto found = beam_search(
+        step, sentences,
+        {.end = tokens.target.end, .excluded = tokens.excluded, .size = tokens.vocabulary}, beam);
+    for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
+  }
+  return results;
+}
+
+}  // namespace roformer

@@ -1,0 +1,77 @@
+// `roformer data` on sentence pairs, as a user calls it.
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+#include "cli/commands.h"
+#include "has.h"
+#include "run_command.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+Outcome run_data(const std::vector<std::string>& words) {
+  CLI::App program("test", "roformer");
+  add_data_command(program);
+  return run_command(program, words);
+}
+
+struct Files {
+  TemporaryFolder folder;
+
+  Files() {
+    std::ofstream en(folder.path / "a.en"), de(folder.path / "a.de");
+    for (int i = 0; i < 400; ++i) {
+      en << "the house number " << i << " is old\n";
+      de << "das Haus Nummer " << i << " ist alt\n";
+    }
+    en << "\nsame\n";
+    de << "leer\nsame\n";
+    std::ofstream(folder.path / "test.tsv") << "the house\tdas Haus\n";
+  }
+  std::string at(const std::string& name) const { return (folder.path / name).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("Sentence pairs are prepared and shown with what the rules removed") {
+  const Files files;
+  const Outcome made =
+      run_data({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages", "en,de",
+                "--test", files.at("test.tsv"), "--validation-fraction", "0.1", "--pieces", "60",
+                "--remove-identical", "--output", files.at("out")});
+  CAPTURE(made.errors);
+  REQUIRE(made.code == 0);
+  CHECK(has(made.output, "sentence pairs out, en to de"));
+  CHECK(has(made.output, "both sides the same"));
+  const Outcome shown = run_data({"data", "inspect", files.at("out"), "--examples", "1"});
+  CAPTURE(shown.errors);
+  REQUIRE(shown.code == 0);
+  CHECK(has(shown.output, "60 entries, joint"));
+  CHECK(has(shown.output, "checksums are right"));
+  CHECK(has(shown.output, "1 pairs of test, as text:\n  0\n    en  the house\n"));
+  CHECK(has(shown.output, "1 pairs of train, as pieces:"));
+}
+
+TEST_CASE("Flags that do not fit the kind of text are refused by name") {
+  const Files files;
+  const auto refused = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"data", "prepare", files.at("a.en"), files.at("a.de"), "--output",
+                                 files.at("out")});
+    const Outcome outcome = run_data(words);
+    CHECK(outcome.code == 2);
+    CHECK_FALSE(fs::exists(files.at("out")));
+    return outcome.errors;
+  };
+  CHECK(has(refused({"--remove-duplicates", "--bytes"}), "--remove-duplicates: is for sentence"));
+  CHECK(has(refused({"--languages", "en,de", "--remove-repeats", "--bytes"}),
+            "--remove-repeats: is for running text"));
+  CHECK(has(refused({"--languages", "en,de"}), "no tokenizer is named"));
+  CHECK(has(refused({"--languages", "en,de", "--pieces", "60", "--bytes"}),
+            "--pieces: is for a vocabulary to train"));
+  CHECK(has(refused({"--languages", "en,de", "--bytes", "--test", files.at("a.en")}),
+            "stands alone"));
+}

@@ -1,0 +1,171 @@
+#include "data/pair_source.h"
+
+#include "catch.h"
+#include "data/line_reader.h"
+#include "pair_fixture.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+const PairLanguages kLanguages{.source = "en", .target = "de"};
+
+CollectingPairs read(const PairSource& source, PairReading* reading = nullptr) {
+  CollectingPairs sink;
+  const PairReading result = read_pairs(source, kLanguages, sink);
+  if (reading != nullptr) *reading = result;
+  return sink;
+}
+
+PairSource one_file(const fs::path& path, const std::string& text) {
+  write_text(path, text);
+  return {.format = guess_pair_format(path), .source = path, .target = {}};
+}
+
+}  // namespace
+
+TEST_CASE("Two files are read line by line, whatever ends their lines") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "a.en", "\xef\xbb\xbfone\r\n\r\nthree\xe2\x80\xa8still three\n");
+  write_text(folder.path / "a.de", "eins\nzwei\ndrei");
+  const CollectingPairs sink =
+      read({.source = folder.path / "a.en", .target = folder.path / "a.de"});
+  CHECK(sink.pairs ==
+        TextPairs{{"one", "eins"}, {"", "zwei"}, {"three\xe2\x80\xa8still three", "drei"}});
+  CHECK(sink.pages == std::vector<std::uint64_t>{0, 1, 2});
+}
+
+TEST_CASE("Compressed files are read like plain ones") {
+  const fs::path fixtures = FIXTURES;
+  const CollectingPairs sink =
+      read({.source = fixtures / "compressed.txt.gz", .target = fixtures / "compressed.txt.xz"});
+  REQUIRE_FALSE(sink.pairs.empty());
+  for (const auto& [source, target] : sink.pairs) CHECK(source == target);
+  CHECK(guess_pair_format("x.tmx.gz") == PairFormat::tmx);
+  CHECK(guess_pair_format("x.tsv.xz") == PairFormat::tsv);
+  CHECK(guess_pair_format("x.jsonl") == PairFormat::jsonl);
+  CHECK(guess_pair_format("train.en") == PairFormat::aligned);
+  CHECK(guess_pair_format(fixtures) == PairFormat::libreoffice_help);
+}
+
+TEST_CASE("Files that do not match in their number of lines are named with the line") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "a.en", "1\n2\n3\n4\n5\n");
+  write_text(folder.path / "a.de", "1\n2\n3\n");
+  const std::string shorter = (folder.path / "a.de").string();
+  const std::string longer = (folder.path / "a.en").string();
+  const PairSource source{.source = longer, .target = shorter};
+  CHECK(error_of([&] {
+          read(source);
+        }).starts_with(shorter + ":4: the file ends after 3 lines, " + longer + " has 5"));
+  const PairSource turned{.source = shorter, .target = longer};
+  CHECK(error_of([&] { read(turned); }).starts_with(shorter + ":4: "));
+  write_text(folder.path / "empty", "");
+  CHECK(error_of([&] {
+          read({.source = folder.path / "empty", .target = folder.path / "empty"});
+        }).find("holds no pair") != std::string::npos);
+}
+
+TEST_CASE("A TSV has two columns") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tsv";
+  CHECK(read(one_file(path, "one\teins\n\tzwei\n")).pairs ==
+        TextPairs{{"one", "eins"}, {"", "zwei"}});
+  CHECK(error_of([&] {
+          read(one_file(path, "one\teins\ntwo\n"));
+        }).starts_with(path.string() + ":2: has 1 columns, wanted 2"));
+  CHECK(error_of([&] { read(one_file(path, "a\tb\tc\n")); }).find(":1: has 3 columns") !=
+        std::string::npos);
+}
+
+TEST_CASE("JSON lines have a translation object, or are one") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.jsonl";
+  CHECK(read(one_file(path,
+                      "{\"id\": 1, \"translation\": {\"de\": \"eins\\n\", \"en\": \"one\"}}\n"
+                      "{\"en\": \"two\", \"de\": \"zwei\", \"fr\": 2}\n"))
+            .pairs == TextPairs{{"one", "eins\n"}, {"two", "zwei"}});
+  CHECK(error_of([&] {
+          read(one_file(path, "{\"translation\": {\"en\": \"one\"}}\n"));
+        }).starts_with(path.string() + ":1: has no text \"de\""));
+  CHECK(error_of([&] {
+          read(one_file(path, "{\"en\": \"a\", \"de\": \"b\"}\n[1]\n"));
+        }).starts_with(path.string() + ":2: is not a JSON object"));
+}
+
+TEST_CASE("A translation memory is read unit by unit") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tmx";
+  const std::string text =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<!DOCTYPE tmx SYSTEM \"tmx14.dtd\">\n"
+      "<tmx version=\"1.4\"><header srclang=\"en\"/><body>\n"
+      "<tu><tuv xml:lang=\"EN-us\"><seg>Press &lt;OK&gt; <bpt i=\"1\">{b}</bpt>now"
+      "<ept i=\"1\">{/b}</ept> &amp; <hi>here</hi></seg></tuv>\n"
+      "<tuv xml:lang=\"de_DE\"><note>no text</note><seg>Jetzt <![CDATA[<hier>]]></seg></tuv></tu>\n"
+      "<tu><tuv xml:lang=\"de\"><seg>nur deutsch</seg></tuv>"
+      "<tuv xml:lang=\"fr\"><seg>fr</seg></tuv></tu>\n"
+      "<tu><tuv lang=\"en-GB\"><seg>British</seg></tuv><tuv lang=\"en\"><seg>plain</seg></tuv>"
+      "<tuv lang=\"de\"><seg/></tuv></tu>\n"
+      "<tu><tuv xml:lang=\"fr\"><seg>rien</seg></tuv></tu>\n"
+      "</body></tmx>\n";
+  PairReading reading;
+  const CollectingPairs sink = read(one_file(path, text), &reading);
+  CHECK(sink.pairs == TextPairs{{"Press <OK> now & here", "Jetzt <hier>"}, {"plain", ""}});
+  CHECK(reading.pairs == 2);
+  CHECK(reading.unmatched == 1);
+
+  CHECK(error_of([&] {
+          read(one_file(path, text.substr(0, 400)));
+        }).starts_with(path.string() + ":6: is not valid XML: "));
+  CHECK(error_of([&] {
+          read(one_file(path, "<tmx><body>\n</tu>"));
+        }).starts_with(path.string() + ":2: is not valid XML: "));
+  const std::string french = "<tmx><tu><tuv xml:lang=\"en\"><seg>a</seg></tuv></tu></tmx>";
+  CHECK(error_of([&] {
+          read(one_file(path, french));
+        }).find("it has 1 texts in one of these languages only") != std::string::npos);
+  // Entities of the file's own are not expanded, so they cannot grow.
+  const std::string bomb =
+      "<!DOCTYPE tmx [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>"
+      "<tmx><tu><tuv xml:lang=\"en\"><seg>x&b;</seg></tuv>"
+      "<tuv xml:lang=\"de\"><seg>y</seg></tuv></tu></tmx>";
+  CHECK(read(one_file(path, bomb)).pairs == TextPairs{{"x", "y"}});
+}
+
+TEST_CASE("The help of two languages is matched by file and paragraph") {
+  const TemporaryFolder folder;
+  const fs::path en = folder.path / "en" / "text";
+  const fs::path de = folder.path / "de" / "text";
+  write_text(en / "a" / "1.html",
+             "<p id=\"par_id1\">First text</p><p id=\"par_id2\">Only here</p>"
+             "<h1 id=\"hd_id3\">Title</h1><p id=\"par_id1\">Again</p>");
+  write_text(de / "a" / "1.html",
+             "<h1 id=\"hd_id3\">Titel</h1><p id=\"par_id1\">Erster Text</p>"
+             "<p id=\"par_id9\">Nur hier</p>");
+  write_text(en / "b.html", "<p id=\"par_id1\">No page there</p>");
+  write_text(en / "c.html", "<p id=\"par_id1\">Third</p>");
+  write_text(de / "c.html", "<p id=\"par_id1\">Dritter</p>");
+  PairReading reading;
+  const CollectingPairs sink =
+      read({.format = PairFormat::libreoffice_help, .source = en, .target = de}, &reading);
+  CHECK(sink.pairs ==
+        TextPairs{{"First text", "Erster Text"}, {"Title", "Titel"}, {"Third", "Dritter"}});
+  CHECK(sink.pages == std::vector<std::uint64_t>{0, 0, 2});
+  CHECK(reading.unmatched == 4);  // "Only here", "Again", "Nur hier", "No page there"
+}
+
+TEST_CASE("A line without end is cut, and its file stays in step") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "long", std::string(3 << 20, 'x') + "\nshort\n");
+  LineReader lines(folder.path / "long");
+  std::string_view line;
+  REQUIRE(lines.next(line));
+  CHECK(line.size() == LineReader::kLongestLine);
+  REQUIRE(lines.next(line));
+  CHECK(line == "short");
+  CHECK(lines.number() == 2);
+  CHECK_FALSE(lines.next(line));
+}

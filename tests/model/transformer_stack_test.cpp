@@ -1,0 +1,108 @@
+// The encoder's shortcuts against the long way.
+#include "model/transformer_stack.h"
+
+#include <ATen/ATen.h>
+
+#include "catch.h"
+#include "model/language_head.h"
+
+using namespace roformer;
+
+namespace {
+
+StackSettings small(const std::string& scheme, NormPlacement norm = NormPlacement::post) {
+  StackSettings settings;
+  settings.model = {.layers = 2, .width = 16, .heads = 2, .feed_forward = 24, .vocabulary = 50};
+  settings.model.norm = norm;
+  settings.model.initialization = 0.3;
+  settings.position.scheme = scheme;
+  settings.training_length = 32;
+  return settings;
+}
+
+at::Tensor ids(std::int64_t count) {
+  at::manual_seed(3);
+  return at::randint(50, {count}, at::kLong);
+}
+
+double largest(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("computing the last layer at the wanted places only changes nothing") {
+  const auto norm = GENERATE(NormPlacement::post, NormPlacement::pre);
+  ParameterStore parameters(1, at::kDouble);
+  const TransformerStack encoder(small("rope", norm), parameters);
+  const LanguageHead head(encoder, parameters);
+  parameters.flatten();
+  const TokenLayout layout = TokenLayout::uniform(2, 6);
+  const at::Tensor places = at::tensor({1, 4, 7, 11}, at::kLong);
+  const at::Tensor labels = at::tensor({9, 8, 7, 6}, at::kLong);
+  const auto gradient = [&](bool shortcut) {
+    parameters.zero_gradients();
+    const at::Tensor states =
+        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .rows = places})
+                 : at::index_select(encoder.forward({.ids = ids(12), .layout = layout}), 0, places);
+    head.loss(states, labels).loss_sum.backward();
+    return parameters.flat_gradients().clone();
+  };
+  CHECK(largest(gradient(true), gradient(false)) < 1e-10);
+}
+
+TEST_CASE("sequences end to end without padding equal each sequence alone") {
+  const std::string scheme = GENERATE("rope", "sinusoidal", "learned", "none");
+  CAPTURE(scheme);
+  ParameterStore parameters(1, at::kDouble);
+  StackSettings settings = small(scheme);
+  settings.causal = GENERATE(false, true);
+  const TransformerStack encoder(settings, parameters);
+  parameters.flatten();
+  const std::vector<std::int64_t> lengths{5, 3, 3, 9};
+  const at::Tensor all = ids(20);
+  const at::Tensor together =
+      encoder.forward({.ids = all, .layout = TokenLayout::of_lengths(lengths)});
+  std::int64_t begin = 0;
+  for (const std::int64_t length : lengths) {
+    const at::Tensor alone = encoder.forward(
+        {.ids = all.narrow(0, begin, length), .layout = TokenLayout::uniform(1, length)});
+    CHECK(largest(together.narrow(0, begin, length), alone) < 1e-12);
+    begin += length;
+  }
+}
+
+TEST_CASE("a new parameter changes no other's initial numbers") {
+  ParameterStore first(7), second(7);
+  const TransformerStack with_table(small("learned"), first), without(small("none"), second);
+  CHECK(at::equal(first.find("layers.1.feed_forward.inner.weight")->value,
+                  second.find("layers.1.feed_forward.inner.weight")->value));
+  CHECK(first.count() - second.count() == 512 * 16);
+}
+
+TEST_CASE("initial weights have BERT's distribution") {
+  ParameterStore parameters(7);
+  StackSettings settings = small("none");
+  settings.model.initialization = 0.02;
+  settings.model.width = 64;
+  settings.model.vocabulary = 2000;
+  const TransformerStack encoder(settings, parameters);
+  const at::Tensor table = parameters.find("embedding.tokens.weight")->value;
+  CHECK(table.abs().max().item<double>() <= 0.04);
+  // A normal cut at two standard deviations keeps 0.8796 of its deviation.
+  CHECK(table.std().item<double>() == Approx(0.02 * 0.8796).epsilon(0.02));
+}
+
+TEST_CASE("training in bfloat16 follows float32") {
+  ParameterStore parameters(1);
+  StackSettings settings = small("rope");
+  settings.model.initialization = 0.1;
+  const TransformerStack encoder(settings, parameters);
+  parameters.flatten();
+  const TokenLayout layout = TokenLayout::uniform(2, 8);
+  const at::Tensor exact = encoder.forward({.ids = ids(16), .layout = layout});
+  const at::Tensor rough =
+      encoder.forward({.ids = ids(16), .layout = layout, .precision = Precision::bf16});
+  CHECK(rough.scalar_type() == at::kBFloat16);
+  CHECK(largest(exact, rough.to(at::kFloat)) < 0.1);
+}
