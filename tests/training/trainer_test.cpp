@@ -289,6 +289,7 @@ TEST_CASE("a training can be as long as epochs or tokens, and the same") {
 TEST_CASE("every period in every unit fires in its rhythm, and the end is validated") {
   const TemporaryFolder folder;
   TrainingSettings settings = toy_settings();
+  settings.warmup = {};
   settings.keep_last = 1000;
   const auto train_with = [&](const std::string& name) {
     // Each step takes at least a millisecond and a half, so that minutes are steps, too.
@@ -340,6 +341,7 @@ TEST_CASE("every period in every unit fires in its rhythm, and the end is valida
 TEST_CASE("a training without periods is logged, validated and saved at its end") {
   const TemporaryFolder folder;
   TrainingSettings settings = toy_settings();
+  settings.warmup = {};
   settings.log_every = settings.validate_every = settings.save_every = {};
   settings.steps =
       GENERATE(Period{12, Period::Unit::steps}, Period{30.0 / 60'000, Period::Unit::minutes});
