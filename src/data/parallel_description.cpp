@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -164,10 +165,6 @@ ParallelSplit read_split(const Fields& fields) {
   fields.fail("split", "train, validation or test");
 }
 
-nlohmann::json parse(const fs::path& path) {
-  return nlohmann::json::parse(read_file(path), nullptr, false);
-}
-
 bool has_format(const nlohmann::json& json) {
   return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
 }
@@ -193,7 +190,9 @@ std::string parallel_text_name(ParallelSplit split, Side side) {
 
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
-  return fs::is_regular_file(folder / kFile, error) && has_format(parse(folder / kFile));
+  if (!fs::is_regular_file(folder / kFile, error)) return false;
+  const std::optional<nlohmann::json> json = try_parse_json(read_file(folder / kFile));
+  return json && has_format(*json);
 }
 
 void write_description(const Description& about, const fs::path& folder) {
@@ -248,7 +247,7 @@ Description read_parallel_description(const fs::path& folder) {
                                             : "no such prepared data set",
                   "make one: roformer data prepare RECIPE --output " + folder.string());
   }
-  const nlohmann::json json = parse(path);
+  const nlohmann::json json = read_json(path);
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");
