@@ -93,7 +93,7 @@ PairTextRules::PairTextRules(const PairRules& rules, const PairLanguages& langua
 
 std::optional<PairRule> PairTextRules::broken_by(std::string_view source, std::string_view target) {
   if (source.empty() || target.empty()) return PairRule::empty;
-  const auto [fewest, most] = std::minmax(count_words(source), count_words(target));
+  const auto [fewest, most] = std::minmax({count_words(source), count_words(target)});
   if (fewest < rules_.shortest_words) return PairRule::too_short;
   if (rules_.longest_words > 0 && most > rules_.longest_words) return PairRule::too_long;
   if (rules_.remove_identical && source == target) return PairRule::identical;
