@@ -80,18 +80,10 @@ PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, 
   LineReader lines(files.source);
   PairReading reading;
   for (std::string_view line; lines.next(line); ++reading.pairs) {
-<<<<<<< HEAD
-    const std::optional<nlohmann::json> parsed = try_parse_json(line);
-    if (!parsed || !parsed->is_object()) throw_failure(lines.place(), "is not a JSON object");
-    const nlohmann::json& json = *parsed;
-    const auto inner = json.find("translation");
-    const nlohmann::json& texts = inner != json.end() && inner->is_object() ? *inner : json;
-=======
     const std::optional<nlohmann::json> json = try_parse_json(line);
     if (!json || !json->is_object()) throw_failure(lines.place(), "is not a JSON object");
     const auto inner = json->find("translation");
     const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
->>>>>>> parallel
     const auto text = [&](const std::string& language) -> const std::string& {
       const auto found = texts.find(language);
       if (found == texts.end() || !found->is_string()) {

@@ -8,10 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-<<<<<<< HEAD
-#include "base/sealed_json.h"
-=======
->>>>>>> parallel
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -194,14 +190,9 @@ std::string parallel_text_name(ParallelSplit split, Side side) {
 
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
-<<<<<<< HEAD
-  return fs::is_regular_file(folder / kFile, error) &&
-         has_format(try_parse_json(read_file(folder / kFile)).value_or(nullptr));
-=======
   if (!fs::is_regular_file(folder / kFile, error)) return false;
   const std::optional<nlohmann::json> json = try_parse_json(read_file(folder / kFile));
   return json && has_format(*json);
->>>>>>> parallel
 }
 
 void write_description(const Description& about, const fs::path& folder) {
@@ -254,11 +245,7 @@ Description read_parallel_description(const fs::path& folder) {
                                             : "no such prepared data set",
                   "make one: roformer data prepare RECIPE --output " + folder.string());
   }
-<<<<<<< HEAD
-  const nlohmann::json json = read_sealed_json(path);
-=======
   const nlohmann::json json = read_json(path);
->>>>>>> parallel
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");

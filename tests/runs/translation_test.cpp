@@ -2,6 +2,9 @@
 // averaging.
 #include "runs/translation.h"
 
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+
 #include <cmath>
 
 #include "base/error.h"
