@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -34,14 +32,33 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw_failure(path.string(), "is a directory, not a file");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw_failure(path.string(), "cannot read: " + system_message(errno));
-  std::ostringstream contents;
-  contents << stream.rdbuf();
-  if (stream.bad()) throw_failure(path.string(), "cannot read: " + system_message(errno));
-  return std::move(contents).str();
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  const struct Closed {
+    int descriptor;
+    ~Closed() { ::close(descriptor); }
+  } closed{descriptor};
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) {
+    throw_failure(path.string(), "cannot read: " + system_message(errno));
+  }
+  if (S_ISDIR(status.st_mode)) throw_failure(path.string(), "is a directory, not a file");
+  // A device may have no end.
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    throw_failure(path.string(), "is a device, not a file");
+  }
+  std::string contents(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  for (std::size_t size = 0;;) {
+    const ssize_t more = ::read(descriptor, contents.data() + size, contents.size() - size);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+    size += static_cast<std::size_t>(more);
+    if (more == 0) {
+      contents.resize(size);
+      return contents;
+    }
+    if (size == contents.size()) contents.resize(2 * size);  // a pipe, or a file that grows
+  }
 }
 
 void make_directories(const fs::path& path) {
@@ -53,8 +70,11 @@ void make_directories(const fs::path& path) {
 void sync_directory(const fs::path& path) {
   const int descriptor = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) throw_failure(path.string(), "cannot open: " + system_message(errno));
-  ::fsync(descriptor);
+  // Some file systems know no syncing of directories.
+  const bool failed = ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP;
+  const int error_number = errno;
   ::close(descriptor);
+  if (failed) throw_failure(path.string(), "cannot write: " + system_message(error_number));
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) {
@@ -82,9 +102,14 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t bytes) {
   ROFORMER_ASSERT(offset + bytes <= size_);
   flush();
-  if (::pwrite(descriptor_, data, bytes, static_cast<off_t>(offset)) !=
-      static_cast<ssize_t>(bytes)) {
-    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  const auto* rest = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::pwrite(descriptor_, rest, bytes, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_failure(path_.string(), "cannot write: " + system_message(errno));
+    rest += written;
+    offset += static_cast<std::size_t>(written);
+    bytes -= static_cast<std::size_t>(written);
   }
 }
 

@@ -109,11 +109,17 @@ OutputFolder::Claim::~Claim() {
 
 void OutputFolder::Claim::take() {
   const std::string text = std::string(kClaimed) + std::to_string(::getpid()) + "\n";
-  if (::ftruncate(descriptor_, 0) != 0 ||
-      ::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(descriptor_) != 0) {
+  const auto fail = [&] {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  };
+  if (::ftruncate(descriptor_, 0) != 0) fail();
+  for (std::size_t size = 0; size < text.size();) {
+    const ssize_t more =
+        ::pwrite(descriptor_, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (more < 0 && errno != EINTR) fail();
+    size += more > 0 ? static_cast<std::size_t>(more) : 0;
   }
+  if (::fsync(descriptor_) != 0) fail();
   sync_directory(parent_of(path_));
 }
 

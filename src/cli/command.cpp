@@ -1,9 +1,11 @@
 #include "cli/command.h"
 
-#include <charconv>
+#include <fmt/format.h>
+
 #include <exception>
 #include <iostream>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -106,19 +108,19 @@ bool is_out_of_memory(const std::string& text) {
          text.find("alloc_cpu") != std::string::npos;
 }
 
-// "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000 bytes." and the like.
+// " for another 37.3 GiB", from "you tried to allocate 40000000000 bytes. Error code 12" and, of a
+// GPU, "Tried to allocate 2.00 GiB. GPU 0 has".
 std::string bytes_asked_for(const std::string& text) {
-  constexpr std::string_view kBefore = "tried to allocate ";
-  const std::size_t found = text.find(kBefore);
-  if (found == std::string::npos) return "";
-  const std::size_t begin = found + kBefore.size();
-  const std::string amount = text.substr(begin, text.find_first_of(".\n(", begin) - begin);
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), bytes);
-  if (error == std::errc() && std::string_view(end).starts_with(" bytes")) {
-    return " for another " + format_bytes(bytes);
-  }
-  return " for another " + amount;  // "2.00 GiB", as LibTorch says it of a GPU
+  constexpr std::string_view kBefore = "ried to allocate ";
+  const std::size_t begin = text.find(kBefore);
+  if (begin == std::string::npos) return "";
+  std::istringstream rest(text.substr(begin + kBefore.size()));
+  double amount = 0;
+  std::string unit;
+  if (!(rest >> amount >> unit)) return "";
+  unit = unit.substr(0, unit.find_first_of(".,"));
+  if (unit == "bytes") return " for another " + format_bytes(static_cast<std::uint64_t>(amount));
+  return fmt::format(" for another {} {}", amount, unit);
 }
 
 void print_error(const std::string& text) {

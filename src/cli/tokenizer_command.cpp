@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/output_folder.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -117,13 +118,15 @@ void print_info(const Tokenizer& tokenizer) {
 }
 
 void train(const TrainArguments& arguments) {
-  if (std::filesystem::exists(arguments.output / "tokenizer.json") && !arguments.overwrite) {
-    throw_usage(arguments.output.string(), "holds a tokenizer already",
-                "choose another --output, or --overwrite to replace it");
-  }
+  OutputFolder output({.output = arguments.output,
+                       .overwrite = arguments.overwrite,
+                       .flag = "--output",
+                       .contents = "a tokenizer and nothing else",
+                       .is_replaceable = holds_only_tokenizer});
   const std::unique_ptr<Tokenizer> tokenizer =
       arguments.kind == "characters" ? train_characters(arguments) : train_pieces(arguments);
-  save_tokenizer(*tokenizer, arguments.output);
+  save_tokenizer(*tokenizer, output.path());
+  output.commit();
   std::cout << arguments.output.string() << ": ";
   print_info(*tokenizer);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/gzip_stream.h"
 
 namespace roformer {
 namespace {
@@ -37,6 +38,50 @@ void refuse_binary(const std::string& name, std::string_view start) {
 struct CorpusStream::Handle {
   archive* reader = archive_read_new();
   int descriptor = -1;
+  std::string block;                       // what was read last, of a pipe
+  bool block_is_new = false;               // libarchive has not seen it
+  std::unique_ptr<GzipStream> compressed;  // where it is gzip
+
+  // Looks at the first two bytes, which tell gzip.
+  void begin() {
+    for (std::string more; block.size() < 2 && read_block(more) && !more.empty();) block += more;
+    block_is_new = true;
+    if (GzipStream::is_gzip(block)) {
+      compressed = std::make_unique<GzipStream>(descriptor, std::move(block));
+    }
+  }
+
+  // False where the descriptor cannot be read, with errno; empty at the end.
+  bool read_block(std::string& bytes) const {
+    bytes.resize(kBlockBytes);
+    ssize_t size = 0;
+    do {
+      size = ::read(descriptor, bytes.data(), bytes.size());
+    } while (size < 0 && errno == EINTR);
+    bytes.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return size >= 0;
+  }
+
+  // What libarchive calls for more bytes of a gzip file or a pipe.
+  static la_ssize_t next_block(archive* reader, void* self, const void** data) {
+    Handle& handle = *static_cast<Handle*>(self);
+    std::string_view bytes;
+    if (handle.compressed) {
+      bytes = handle.compressed->read();
+      if (!handle.compressed->error().empty()) {
+        archive_set_error(reader, EIO, "%s", handle.compressed->error().c_str());
+        return ARCHIVE_FATAL;
+      }
+    } else {
+      if (!std::exchange(handle.block_is_new, false) && !handle.read_block(handle.block)) {
+        archive_set_error(reader, errno, "%s", system_message(errno).c_str());
+        return ARCHIVE_FATAL;
+      }
+      bytes = handle.block;
+    }
+    *data = bytes.data();
+    return static_cast<la_ssize_t>(bytes.size());
+  }
 
   ~Handle() {
     archive_read_free(reader);
@@ -57,7 +102,6 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
     if (handle_->descriptor < 0) throw_failure(path_, "cannot read: " + system_message(errno));
   }
   archive* const reader = handle_->reader;
-  archive_read_support_filter_gzip(reader);
   archive_read_support_filter_bzip2(reader);
   archive_read_support_filter_xz(reader);
   archive_read_support_filter_zstd(reader);
@@ -65,7 +109,13 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
   archive_read_support_format_raw(reader);
   archive_read_support_format_tar(reader);
   archive_read_support_format_zip(reader);
-  if (archive_read_open_fd(reader, handle_->descriptor, kBlockBytes) != ARCHIVE_OK) fail();
+  handle_->begin();
+  // A zip archive is read from its end, if the file can be sought.
+  const bool by_libarchive = !handle_->compressed && ::lseek(handle_->descriptor, 0, SEEK_SET) == 0;
+  const int opened = by_libarchive ? archive_read_open_fd(reader, handle_->descriptor, kBlockBytes)
+                                   : archive_read_open(reader, handle_.get(), nullptr,
+                                                       &Handle::next_block, nullptr);
+  if (opened != ARCHIVE_OK) fail();
 }
 
 CorpusStream::~CorpusStream() = default;
@@ -92,8 +142,8 @@ std::string_view CorpusStream::read() {
     la_int64_t offset = 0;
     const int status = archive_read_data_block(handle_->reader, &data, &size, &offset);
     if (status == ARCHIVE_EOF) return {};
-    if (status < ARCHIVE_WARN) fail();
-    if (size == 0) continue;  // the raw reader reports its end only in the next call
+    if (status != ARCHIVE_OK) fail();  // a warning is a checksum or a length that does not fit
+    if (size == 0) continue;           // the raw reader reports its end only in the next call
     const std::string_view bytes(static_cast<const char*>(data), size);
     if (std::exchange(at_start_, false)) refuse_binary(name_, bytes);
     return bytes;
@@ -101,6 +151,7 @@ std::string_view CorpusStream::read() {
 }
 
 std::uint64_t CorpusStream::raw_bytes() const {
+  if (handle_->compressed) return handle_->compressed->raw_bytes();
   return static_cast<std::uint64_t>(archive_filter_bytes(handle_->reader, -1));
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sealed_json.h"
 #include "data/dataset.h"
 
 namespace roformer {
@@ -116,10 +117,7 @@ void write_description(const DatasetDescription& description, const std::filesys
       {"train", split_to_json(description[Split::train])},
       {"validation", split_to_json(description[Split::validation])},
   };
-  // A path or a source may hold any bytes; invalid ones are replaced rather than refused.
-  write_file_atomically(
-      folder / kFile,
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  write_sealed_json(folder / kFile, json);
 }
 
 bool holds_description(const std::filesystem::path& folder) {
@@ -137,7 +135,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                       : "no such prepared data set",
                   "make one: roformer data prepare FILES --output " + folder.string());
   }
-  const nlohmann::json json = read_json(path);
+  const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(path.string(), "is not a data set description of this program");
   }

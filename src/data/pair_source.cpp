@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "data/corpus.h"
 #include "data/help_pairs.h"
@@ -79,8 +80,9 @@ PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, 
   LineReader lines(files.source);
   PairReading reading;
   for (std::string_view line; lines.next(line); ++reading.pairs) {
-    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object()) throw_failure(lines.place(), "is not a JSON object");
+    const std::optional<nlohmann::json> parsed = try_parse_json(line);
+    if (!parsed || !parsed->is_object()) throw_failure(lines.place(), "is not a JSON object");
+    const nlohmann::json& json = *parsed;
     const auto inner = json.find("translation");
     const nlohmann::json& texts = inner != json.end() && inner->is_object() ? *inner : json;
     const auto text = [&](const std::string& language) -> const std::string& {

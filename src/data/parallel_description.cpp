@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/sealed_json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -164,10 +166,6 @@ ParallelSplit read_split(const Fields& fields) {
   fields.fail("split", "train, validation or test");
 }
 
-nlohmann::json parse(const fs::path& path) {
-  return nlohmann::json::parse(read_file(path), nullptr, false);
-}
-
 bool has_format(const nlohmann::json& json) {
   return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
 }
@@ -193,7 +191,8 @@ std::string parallel_text_name(ParallelSplit split, Side side) {
 
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
-  return fs::is_regular_file(folder / kFile, error) && has_format(parse(folder / kFile));
+  return fs::is_regular_file(folder / kFile, error) &&
+         has_format(try_parse_json(read_file(folder / kFile)).value_or(nullptr));
 }
 
 void write_description(const Description& about, const fs::path& folder) {
@@ -233,9 +232,7 @@ void write_description(const Description& about, const fs::path& folder) {
           to_json(about[split][side], split != ParallelSplit::train);
     }
   }
-  // A path or a source may hold any bytes; invalid ones are replaced rather than refused.
-  write_file_atomically(folder / kFile,
-                        json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_sealed_json(folder / kFile, json);
 }
 
 Description read_parallel_description(const fs::path& folder) {
@@ -248,7 +245,7 @@ Description read_parallel_description(const fs::path& folder) {
                                             : "no such prepared data set",
                   "make one: roformer data prepare RECIPE --output " + folder.string());
   }
-  const nlohmann::json json = parse(path);
+  const nlohmann::json json = read_sealed_json(path);
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");
@@ -256,7 +253,7 @@ Description read_parallel_description(const fs::path& folder) {
   if (json.value("version", nlohmann::json()) != kVersion) {
     throw_failure(file,
                   fmt::format("has version {}, this program reads version {}",
-                              json.value("version", nlohmann::json()).dump(), kVersion),
+                              describe_json(json.value("version", nlohmann::json())), kVersion),
                   kHint);
   }
   const Fields fields(json, file);

@@ -15,7 +15,10 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "shards are little-endian");
 
 constexpr char kMagic[8] = {'R', 'F', 'S', 'H', 'A', 'R', 'D', '\n'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kWithoutBlocks = 1;
+constexpr std::size_t kBlockBytes = 1 << 16;
+constexpr const char* kHint = "prepare the data again: roformer data prepare";
 constexpr std::uint64_t kNarrowVocabulary = 65536;
 constexpr std::uint64_t kLargestVocabulary = std::uint64_t{1} << 31;
 
@@ -55,8 +58,22 @@ ShardWriter::ShardWriter(const std::filesystem::path& path, ShardVocabulary voca
 }
 
 void ShardWriter::write_payload(const void* data, std::size_t bytes) {
-  XXH3_64bits_update(hash_.get(), data, bytes);
   file_.write(data, bytes);
+  const auto* rest = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const std::size_t part = std::min(bytes, kBlockBytes - in_block_);
+    XXH3_64bits_update(hash_.get(), rest, part);
+    in_block_ += part;
+    rest += part;
+    bytes -= part;
+    if (in_block_ == kBlockBytes) end_block();
+  }
+}
+
+void ShardWriter::end_block() {
+  blocks_.push_back(XXH3_64bits_digest(hash_.get()));
+  XXH3_64bits_reset(hash_.get());
+  in_block_ = 0;
 }
 
 void ShardWriter::add_tokens(std::span<const TokenId> ids) {
@@ -82,15 +99,18 @@ std::uint64_t ShardWriter::finish() {
   const std::uint64_t zero = 0;
   write_payload(&zero, padding_after_ids(tokens_ * id_bytes(vocabulary_.size)));
   write_payload(document_starts_.data(), document_starts_.size() * sizeof(std::uint64_t));
-  Header header{.magic = {},
-                .version = kVersion,
-                .id_bytes = id_bytes(vocabulary_.size),
-                .vocabulary_size = vocabulary_.size,
-                .tokens = tokens_,
-                .documents = documents(),
-                .tokenizer_fingerprint = vocabulary_.fingerprint,
-                .payload_checksum = XXH3_64bits_digest(hash_.get()),
-                .header_checksum = 0};
+  if (in_block_ > 0) end_block();
+  file_.write(blocks_.data(), blocks_.size() * sizeof(std::uint64_t));
+  Header header{
+      .magic = {},
+      .version = kVersion,
+      .id_bytes = id_bytes(vocabulary_.size),
+      .vocabulary_size = vocabulary_.size,
+      .tokens = tokens_,
+      .documents = documents(),
+      .tokenizer_fingerprint = vocabulary_.fingerprint,
+      .payload_checksum = XXH3_64bits(blocks_.data(), blocks_.size() * sizeof(std::uint64_t)),
+      .header_checksum = 0};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.header_checksum = header_checksum(header);
   file_.write_at(0, &header, sizeof header);
@@ -100,7 +120,7 @@ std::uint64_t ShardWriter::finish() {
 
 Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   const auto refuse = [&](const std::string& message) {
-    throw_failure(path_.string(), message, "prepare the data again: roformer data prepare");
+    throw_failure(path_.string(), message, kHint);
   };
   const std::span<const std::byte> bytes = file_.bytes();
   Header header{};
@@ -112,8 +132,9 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
     refuse(fmt::format("is truncated: {} bytes, wanted at least the header's {}", bytes.size(),
                        sizeof header));
   }
-  if (header.version != kVersion) {
-    refuse(fmt::format("has version {}, this program reads version {}", header.version, kVersion));
+  if (header.version != kVersion && header.version != kWithoutBlocks) {
+    refuse(fmt::format("has version {}, this program reads versions {} and {}", header.version,
+                       kWithoutBlocks, kVersion));
   }
   if (header.header_checksum != header_checksum(header)) {
     refuse("is damaged: the header does not fit its checksum");
@@ -134,7 +155,10 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   }
   const std::uint64_t id_part = header.tokens * header.id_bytes;
   const std::uint64_t index_place = id_part + padding_after_ids(id_part);
-  const std::uint64_t wanted = index_place + (header.documents + 1) * sizeof(std::uint64_t);
+  const std::uint64_t index_end = index_place + (header.documents + 1) * sizeof(std::uint64_t);
+  const bool has_blocks = header.version != kWithoutBlocks;
+  const std::uint64_t blocks = has_blocks ? (index_end + kBlockBytes - 1) / kBlockBytes : 0;
+  const std::uint64_t wanted = index_end + blocks * sizeof(std::uint64_t);
   if (payload != wanted) {
     refuse(fmt::format("{}: {} bytes, wanted {}",
                        payload < wanted ? "is truncated" : "has bytes after its end", bytes.size(),
@@ -146,6 +170,21 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   id_bytes_ = header.id_bytes;
   ids_ = bytes.data() + sizeof header;
   index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_place), header.documents + 1};
+  payload_ = bytes.subspan(sizeof header, index_end);
+  if (has_blocks) {
+    block_bytes_ = kBlockBytes;
+    block_checksums_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_end), blocks};
+    if (XXH3_64bits(block_checksums_.data(), block_checksums_.size_bytes()) != checksum_) {
+      refuse("is damaged: the checksums of its blocks do not fit theirs");
+    }
+  } else {
+    block_bytes_ = payload_.size();
+    block_checksums_ = {
+        reinterpret_cast<const std::uint64_t*>(bytes.data() + offsetof(Header, payload_checksum)),
+        1};
+  }
+  compared_ = std::make_unique<std::atomic<bool>[]>(block_checksums_.size());
+  if (has_blocks) compare_blocks(index_place, index_end, false);
   bool rising = index_.front() == 0 && index_.back() == tokens_;
   for (std::size_t i = 1; rising && i < index_.size(); ++i) rising = index_[i - 1] < index_[i];
   if (!rising) refuse("is damaged: its document index does not rise from 0 to the token count");
@@ -153,6 +192,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
 
 void Shard::copy_tokens(std::uint64_t first, std::span<TokenId> out) const {
   ROFORMER_ASSERT(first <= tokens_ && out.size() <= tokens_ - first);
+  compare_blocks(first * id_bytes_, (first + out.size()) * id_bytes_, false);
   if (id_bytes_ == 2) {
     const auto* const ids = reinterpret_cast<const std::uint16_t*>(ids_) + first;
     std::copy(ids, ids + out.size(), out.begin());
@@ -164,16 +204,30 @@ void Shard::copy_tokens(std::uint64_t first, std::span<TokenId> out) const {
     if (id < 0 || static_cast<std::uint64_t>(id) >= vocabulary_.size) {
       throw_failure(path_.string(),
                     fmt::format("is damaged: token {} in a vocabulary of {}", id, vocabulary_.size),
-                    "prepare the data again: roformer data prepare");
+                    kHint);
     }
   }
 }
 
 void Shard::verify_checksum() const {
-  const std::span<const std::byte> payload = file_.bytes().subspan(sizeof(Header));
-  if (XXH3_64bits(payload.data(), payload.size()) != checksum_) {
-    throw_failure(path_.string(), "is damaged: its contents do not fit the checksum",
-                  "prepare the data again: roformer data prepare");
+  compare_blocks(0, payload_.size(), true);
+}
+
+void Shard::compare_blocks(std::size_t begin, std::size_t end, bool again) const {
+  if (begin == end) return;
+  for (std::size_t block = begin / block_bytes_; block <= (end - 1) / block_bytes_; ++block) {
+    if (!again && compared_[block].load(std::memory_order_relaxed)) continue;
+    const std::size_t start = block * block_bytes_;
+    const auto bytes = payload_.subspan(start, std::min(block_bytes_, payload_.size() - start));
+    if (XXH3_64bits(bytes.data(), bytes.size()) != block_checksums_[block]) {
+      throw_failure(path_.string(),
+                    fmt::format("is damaged: block {} of {} (bytes {} to {} of the file) does not "
+                                "fit its checksum",
+                                block + 1, block_checksums_.size(), sizeof(Header) + start,
+                                sizeof(Header) + start + bytes.size() - 1),
+                    kHint);
+    }
+    compared_[block].store(true, std::memory_order_relaxed);
   }
 }
 

@@ -1,18 +1,21 @@
 // A shard: the token ids of many documents in one file that is mapped into memory. After a header
 // of 64 bytes come the ids (16 bits each where the vocabulary allows, else 32), zeros up to a
-// multiple of 8 bytes, and the document index: where each document begins, and the end. All numbers
-// are little-endian.
+// multiple of 8 bytes, the document index (where each document begins, and the end), and the XXH3
+// of every 64 KiB of ids and index. All numbers are little-endian.
 //
 //   offset  0  "RFSHARD\n"
-//           8  u32 version (1)            12  u32 bytes of an id (2 or 4)
+//           8  u32 version (2)            12  u32 bytes of an id (2 or 4)
 //          16  u64 vocabulary size        24  u64 tokens
 //          32  u64 documents              40  u64 fingerprint of the tokenizer
-//          48  u64 XXH3 of everything after the header
+//          48  u64 XXH3 of the blocks' checksums
 //          56  u64 XXH3 of the 56 bytes before
+//
+// Version 1 has no checksums of blocks; that in its header is of everything after the header.
 #pragma once
 
 #include <xxhash.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -49,16 +52,19 @@ class ShardWriter {
 
   AtomicFile file_;
   ShardVocabulary vocabulary_;
-  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  std::unique_ptr<XXH3_state_t, FreeHash> hash_;  // of the block that is begun
+  std::size_t in_block_ = 0;                      // bytes
+  std::vector<std::uint64_t> blocks_;             // checksums of the whole ones
   std::uint64_t tokens_ = 0;
   std::vector<std::uint64_t> document_starts_{0};
   std::vector<std::uint16_t> narrow_;
 
   void write_payload(const void* data, std::size_t bytes);
+  void end_block();
 };
 
-// Reads one shard. Opening checks every field of the header against the file's size and the
-// document index, not the checksum of the payload, which would read the whole file.
+// Reads one shard, from any number of threads. Opening checks every field of the header against the
+// file's size, and the document index; the ids are checked block by block as they are first read.
 class Shard {
  public:
   // Throws Error (failure) naming the file when it is truncated, damaged or something else.
@@ -70,10 +76,10 @@ class Shard {
   std::uint64_t checksum() const { return checksum_; }
   // First token of each document, and the number of tokens at the end: [documents + 1].
   std::span<const std::uint64_t> document_starts() const { return index_; }
-  // Copies tokens first .. first + out.size() - 1. Throws Error when one is outside the
-  // vocabulary, which a damaged payload may hold.
+  // Copies tokens first .. first + out.size() - 1. Throws Error naming the block when the file does
+  // not hold what was written.
   void copy_tokens(std::uint64_t first, std::span<TokenId> out) const;
-  // Reads the whole file; throws Error when the payload is not what was written.
+  // Reads the whole file; throws Error when it is not what was written.
   void verify_checksum() const;
 
  private:
@@ -85,6 +91,14 @@ class Shard {
   std::uint32_t id_bytes_ = 0;
   const std::byte* ids_ = nullptr;
   std::span<const std::uint64_t> index_;
+  std::span<const std::byte> payload_;              // ids and index
+  std::span<const std::uint64_t> block_checksums_;  // one of the whole payload in version 1
+  std::size_t block_bytes_ = 0;
+  // Which blocks were compared; two threads may do the same one.
+  std::unique_ptr<std::atomic<bool>[]> compared_;
+
+  // Of bytes [begin, end) of the payload.
+  void compare_blocks(std::size_t begin, std::size_t end, bool again) const;
 };
 
 }  // namespace roformer

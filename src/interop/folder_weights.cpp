@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "interop/hugging_face_names.h"
+#include "tensor/damaged_tensors.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -38,10 +39,23 @@ Safetensors open_weights(const fs::path& folder) {
   return Safetensors(folder);  // says what is missing
 }
 
+// What this program exported tells whether it is still what was written.
+void check_manifest(const fs::path& folder) {
+  const std::optional<Manifest> manifest = Manifest::read(folder);
+  if (!manifest) return;
+  for (const std::string& name : manifest->names()) {
+    if (const std::optional<Damage> damage = manifest->check(name)) {
+      throw_failure(damage->file.string(), describe_damage(*damage),
+                    "export it again; if it was changed on purpose, remove manifest.json");
+    }
+  }
+}
+
 }  // namespace
 
 FolderWeights::FolderWeights(const fs::path& folder, HuggingFaceFamily family)
     : file_(open_weights(folder)), place_(file_.path().string()) {
+  check_manifest(folder);
   for (const std::string& name : file_.names()) {
     const std::string canonical = canonical_name(name, family);
     if (!names_.try_emplace(canonical, name).second) {

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/manifest.h"
+#include "base/output_folder.h"
 #include "config/schemes/learned.h"
 #include "config/task_facts.h"
 #include "interop/expressible.h"
@@ -38,11 +40,15 @@ class Exporter {
     if (family_ == HuggingFaceFamily::roformer) add_sinusoids();
     add_heads();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
-    make_folder(folder);
-    write_hugging_face_tokenizer(model_.tokenizer, places(), folder, summary_.notes);
+    refuse_used_folder(folder);
+    OutputFolder output({.output = folder, .contents = "an empty folder"});
+    write_hugging_face_tokenizer(model_.tokenizer, places(), output.path(), summary_.notes);
     // "format" is what transformers demands of a file that it loads.
-    write_safetensors(folder / "model.safetensors", tensors_, {{"format", "pt"}});
-    write_file_atomically(folder / "config.json", to_hugging_face_config(config()).dump(2) + "\n");
+    write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
+    write_file_atomically(output.path() / "config.json",
+                          to_hugging_face_config(config()).dump(2) + "\n");
+    Manifest::of(output.path()).write();
+    output.commit();
     return std::move(summary_);
   }
 
@@ -130,12 +136,11 @@ class Exporter {
             .labels = model_.labels};
   }
 
-  static void make_folder(const fs::path& folder) {
+  static void refuse_used_folder(const fs::path& folder) {
     std::error_code error;
     if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
       throw_usage(folder.string(), "is not empty", "name a new folder for the export");
     }
-    make_directories(folder);
   }
 };
 

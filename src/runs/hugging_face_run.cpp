@@ -10,6 +10,8 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sealed_json.h"
+#include "base/sealed_lines.h"
 #include "base/version.h"
 #include "config/dump.h"
 #include "config/load.h"
@@ -158,15 +160,16 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
     result.parameters += value.numel();
   }
   const RunDirectory run(result.path, existing);
-  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
+  const std::string config = sealed_lines(dump(settings, DumpStyle::compact));
+  write_file_atomically(run.config(), config);
   const nlohmann::json record =
       run_record({.version = kVersion,
                   .commit = kCommit,
                   .command = command_line(),
                   .data = {{"imported_from", fs::absolute(folder).lexically_normal().string()}}});
-  write_file_atomically(run.record(), record.dump(2) + "\n");
+  write_sealed_json(run.record(), record);
   save_weights(run.checkpoints(), tensors, {.seed = settings.seed}, [&](const fs::path& target) {
-    write_file_atomically(target / "config.yaml", dump(settings, DumpStyle::compact));
+    write_file_atomically(target / "config.yaml", config);
     save_tokenizer(*model.tokenizer, target);
   });
   result.notes = std::move(model.notes);
@@ -175,19 +178,21 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
 
 ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& which,
                        const fs::path& folder) {
-  ExportedRun result{.checkpoint = find_checkpoint(run_or_checkpoint, which)};
-  const Settings settings = read_run_settings(result.checkpoint);
-  const Safetensors file(result.checkpoint / "model.safetensors");
-  std::map<std::string, at::Tensor> tensors;
-  for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
-  ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-  if (task_facts(settings.task).predicts_labels)
-    model.labels = glue_task_facts(settings.glue.task).labels;
-  ExportSummary summary = write_hugging_face_folder(model, folder);
-  result.architecture = std::move(summary.architecture);
-  result.notes = std::move(summary.notes);
-  return result;
+  return use_checkpoint(run_or_checkpoint, which, [&](const fs::path& checkpoint) {
+    ExportedRun result{.checkpoint = checkpoint};
+    const Settings settings = read_run_settings(result.checkpoint);
+    const Safetensors file(result.checkpoint / "model.safetensors");
+    std::map<std::string, at::Tensor> tensors;
+    for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
+    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
+    ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
+    if (task_facts(settings.task).predicts_labels)
+      model.labels = glue_task_facts(settings.glue.task).labels;
+    ExportSummary summary = write_hugging_face_folder(model, folder);
+    result.architecture = std::move(summary.architecture);
+    result.notes = std::move(summary.notes);
+    return result;
+  });
 }
 
 }  // namespace roformer

@@ -75,12 +75,14 @@ Settings hugging_face_settings(Settings settings) {
 }
 
 ModelSource open_checkpoint_source(const fs::path& from) {
-  ModelSource source{.folder = find_checkpoint(from)};
-  const Safetensors file(source.folder / "model.safetensors");
-  source.settings = checkpoint_settings(source.folder, file);
-  for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
-  source.tokenizer = load_tokenizer(source.folder);
-  return source;
+  return use_checkpoint(from, "best", [](const fs::path& checkpoint) {
+    ModelSource source{.folder = checkpoint};
+    const Safetensors file(checkpoint / "model.safetensors");
+    source.settings = checkpoint_settings(checkpoint, file);
+    for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
+    source.tokenizer = load_tokenizer(checkpoint);
+    return source;
+  });
 }
 
 ModelSource open_hugging_face_source(const fs::path& from) {

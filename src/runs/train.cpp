@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/sealed_json.h"
+#include "base/sealed_lines.h"
 #include "base/version.h"
 #include "config/dump.h"
 #include "config/load.h"
@@ -44,7 +46,7 @@ nlohmann::json read_record(const fs::path& run) {
   const fs::path file = run / "run.json";
   std::error_code error;
   if (!fs::exists(file, error)) return nullptr;
-  nlohmann::json record = read_json(file);
+  nlohmann::json record = read_sealed_json(file);
   if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
   return record;
 }
@@ -61,7 +63,8 @@ void compare_with_record(const nlohmann::json& record, const nlohmann::json& dat
     throw_usage(
         "data.directory",
         fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
-                    data["folder"].get<std::string>(), words, describe_json(now), describe_json(begun[field])),
+                    data["folder"].get<std::string>(), words, describe_json(now),
+                    describe_json(begun[field])),
         fmt::format("name the data that were in {}, or start another run with --run NAME",
                     begun.value("folder", "data.directory then")));
   }
@@ -120,6 +123,7 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
     throw_failure(run_or_checkpoint.string(), "is no run and no checkpoint: it has no config.yaml",
                   "give the folder that `roformer train` made, for instance runs/quickstart");
   }
+  check_sealed_lines(file);
   return load_settings(file);
 }
 
@@ -169,14 +173,14 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   const RunDirectory run(folder, existing);
   // The configuration makes the folder a run and the record completes it: one that is killed
   // between the two is begun anew by --resume.
-  write_file_atomically(run.config(), dump(settings, DumpStyle::compact));
+  write_file_atomically(run.config(), sealed_lines(dump(settings, DumpStyle::compact)));
   if (begun_with.is_null()) {
     task->save_assets(run.path().string());
     nlohmann::json record = run_record(
         {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
     record["precision"] = precision_name(plan);
     record["precision_reason"] = plan.reason;
-    write_file_atomically(run.record(), record.dump(2) + "\n");
+    write_sealed_json(run.record(), record);
   }
   log::info("{}: {} parameters, position {}, {} ({}), {} threads", run.path().string(),
             format_count(task->parameters().count()), settings.position.scheme,

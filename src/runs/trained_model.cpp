@@ -54,7 +54,11 @@ void require_finite(const std::filesystem::path& file, const ParameterStore& par
 
 void fill_parameters(const std::filesystem::path& file, const std::vector<Override>& overrides,
                      ParameterStore& parameters) {
-  if (overrides.empty()) return load_parameters(file, parameters);
+  const bool same_model =
+      std::all_of(overrides.begin(), overrides.end(), [](const Override& override) {
+        return !override.key.starts_with("position") && !override.key.starts_with("attention");
+      });
+  if (same_model) return load_parameters(file, parameters);
   const Safetensors readable(file);  // a damaged file is not the overrides' fault
   try {
     load_parameters(file, parameters);
@@ -74,10 +78,9 @@ void load_weights(const std::filesystem::path& checkpoint, const std::vector<Ove
   parameters.apply_constraints();
 }
 
-OpenedCheckpoint open_checkpoint(const std::filesystem::path& run_or_checkpoint,
+OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
                                  const TrainedModelOptions& options) {
-  check_overrides(options.overrides);
-  OpenedCheckpoint result{.checkpoint = find_checkpoint(run_or_checkpoint, options.checkpoint)};
+  OpenedCheckpoint result{.checkpoint = checkpoint};
   const Settings stored = read_run_settings(result.checkpoint);
   result.settings = load_settings(result.checkpoint / "config.yaml",
                                   with_shared_options(stored, options.overrides));
@@ -111,58 +114,67 @@ bool may_change_when_trained(const std::string& key) {
 
 TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
-  TrainedModel result{open_checkpoint(run_or_checkpoint, options)};
-  const Settings& settings = result.settings;
-  const TaskFacts& facts = task_facts(settings.task);
-  if (!facts.fills_masks && !facts.generates) {
-    throw_usage(run_or_checkpoint.string(), "is not a language model's run",
-                "a run with task mlm or causal_lm");
-  }
-  result.tokenizer = load_tokenizer(result.checkpoint);
-  prepare_threads(settings.threads);
-  result.model =
-      std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
-                                      plan_compute(settings.device, settings.training.precision));
-  load_weights(result.checkpoint, options.overrides, result.model->parameters());
-  return result;
+  check_overrides(options.overrides);
+  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    TrainedModel result{open_checkpoint(checkpoint, options)};
+    const Settings& settings = result.settings;
+    const TaskFacts& facts = task_facts(settings.task);
+    if (!facts.fills_masks && !facts.generates) {
+      throw_usage(run_or_checkpoint.string(), "is not a language model's run",
+                  "a run with task mlm or causal_lm");
+    }
+    result.tokenizer = load_tokenizer(result.checkpoint);
+    prepare_threads(settings.threads);
+    result.model =
+        std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                        plan_compute(settings.device, settings.training.precision));
+    load_weights(result.checkpoint, options.overrides, result.model->parameters());
+    return result;
+  });
 }
 
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options) {
-  TrainedClassifier result{open_checkpoint(run_or_checkpoint, options)};
-  const Settings& settings = result.settings;
-  if (!task_facts(settings.task).predicts_labels) {
-    throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
-                "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
-                    run_or_checkpoint.string());
-  }
-  result.tokenizer = load_tokenizer(result.checkpoint);
-  prepare_threads(settings.threads);
-  result.classifier = std::make_unique<Classifier>(
-      settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
-      plan_compute(settings.device, settings.training.precision));
-  load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
-  return result;
+  check_overrides(options.overrides);
+  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    TrainedClassifier result{open_checkpoint(checkpoint, options)};
+    const Settings& settings = result.settings;
+    if (!task_facts(settings.task).predicts_labels) {
+      throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
+                  "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
+                      run_or_checkpoint.string());
+    }
+    result.tokenizer = load_tokenizer(result.checkpoint);
+    prepare_threads(settings.threads);
+    result.classifier = std::make_unique<Classifier>(
+        settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
+        plan_compute(settings.device, settings.training.precision));
+    load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
+    return result;
+  });
 }
 
 TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options) {
-  TrainedTranslator result{open_checkpoint(run_or_checkpoint, options)};
-  const Settings& settings = result.settings;
-  if (!task_facts(settings.task).translates) {
-    throw_usage(run_or_checkpoint.string(), "is not a translator's run",
-                "a run with task translation");
-  }
-  result.tokenizers = load_translation_tokenizers(result.checkpoint);
-  prepare_threads(settings.threads);
-  result.translator = std::make_unique<Translator>(
-      settings,
-      TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
-                              .target = result.tokenizers.target->vocabulary_size(),
-                              .joint = result.tokenizers.joint},
-      plan_compute(settings.device, settings.training.precision));
-  load_weights(result.checkpoint, options.overrides, result.translator->parameters());
-  return result;
+  check_overrides(options.overrides);
+  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    TrainedTranslator result{open_checkpoint(checkpoint, options)};
+    const Settings& settings = result.settings;
+    if (!task_facts(settings.task).translates) {
+      throw_usage(run_or_checkpoint.string(), "is not a translator's run",
+                  "a run with task translation");
+    }
+    result.tokenizers = load_translation_tokenizers(result.checkpoint);
+    prepare_threads(settings.threads);
+    result.translator = std::make_unique<Translator>(
+        settings,
+        TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
+                                .target = result.tokenizers.target->vocabulary_size(),
+                                .joint = result.tokenizers.joint},
+        plan_compute(settings.device, settings.training.precision));
+    load_weights(result.checkpoint, options.overrides, result.translator->parameters());
+    return result;
+  });
 }
 
 void require_positions(const Settings& settings, const std::string& what, std::int64_t length,

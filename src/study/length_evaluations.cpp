@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/sealed_json.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -195,7 +195,7 @@ std::optional<LanguageEvaluation> stored(const Evaluation& evaluation) {
   std::error_code error;
   if (!fs::exists(evaluation.file, error)) return std::nullopt;
   try {
-    return evaluation_of(read_json(evaluation.file));
+    return evaluation_of(read_sealed_json(evaluation.file));
   } catch (const std::exception& problem) {  // cannot be read, or is not what was written
     log::warn("{} is no evaluation: {}", evaluation.file.string(), problem.what());
     return std::nullopt;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "base/sealed_json.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -33,7 +34,11 @@ nlohmann::json read_record(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
   if (!fs::exists(file, error)) return nullptr;
-  return try_parse_json(read_file(file)).value_or(nullptr);
+  try {
+    return read_sealed_json(file);
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 // What dataset.json says; nothing where it cannot be read: a training may outlive its data.

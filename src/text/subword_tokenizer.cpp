@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/subword_merges.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
@@ -228,19 +229,19 @@ std::string subword_model(const SubwordFiles& files) {
 
 bool is_subword_model(std::string_view contents) {
   if (!contents.starts_with('{')) return false;
-  const auto json = nlohmann::json::parse(contents, nullptr, false);
-  return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
+  const auto json = try_parse_json(contents);
+  return json && json->is_object() && json->value("format", nlohmann::json()) == kFormat;
 }
 
 std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents, const std::string& place) {
-  const auto json = nlohmann::json::parse(contents, nullptr, false);
+  const auto json = parse_json(contents, place);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(place, fmt::format("is not a subword model: no \"format\": \"{}\"", kFormat));
   }
   const auto version = json.value("version", nlohmann::json());
   if (version != kVersion) {
     throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     version.dump(), kVersion));
+                                     describe_json(version), kVersion));
   }
   const auto word_end = json.value("word_end", nlohmann::json());
   if (word_end != "attached" && word_end != "separate") {

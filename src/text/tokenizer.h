@@ -79,6 +79,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 // Writes tokenizer.json (kind, options, file name, fingerprint) and the model file into a folder,
 // and opens a tokenizer from such a folder. Every field is checked; Error names the file.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
+// True where save_tokenizer wrote the folder and nothing else is in it.
+bool holds_only_tokenizer(const std::filesystem::path& folder);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace roformer

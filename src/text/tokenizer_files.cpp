@@ -158,6 +158,19 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   write_file_atomically(folder / kDescriptionFile, description.dump(2) + "\n");
 }
 
+bool holds_only_tokenizer(const fs::path& folder) {
+  try {
+    const Description description = read_description(folder / kDescriptionFile);
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const fs::path name = entry.path().filename();
+      if (name != kDescriptionFile && name != description.file) return false;
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 // The fingerprint is compared before the model is looked into.
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   const fs::path path = folder / kDescriptionFile;

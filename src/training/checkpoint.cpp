@@ -10,6 +10,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/manifest.h"
+#include "base/sealed_json.h"
+#include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 
 namespace roformer {
@@ -121,17 +125,21 @@ struct Ranked {
   ValidationRecord validation;
 };
 
-// The validated checkpoints, best first, the older of equals first. Unreadable ones are left out:
-// who loads one is told.
-std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints) {
+enum class Unreadable { left_out, refused };
+
+// The validated checkpoints, best first, the older of equals first.
+std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints, Unreadable unreadable) {
   std::vector<Ranked> ranked;
   for (const fs::path& folder : list_checkpoints(checkpoints)) {
     try {
       const TrainingState state = read_training_state(folder / kState);
       if (state.current() != nullptr && state.current()->counts())
         ranked.push_back({folder, *state.current()});
-    } catch (const Error&) {
-      continue;
+    } catch (const Error& problem) {
+      // It may have been the best, or be on its way out.
+      if (unreadable == Unreadable::left_out || has_gone(folder)) continue;
+      throw_failure(problem.parts().place, problem.parts().message,
+                    "so that the best cannot be told: name one with --checkpoint last|STEP");
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -140,15 +148,41 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints) {
   return ranked;
 }
 
+// The steps of the other checkpoints of the run, as a hint.
+std::string other_checkpoints(const fs::path& checkpoint) {
+  std::vector<std::string> others;
+  for (const fs::path& folder : list_checkpoints(checkpoint.parent_path())) {
+    if (folder != checkpoint) others.push_back(std::to_string(*step_of(folder)));
+  }
+  return others.empty() ? "" : fmt::format("--checkpoint {}", fmt::join(others, ", "));
+}
+
+// Throws Error for the first of the files that is not what was written. Old checkpoints have no
+// manifest.
+void check_manifest(const fs::path& checkpoint, bool with_optimizer) {
+  const std::optional<Manifest> manifest = Manifest::read(checkpoint);
+  if (!manifest) {
+    log::info("{} has no manifest.json: its weights are used as they are, unchecked",
+              checkpoint.string());
+    return;
+  }
+  for (const std::string& name : manifest->names()) {
+    if (name == kOptimizer && !with_optimizer) continue;
+    if (const std::optional<Damage> damage = manifest->check(name)) {
+      throw_failure(damage->file.string(), describe_damage(*damage),
+                    with_optimizer ? "" : other_checkpoints(checkpoint));
+    }
+  }
+}
+
 void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
                       const std::function<void(const fs::path&)>& add_tensors,
                       const std::function<void(const fs::path&)>& add_files) {
   make_directories(checkpoints);
   const fs::path target = folder_of(checkpoints, state.consumed.steps);
-  const std::string state_text = to_json(state).dump(2) + "\n";
   std::error_code error;
   if (fs::exists(target, error)) {  // the same step: weights and moments are there already
-    write_file_atomically(target / kState, state_text);
+    write_sealed_json(target / kState, to_json(state));
     return;
   }
   fs::path partial = target;
@@ -158,7 +192,9 @@ void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
   try {
     add_tensors(partial);
     add_files(partial);
-    write_file_atomically(partial / kState, state_text);
+    // Of all but the state, which a later validation changes; it carries its own checksum.
+    Manifest::of(partial).write();
+    write_sealed_json(partial / kState, to_json(state));
   } catch (...) {
     fs::remove_all(partial, error);  // what does not fit on a full disk should not stay there
     throw;
@@ -192,10 +228,8 @@ void save_weights(const fs::path& checkpoints, std::span<const NamedTensor> weig
 }
 
 void require_whole(const fs::path& checkpoint) {
-  const fs::path state = checkpoint / kState;
-  if (!nlohmann::json::accept(read_file(state))) {
-    throw_failure(state.string(), "is not the whole state of a checkpoint");
-  }
+  read_training_state(checkpoint / kState);
+  check_manifest(checkpoint, /*with_optimizer=*/true);
   const Safetensors model(checkpoint / kModel);
   const Safetensors optimizer(checkpoint / kOptimizer);
 }
@@ -249,7 +283,7 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   if (all.empty()) throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
   if (which == "last") return all.back();
   if (which == "best") {
-    const std::vector<Ranked> ranked = rank_checkpoints(checkpoints);
+    const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, Unreadable::refused);
     return ranked.empty() ? all.back() : ranked.front().folder;
   }
   std::vector<std::int64_t> steps;
@@ -272,13 +306,22 @@ void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept)
   std::vector<fs::path> keep;
   const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, kept.ended ? 0 : 1));
   keep.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size())), all.end());
-  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints);
+  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, Unreadable::left_out);
   for (std::size_t i = 0; i < ranked.size() && i < static_cast<std::size_t>(kept.best); ++i) {
     keep.push_back(ranked[i].folder);
   }
   for (const fs::path& folder : all) {
     if (std::find(keep.begin(), keep.end(), folder) == keep.end()) remove_folder(folder);
   }
+}
+
+void require_sound(const fs::path& checkpoint) {
+  check_manifest(checkpoint, /*with_optimizer=*/false);
+}
+
+bool has_gone(const fs::path& checkpoint) {
+  std::error_code error;
+  return !fs::exists(checkpoint / kState, error);
 }
 
 void set_checkpoint_aside(const fs::path& checkpoint) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "tensor/safetensors.h"
 #include "training/optimizer.h"
 #include "training/training_state.h"
@@ -38,6 +39,10 @@ void save_weights(const std::filesystem::path& checkpoints, std::span<const Name
 // model it is of does not matter here; load_checkpoint compares that.
 void require_whole(const std::filesystem::path& checkpoint);
 
+// Throws Error (failure) naming the file and the tensors where what a model is opened from (all
+// but the optimiser's moments) is not what was written.
+void require_sound(const std::filesystem::path& checkpoint);
+
 // Fills parameters and optimiser and returns the state. Everything is checked before anything is
 // changed; throws Error (failure) with one line.
 TrainingState load_checkpoint(const std::filesystem::path& checkpoint,
@@ -53,6 +58,26 @@ std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path&
 // validated), "last" or a step. A checkpoint's own folder stands for itself. Throws Error.
 std::filesystem::path find_checkpoint(const std::filesystem::path& run_or_checkpoint,
                                       const std::string& which = "best");
+
+// True where a checkpoint that was there is not: the training that goes on has removed it.
+bool has_gone(const std::filesystem::path& checkpoint);
+
+// Finds the checkpoint, checks it (require_sound) and returns use(its folder). Where a training
+// removes it meanwhile, the one that `which` means by then is taken.
+template <typename Use>
+auto use_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
+                    Use use) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    const std::filesystem::path folder = find_checkpoint(run_or_checkpoint, which);
+    try {
+      require_sound(folder);
+      return use(folder);
+    } catch (const Error&) {
+      if (!has_gone(folder) || folder == run_or_checkpoint || attempt == kAttempts) throw;
+    }
+  }
+}
 
 struct KeptCheckpoints {
   std::int64_t last = 1;

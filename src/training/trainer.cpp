@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sealed_json.h"
 #include "metrics/statistics.h"
 #include "training/checkpoint.h"
 #include "training/optimizer.h"
@@ -116,7 +117,7 @@ class Trainer {
     if (changed) save();
     log_.clear();
     const TrainingSummary summary = summarize(*reason);
-    write_file_atomically(run_.summary(), to_json(summary).dump(2) + "\n");
+    write_sealed_json(run_.summary(), to_json(summary));
     if (*reason != StopReason::signal && settings_.keep_last == 0) {
       prune_checkpoints(run_.checkpoints(),
                         {.last = 0, .best = settings_.keep_best, .ended = true});
@@ -156,7 +157,8 @@ class Trainer {
         require_whole(*folder);
       } catch (const Error& problem) {
         if (std::next(folder) == all.rend()) throw;
-        log::warn("{}; going back to {}", problem.what(), std::next(folder)->string());
+        log::warn("{}; going back to {}: the steps since then are done again", problem.what(),
+                  std::next(folder)->string());
         set_checkpoint_aside(*folder);
         continue;
       }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sealed_json.h"
 
 namespace roformer {
 namespace {
@@ -136,7 +137,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
 }
 
 TrainingState read_training_state(const std::filesystem::path& file) {
-  return training_state_from_json(read_json(file), file.string());
+  return training_state_from_json(read_sealed_json(file), file.string());
 }
 
 }  // namespace roformer

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/sealed_json.h"
 
 namespace roformer {
 namespace {
@@ -47,7 +47,7 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const std::string file = path.string();
-  const json document = read_json(path);
+  const json document = read_sealed_json(path);
   if (!document.is_object() || document.value("format", json()) != kFormat ||
       document.value("version", json()) != kVersion) {
     throw_failure(file, "is not a training summary of version " + std::to_string(kVersion));

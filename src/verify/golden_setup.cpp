@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "config/schema.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
@@ -302,7 +303,7 @@ void in_own_words(const GoldenCase& in, GoldenSetup& out) {
     }
     const Key* const key = find_key("position." + in.scheme + "." + name);
     if (key == nullptr) throw_failure("", "unknown option " + name);
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : describe_json(value);
     try {
       key->set(settings, text, "");
     } catch (const InvalidValue& invalid) {

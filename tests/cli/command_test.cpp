@@ -115,3 +115,25 @@ TEST_CASE("config dump, check, diff and keys") {
   CHECK(has(Program().run({"config", "check", base + "study/quickstart.yaml"}).output,
             "good, a study of 4 runs"));
 }
+
+TEST_CASE("an error of LibTorch's is its first line, and a lack of memory says what would help") {
+  const auto said = [](const std::string& text) {
+    Program program;
+    program.action = [text] { throw std::runtime_error(text); };
+    const Outcome outcome = program.run({"train", "a.yaml"});
+    CHECK(outcome.code == 1);
+    CHECK(std::count(outcome.errors.begin(), outcome.errors.end(), '\n') == 1);
+    return outcome.errors;
+  };
+  CHECK(said("shapes differ\nException raised from check at x.cpp:1\nframe #0: ...") ==
+        "error: shapes differ\n");
+  CHECK(said("[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate "
+             "memory: you tried to allocate 4294967296 bytes. Error code 12 (Cannot allocate "
+             "memory)\nframe #0: ...")
+            .starts_with("error: not enough memory for another 4.0 GiB (hint: a smaller batch "));
+  CHECK(said("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total of 8 GiB")
+            .starts_with("error: not enough memory for another 2.5 GiB (hint: "));
+  Program program;
+  program.action = [] { throw std::bad_alloc(); };
+  CHECK(has(program.run({"train", "a.yaml"}).errors, "error: not enough memory (hint: "));
+}

@@ -55,7 +55,7 @@ TEST_CASE("a warm-up in minutes beside steps is refused before anything is writt
 TEST_CASE("a key that the task does not use is refused, its default is not") {
   CHECK(message({{"training.batch_tokens", "4096"}}) ==
         "--training.batch_tokens: got 4096, but the task mlm does not use it (hint: it is for "
-        "glue)");
+        "glue, translation)");
   CHECK(message({{"training.batch_tokens", "4096"}, {"task", "glue"}}) == "no error");
   CHECK(message({{"training.batch_tokens", "0"}}) == "no error");
   CHECK(has(message({{"tokenizer.kind", "bytes"}, {"task", "causal_lm"}}),
@@ -101,6 +101,23 @@ TEST_CASE("a scheme is asked only for what it can do") {
             "got 31, but rope turns pairs of features"));
   CHECK(has(message({{"attention.kernel", "elu"}, {"attention.window", "8"}}), "has no window"));
   CHECK(has(message({{"position", "t5"}, {"position.buckets", "30"}}), "a multiple of 4"));
+}
+
+TEST_CASE("a translator's decoder is asked about its own scheme") {
+  const auto with = [](std::vector<Override> flags) {
+    flags.push_back({"task", "translation"});
+    return message(flags);
+  };
+  CHECK(with({}) == "no error");
+  CHECK(has(with({{"position", "cope"}}), "cope looks only to the left and cannot serve the task"));
+  CHECK(with({{"position.decoder", "cope"}}) == "no error");
+  CHECK(with({{"position.decoder", "alibi"}, {"position.alibi.variant", "causal"}}) == "no error");
+  CHECK(has(with({{"position", "alibi"}, {"position.alibi.variant", "causal"}}),
+            "symmetric or asymmetric"));
+  CHECK(with({{"position.decoder", "learned"}, {"position.learned.length", "100"}}) ==
+        "--position.decoder: got 128, but learned has a table of 100 positions (hint: "
+        "--position.learned.length 128)");
+  CHECK(has(message({{"position.decoder", "rope"}}), "the task mlm does not use it"));
 }
 
 TEST_CASE("a contradiction with a value that was refused is not reported twice") {

@@ -43,7 +43,8 @@ TEST_CASE("every member of the settings has a row") {
   for (const std::filesystem::path& file : sources) {
     std::istringstream source(read_file(file));
     for (std::string line; std::getline(source, line);) {
-      if (std::regex_match(line, match, member) && !match[1].str().ends_with("Settings")) ++members;
+      const bool found = std::regex_match(line, match, member) && match[1] != "return";
+      if (found && !match[1].str().ends_with("Settings")) ++members;
     }
   }
   CHECK(members > 100);

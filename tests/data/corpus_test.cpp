@@ -74,6 +74,55 @@ TEST_CASE("Compressed files and archives are read as the text inside") {
   }
 }
 
+TEST_CASE(
+    "A flipped bit in a compressed file is an error that names the file, or changes nothing") {
+  const TemporaryFolder folder;
+  // A time, a system or a flag may be flipped in the headers; no letter of the text.
+  for (const char* name : {"compressed.txt.gz", "members.txt.gz", "archive.tar.gz", "archive.zip",
+                           "compressed.txt.bz2", "compressed.txt.xz", "compressed.txt.zst"}) {
+    const CorpusOptions whole{.inputs = {kFixtures / name}};
+    const Documents wanted = documents_of(whole);
+    const std::string good = read_file(kFixtures / name);
+    const CorpusOptions options{.inputs = {folder.path / name}};
+    int found = 0;
+    for (std::size_t byte = 0; byte < good.size(); ++byte) {
+      for (const int bit : {0, 3, 7}) {
+        std::string bad = good;
+        bad[byte] = static_cast<char>(bad[byte] ^ (1 << bit));
+        write_text(folder.path / name, bad);
+        Documents read;
+        try {
+          read = documents_of(options);
+        } catch (const Error& error) {
+          CHECK(std::string(error.what()).starts_with((folder.path / name).string()));
+          ++found;
+          continue;
+        }
+        CAPTURE(name, byte, bit);
+        CHECK(read == wanted);
+      }
+    }
+    CHECK(found > 0);
+  }
+}
+
+TEST_CASE("A damaged archive is an error that names the entry") {
+  const TemporaryFolder folder;
+  std::string bad = read_file(kFixtures / "archive.zip");
+  bad[30 + 5 + 12] = static_cast<char>(bad[30 + 5 + 12] ^ 1);  // in the data of a.txt
+  write_text(folder.path / "bad.zip", bad);
+  CHECK(complaint({.inputs = {folder.path / "bad.zip"}})
+            .starts_with((folder.path / "bad.zip:a.txt").string() + ": cannot read: "));
+  const std::string gzip = read_file(kFixtures / "compressed.txt.gz");
+  write_text(folder.path / "padded.gz", gzip + std::string(500, '\0'));
+  CHECK(documents_of({.inputs = {folder.path / "padded.gz"}}) ==
+        documents_of({.inputs = {kFixtures / "compressed.txt.gz"}}));
+  write_text(folder.path / "more.gz", gzip + "more");
+  CHECK(complaint({.inputs = {folder.path / "more.gz"}}) ==
+        (folder.path / "more.gz").string() +
+            ": cannot read: the compressed data are damaged: something else after their end");
+}
+
 TEST_CASE("A folder is its files in order, without hidden ones") {
   const TemporaryFolder folder;
   write_text(folder.path / "b.txt", "two");

@@ -1,7 +1,10 @@
 #include "data/prepare.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sealed_json.h"
 #include "catch.h"
 #include "data/rows.h"
 #include "fixture.h"
@@ -185,7 +188,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   CHECK(complaint().empty());
 
   const fs::path description = folder.path / "out" / "dataset.json";
-  const std::string json = read_file(description);
+  const std::string json = read_sealed_json(description).dump(2);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = json;
     const std::size_t place = changed.find(from);

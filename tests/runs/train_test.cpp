@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sealed_json.h"
 #include "base/log.h"
 #include "catch.h"
 #include "config/dump.h"
@@ -30,7 +31,7 @@ std::string refusal(const Settings& settings, ExistingRun existing = ExistingRun
 }
 
 nlohmann::json record_of(const fs::path& run) {
-  return nlohmann::json::parse(read_file(run / "run.json"));
+  return read_sealed_json(run / "run.json");
 }
 
 std::vector<double> losses(const fs::path& run) {

@@ -3,8 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "base/error.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "catch.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
@@ -168,6 +171,7 @@ TEST_CASE(
   const auto with = [&](const std::string& field, const nlohmann::json& value) {
     nlohmann::json changed = nlohmann::json::parse(state);
     changed[field] = value;
+    changed.erase("checksum");
     write_file_atomically(checkpoint / "state.json", changed.dump());
   };
   with("version", 2);
@@ -181,10 +185,13 @@ TEST_CASE(
   with("validations", {{{"step", 10}}});
   refused({}, "has no field validations.");
   write_file_atomically(checkpoint / "state.json", state.substr(0, state.size() / 2));
-  refused({}, "is not the state of a checkpoint");
+  refused({}, "state.json: is not JSON from line");
+  write_file_atomically(checkpoint / "state.json", std::string(200'000, '['));
+  refused({}, "nests lists and objects deeper than 100");
   write_file_atomically(checkpoint / "state.json", state);
   // Every field is demanded.
-  const nlohmann::json whole = nlohmann::json::parse(state);
+  nlohmann::json whole = nlohmann::json::parse(state);
+  whole.erase("checksum");
   for (const auto& [name, value] : whole.items()) {
     INFO(name);
     nlohmann::json changed = whole;
@@ -196,6 +203,100 @@ TEST_CASE(
   fs::resize_file(checkpoint / "model.safetensors",
                   fs::file_size(checkpoint / "model.safetensors") - 1);
   refused({}, "is not a whole safetensors file");
+}
+
+namespace {
+
+void flip(const fs::path& file, std::size_t byte, int bit) {
+  std::string contents = read_file(file);
+  contents.at(byte) = static_cast<char>(contents.at(byte) ^ (1 << bit));
+  std::ofstream(file, std::ios::binary) << contents;
+}
+
+}  // namespace
+
+TEST_CASE("one flipped bit in a file of a checkpoint is found, and named") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  const fs::path checkpoint = find_checkpoint(path);
+  CHECK_NOTHROW(require_whole(checkpoint));
+  const std::uint64_t weights = fs::file_size(checkpoint / "model.safetensors");
+  flip(checkpoint / "model.safetensors", weights - 1, 6);
+  const std::string message = (checkpoint / "model.safetensors").string() +
+                              ": is damaged: bytes 0 to " + std::to_string(weights - 1) +
+                              " are not what was written, part of linear.weight, linear.bias";
+  CHECK_THROWS_WITH(require_whole(checkpoint), message);
+  CHECK_THROWS_WITH(require_sound(checkpoint), message);
+  flip(checkpoint / "model.safetensors", weights - 1, 6);
+  // A model is opened without the moments.
+  flip(checkpoint / "optimizer.safetensors",
+       fs::file_size(checkpoint / "optimizer.safetensors") - 1, 0);
+  CHECK_NOTHROW(require_sound(checkpoint));
+  CHECK_THROWS_WITH(require_whole(checkpoint), Catch::Contains("first_moment.linear.weight"));
+}
+
+TEST_CASE("no flipped bit of a checkpoint is used without a word") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  const fs::path checkpoint = find_checkpoint(path);
+  const auto state = [&] { return to_json(read_training_state(checkpoint / "state.json")); };
+  const nlohmann::json whole = state();
+  for (const auto& entry : fs::directory_iterator(checkpoint)) {
+    const fs::path& file = entry.path();
+    const std::uint64_t size = fs::file_size(file);
+    for (int i = 0; i < 100; ++i) {
+      const std::uint64_t byte = random_key({7, static_cast<std::uint64_t>(i)}) % size;
+      flip(file, byte, i % 8);
+      CAPTURE(file, byte, i % 8);
+      try {
+        require_whole(checkpoint);
+        CHECK(file.extension() == ".json");  // spaces between values, at most
+        CHECK(state() == whole);
+      } catch (const Error&) {
+      }
+      flip(file, byte, i % 8);
+    }
+    const std::string contents = read_file(file);
+    fs::resize_file(file, size / 2);
+    CHECK_THROWS_AS(require_whole(checkpoint), Error);
+    write_file_atomically(file, contents);
+  }
+  CHECK_NOTHROW(require_whole(checkpoint));
+}
+
+TEST_CASE("a checkpoint without a manifest is read as it always was") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  const fs::path checkpoint = find_checkpoint(path);
+  fs::remove(checkpoint / "manifest.json");
+  CHECK_NOTHROW(require_whole(checkpoint));
+  CHECK_NOTHROW(require_sound(checkpoint));
+}
+
+TEST_CASE("a checkpoint that training removes meanwhile is replaced by what is the best by then") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 3.0);
+  std::vector<std::string> tried;
+  const auto use = [&](const fs::path& checkpoint) {
+    tried.push_back(checkpoint.filename().string());
+    if (tried.size() == 1) {
+      save(path, 20, 1.0);
+      prune_checkpoints(path / "checkpoints", {.last = 1, .best = 1});
+    }
+    return read_file(checkpoint / "state.json").size();
+  };
+  CHECK(use_checkpoint(path, "best", use) > 0);
+  CHECK(tried == std::vector<std::string>{"step-00000010", "step-00000020"});
+  tried = {"", ""};
+  CHECK_THROWS_WITH(use_checkpoint(path, "10", use), Catch::Contains("has no checkpoint of step"));
 }
 
 }  // namespace roformer

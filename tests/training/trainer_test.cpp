@@ -150,7 +150,7 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
     ToyTask task;
     train_toy(folder.path / "whole", task, settings);
   }
-  const int signal = GENERATE(SIGINT, SIGTERM);
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGPIPE);
   // Step 30, whose validation is due, and one between.
   const std::int64_t at = GENERATE(29, 37);
   {
@@ -179,6 +179,52 @@ TEST_CASE("the second signal leaves at once") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 143);
   CHECK(list_checkpoints(folder.path / "run" / "checkpoints").empty());
+}
+
+TEST_CASE("a terminal that is closed may say so more than once, and before it a stop may come") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch != 5) return;
+    for (const int signal : {SIGHUP, SIGHUP, SIGPIPE}) ::raise(signal);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
+}
+
+TEST_CASE("a training under nohup goes on when the terminal is closed") {
+  const TemporaryFolder folder;
+  ::signal(SIGHUP, SIG_IGN);
+  ToyTask task({.before_batch = [](std::int64_t batch) {
+    if (batch == 5) ::raise(SIGHUP);
+  }});
+  CHECK(train_toy(folder.path / "run", task, toy_settings()).reason == StopReason::finished);
+  ::signal(SIGHUP, SIG_DFL);
+}
+
+TEST_CASE("a damaged checkpoint is set aside and the one before is gone on from") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = 3;
+  {
+    ToyTask task;
+    train_toy(folder.path / "run", task, settings);
+  }
+  const auto weights = last_weights(folder.path / "run");
+  const fs::path last = find_checkpoint(folder.path / "run", "last");
+  const std::string name = GENERATE("model.safetensors", "optimizer.safetensors", "state.json");
+  std::string contents = read_file(last / name);
+  if (name == "state.json") {  // well formed, of the right types, and wrong
+    contents.replace(contents.find("\"tokens\": "), 11, "\"tokens\": 1");
+  } else {
+    contents[contents.size() - 2] = static_cast<char>(contents[contents.size() - 2] ^ 4);
+  }
+  write_file_atomically(last / name, contents);
+  ToyTask task;
+  train_toy(folder.path / "run", task, settings, ExistingRun::resume);
+  CHECK(fs::exists(last.string() + ".damaged"));
+  CHECK(last_weights(folder.path / "run") == weights);
 }
 
 TEST_CASE("four micro-batches of one row are one of four rows") {
@@ -243,6 +289,7 @@ TEST_CASE("a training can be as long as epochs or tokens, and the same") {
 TEST_CASE("every period in every unit fires in its rhythm, and the end is validated") {
   const TemporaryFolder folder;
   TrainingSettings settings = toy_settings();
+  settings.warmup = {};
   settings.keep_last = 1000;
   const auto train_with = [&](const std::string& name) {
     // Each step takes at least a millisecond and a half, so that minutes are steps, too.
@@ -294,6 +341,7 @@ TEST_CASE("every period in every unit fires in its rhythm, and the end is valida
 TEST_CASE("a training without periods is logged, validated and saved at its end") {
   const TemporaryFolder folder;
   TrainingSettings settings = toy_settings();
+  settings.warmup = {};
   settings.log_every = settings.validate_every = settings.save_every = {};
   settings.steps =
       GENERATE(Period{12, Period::Unit::steps}, Period{30.0 / 60'000, Period::Unit::minutes});

@@ -1,0 +1,36 @@
+#include "base/sealed_lines.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::string_view kBegin = "# checksum of what follows: ";
+
+std::string first_line(std::string_view rest) {
+  return fmt::format("{}{:016x}\n", kBegin, XXH3_64bits(rest.data(), rest.size()));
+}
+
+}  // namespace
+
+std::string sealed_lines(std::string_view lines) {
+  return first_line(lines).append(lines);
+}
+
+void check_sealed_lines(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  if (!text.starts_with(kBegin)) return;
+  const std::string_view whole = text;
+  const std::string wanted =
+      first_line(whole.substr(std::min(whole.size(), first_line("").size())));
+  if (whole.starts_with(wanted)) return;
+  throw_failure(file.string(), "was changed after it was written, or is damaged",
+                "change keys by flags (--training.steps 1000); if the change was meant, remove "
+                "the first line");
+}
+
+}  // namespace roformer

@@ -1,0 +1,121 @@
+"""The process is killed before, or in the middle of, every call that changes files. Afterwards each
+folder is the old one or the new one, whole, and the same command works again and leaves nothing
+beside it."""
+
+from world import (EXPORT, Fault, PREPARE, RESUME, TRAIN, TRAIN_TOKENIZER, killed, losses, weights)
+
+CALLS = "write,fsync,rename,unlink,mkdir,open,ftruncate"
+
+
+def litter(folder, name):
+    return [path.name for path in folder.glob(name + ".*")]
+
+
+class Replacement:
+    """A command that replaces a folder."""
+
+    def __init__(self, world, name, command, folder, show):
+        self.name, self.command, self.folder, self.show = name, command, folder, show
+        here = world.fresh()
+        self.old = world.program.checked(show, here).output
+        world.program.checked(command, here)
+        self.new = world.program.checked(show, here).output
+        assert self.old != self.new
+
+    def check(self, world, here, fault):
+        shown = world.program(self.show, here)
+        whole = shown.code == 0 and shown.output in (self.old, self.new)
+        # Where nothing can be exchanged there is a moment in which the old one stands beside.
+        waits = not fault.exchange and (here / (self.folder + ".previous")).exists()
+        if not whole and not (waits and not (here / self.folder).exists()):
+            return "neither the old nor the new: " + shown.errors
+        again = world.program(self.command, here)
+        if again.code != 0:
+            return "cannot be done again: " + again.errors
+        if world.program(self.show, here).output != self.new:
+            return "is not the new one in the end"
+        left = litter(here, self.folder)
+        return f"left {left}" if left else ""
+
+
+class Export:
+    name, command = "export", EXPORT
+
+    def __init__(self, world):
+        here = world.fresh()
+        world.program.checked(EXPORT, here)
+        self.files = {path.name: path.read_bytes() for path in (here / "export").iterdir()}
+
+    def is_whole(self, here):
+        return {path.name: path.read_bytes()
+                for path in (here / "export").iterdir()} == self.files
+
+    def check(self, world, here, fault):
+        folder = here / "export"
+        if folder.exists():
+            if not self.is_whole(here):
+                return "half an export"
+            for path in folder.iterdir():
+                path.unlink()
+        again = world.program(EXPORT, here)
+        if again.code != 0 or not self.is_whole(here):
+            return "cannot be done again: " + again.errors
+        left = litter(here, "export")
+        return f"left {left}" if left else ""
+
+
+class Training:
+    def __init__(self, world, name, command, run):
+        self.name, self.command, self.run = name, command, run
+        here = world.fresh()
+        world.program.checked(command, here)
+        self.weights, self.losses = weights(here / "runs" / run), losses(here / "runs" / run)
+
+    def check(self, world, here, fault):
+        run = here / "runs" / self.run
+        flags = ["--resume"] if (run / "config.yaml").exists() else []
+        command = self.command if "--resume" in self.command else self.command + flags
+        again = world.program(command, here)
+        if again.code != 0:
+            return "cannot go on: " + again.errors
+        if weights(run) != self.weights or losses(run) != self.losses:
+            return "went on with other numbers"
+        left = [path.name for path in (run / "checkpoints").iterdir()
+                if path.suffix in (".partial", ".damaged")]
+        return f"left {left}" if left else ""
+
+
+def subjects(world):
+    yield Replacement(world, "data prepare", PREPARE, "data", ["data", "inspect", "data"])
+    yield Replacement(world, "tokenizer train", TRAIN_TOKENIZER, "tokenizer",
+                      ["tokenizer", "info", "tokenizer"])
+    yield Export(world)
+    yield Training(world, "train", TRAIN, "new")
+    yield Training(world, "train --resume", RESUME, "whole")
+
+
+def trials(world):
+    """(name, trial) for each call of each command; a trial returns (outcome, what was wrong)."""
+    for subject in subjects(world):
+        count = world.folder / "count"
+        for exchange in (True, False):
+            if not exchange and not isinstance(subject, Replacement):
+                continue
+            fault = Fault("kill", CALLS, 0, exchange)
+            world.program.checked(subject.command, world.fresh(), fault=fault, count=count)
+            for at in range(1, int(count.read_text()) + 1):
+                for action in ("kill", "killed"):
+                    yield trial_of(world, subject, Fault(action, CALLS, at, exchange))
+
+
+def trial_of(world, subject, fault):
+    def trial():
+        here = world.fresh()
+        outcome = world.program(subject.command, here, fault=fault)
+        if not killed(outcome):
+            return "not reached", ""
+        wrong = subject.check(world, here, fault)
+        return ("broken", wrong) if wrong else ("recovered", "")
+
+    beside = "" if fault.exchange else " (no exchange)"
+    return f"kill: {subject.name}{beside}", f"{fault.action} at call {fault.at}", trial

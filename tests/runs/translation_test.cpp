@@ -1,0 +1,169 @@
+// Translation from prepared pairs to a run that translates: training, resuming, searching, scoring,
+// averaging.
+#include "runs/translation.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "catch.h"
+#include "config/position_facts.h"
+#include "runs/average.h"
+#include "runs/tiny_translation.h"
+#include "runs/train.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+TextTranslator open_translator(const fs::path& run, std::vector<Override> overrides = {}) {
+  std::vector<TrainedTranslator> runs;
+  runs.push_back(open_trained_translator(run, {.overrides = std::move(overrides)}));
+  return TextTranslator(std::move(runs));
+}
+
+}  // namespace
+
+TEST_CASE("a translator learns to read backwards, and translates lines") {
+  const TinyTranslation tiny(600);
+  const auto summary = train_run(tiny.settings("backwards", {{"training.steps", "500"},
+                                                             {"training.validate_every", "500"},
+                                                             {"training.schedule", "linear"},
+                                                             {"training.warmup", "50"}}),
+                                 ExistingRun::refuse);
+  const auto& figures = summary.validations.back().result.figures;
+  CHECK(figures.at("bleu") == Approx(100).margin(1e-6));
+  CHECK(figures.at("accuracy") > 0.99);
+  CHECK(figures.at("loss") == Approx(figures.at("smoothed_loss")));
+  const fs::path run = tiny.folder.path / "runs" / "backwards";
+
+  const TextTranslator translator = open_translator(run);
+  const auto found = translator.translate({"abc", "", "  ", "dcbaa"}, {});
+  REQUIRE(found.size() == 4);
+  CHECK(found[0].translations.at(0).text == "cba");
+  CHECK(found[1].translations.empty());
+  CHECK(found[2].translations.empty());
+  CHECK(found[3].translations.at(0).text == "aabcd");
+
+  SECTION("n-best texts have the scores that they get when they are given") {
+    const auto best = translator.translate({"abcd"}, {.n_best = 3});
+    REQUIRE(best[0].translations.size() == 3);
+    for (const TranslatedText& text : best[0].translations) {
+      const auto scored = translator.score({"abcd"}, {text.text}, {});
+      CHECK(scored[0].translations.at(0).log_probability ==
+            Approx(text.log_probability).margin(1e-3));
+    }
+    CHECK(best[0].translations[0].score >= best[0].translations[1].score);
+  }
+  SECTION("an ensemble of a run with itself is the run") {
+    std::vector<TrainedTranslator> twice;
+    for (int i = 0; i < 2; ++i) twice.push_back(open_trained_translator(run));
+    const auto both = TextTranslator(std::move(twice)).translate({"dabc"}, {});
+    const auto one = translator.translate({"dabc"}, {});
+    CHECK(both[0].translations.at(0).text == one[0].translations.at(0).text);
+    CHECK(both[0].translations[0].log_probability ==
+          Approx(one[0].translations.at(0).log_probability).margin(1e-3));
+  }
+  SECTION("a forced beginning begins the translation; a long line is cut") {
+    CHECK(
+        translator.translate({"abc"}, {.prefix = "b"})[0].translations.at(0).text.starts_with("b"));
+    CHECK(translator.translate({std::string(10000, 'a')}, {.longest_source = 8})[0].cut);
+  }
+}
+
+TEST_CASE("a translator that is stopped and resumed has the losses of one that is not") {
+  const TinyTranslation tiny;
+  const auto weights = [&](const std::string& run) {
+    return Safetensors(find_checkpoint(tiny.folder.path / "runs" / run, "last") /
+                       "model.safetensors");
+  };
+  const std::vector<Override> short_run = {{"training.steps", "6"},
+                                           {"training.schedule", "constant"},
+                                           {"training.validate_every", "3"},
+                                           {"decoding.sentences", "4"},
+                                           {"model.dropout", "0.1"}};
+  train_run(tiny.settings("whole", short_run), ExistingRun::refuse);
+  std::vector<Override> half = short_run;
+  half[0].text = "3";
+  train_run(tiny.settings("halves", half), ExistingRun::refuse);
+  train_run(tiny.settings("halves", short_run), ExistingRun::resume);
+  const Safetensors whole = weights("whole"), halves = weights("halves");
+  for (const std::string& name : whole.names()) {
+    CAPTURE(name);
+    CHECK(at::equal(whole.tensor(name), halves.tensor(name)));
+  }
+}
+
+TEST_CASE("the average of checkpoints is the mean of their weights") {
+  const TinyTranslation tiny;
+  train_run(tiny.settings("run", {{"training.steps", "3"},
+                                  {"training.save_every", "1"},
+                                  {"training.keep_last", "3"},
+                                  {"decoding.sentences", "2"}}),
+            ExistingRun::refuse);
+  const fs::path run = tiny.folder.path / "runs" / "run";
+  const auto used = average_run({.run = run, .count = 2, .output = run.string() + "-average"});
+  REQUIRE(used.size() == 2);
+  const fs::path average = find_checkpoint(run.string() + "-average");
+  const Safetensors mean(average / "model.safetensors");
+  const Safetensors first(used[0] / "model.safetensors"), second(used[1] / "model.safetensors");
+  for (const std::string& name : mean.names()) {
+    const at::Tensor wanted =
+        (first.tensor(name).to(at::kDouble) + second.tensor(name).to(at::kDouble)) / 2;
+    CHECK(at::allclose(mean.tensor(name).to(at::kDouble), wanted, 0, 1e-7));
+  }
+  CHECK(open_translator(run.string() + "-average").translate({"ab"}, {}).size() == 1);
+  CHECK_THROWS_AS(average_run({.run = run, .count = 4, .output = run.string() + "-too-many"}),
+                  Error);
+}
+
+TEST_CASE("every scheme that serves an encoder trains a translator and decodes with it") {
+  const TinyTranslation tiny(60);
+  for (const PositionFacts& facts : position_facts()) {
+    if (facts.causal_only) continue;
+    const std::string name(facts.name);
+    CAPTURE(name);
+    const auto summary = train_run(
+        tiny.settings(name,
+                      {{"training.steps", "2"}, {"decoding.sentences", "3"}, {"position", name}}),
+        ExistingRun::refuse);
+    CHECK(std::isfinite(summary.validations.back().result.figures.at("loss")));
+  }
+  train_run(tiny.settings("two", {{"training.steps", "2"},
+                                  {"decoding.sentences", "3"},
+                                  {"position.decoder", "t5"},
+                                  {"position.cross", "rope"}}),
+            ExistingRun::refuse);
+}
+
+TEST_CASE("every configuration of a translator trains for two steps on a small model") {
+  const TinyTranslation tiny(60);
+  int number = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(CONFIGS) / "translation")) {
+    CAPTURE(entry.path().string());
+    const Settings settings =
+        load_settings(entry.path(), {{"model.layers", "1"},
+                                     {"model.width", "16"},
+                                     {"model.heads", "2"},
+                                     {"model.feed_forward", "16"},
+                                     {"translation.decoder_layers", "1"},
+                                     {"data.directory", tiny.data().string()},
+                                     {"data.length", "16"},
+                                     {"decoding.sentences", "2"},
+                                     {"training.steps", "2"},
+                                     {"training.batch_tokens", "100"},
+                                     {"training.accumulation", "1"},
+                                     {"training.warmup", "0"},
+                                     {"runs", tiny.folder.path.string()},
+                                     {"run", "run" + std::to_string(number++)}});
+    CHECK(train_run(settings, ExistingRun::refuse).consumed.steps == 2);
+  }
+  CHECK(number == 5);
+}
+
+TEST_CASE("a folder that holds no run does not translate") {
+  const TinyTranslation tiny(20);
+  CHECK_THROWS_AS(open_trained_translator(tiny.data()), Error);
+}
