@@ -17,9 +17,8 @@ struct LinearAttentionInputs {
   at::Tensor key;    // [B, H, Lk, D]
   const PositionScheme& scheme;
   const AttentionSettings& attention;
-  AttentionContext
-      context;        // its mask: undefined or of keys, [B, 1, 1, Lk]; causality is context.causal
-  at::Tensor matrix;  // [F, D] of FAVOR+; undefined for elu
+  AttentionContext context;  // its mask: undefined or of keys, [B, 1, 1, Lk]
+  at::Tensor matrix;         // [F, D] of FAVOR+; undefined for elu
   // FAVOR+'s stabiliser of the keys is at least this, [B, H, 1, 1]: that of earlier keys.
   at::Tensor least_stabilizer;
 };
