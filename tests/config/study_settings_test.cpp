@@ -91,7 +91,7 @@ TEST_CASE("a key belongs to one axis of a study, and to no flag beside it") {
   };
   const std::string hint =
       " (hint: a key belongs to one axis of a study, and to no flag beside it)";
-  CHECK(refused("matrix: {position: [rope, t5, cope]}\n"
+  CHECK(refused("matrix: {position: [rope, t5]}\n"
                 "variants:\n"
                 "  - {name: plain}\n"
                 "  - {name: fast, position: rope}\n") ==
