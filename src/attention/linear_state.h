@@ -1,5 +1,7 @@
 // The recurrent state of causal linear attention: sums over the keys so far, so that one more token
-// costs the same however long the text is. B texts, H heads, F features, D head width.
+// costs the same however long the text is. A token's result stays as it was read; a text computed
+// anew gives its earlier tokens FAVOR+'s stabiliser of the later ones, which with an epsilon is not
+// quite the same. B texts, H heads, F features, D head width.
 #pragma once
 
 #include <ATen/core/Tensor.h>

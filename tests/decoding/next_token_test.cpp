@@ -118,9 +118,6 @@ TEST_CASE("linear attention decodes by its running sums") {
   };
   CHECK(favor("false", "1e-4") < 1e-4);
   CHECK(favor("true", "0") < 1e-4);
-  // With an epsilon the earlier tokens of a text depend a little on the largest key of the later
-  // ones when all is computed anew; a state keeps them as they were read.
-  CHECK(favor("true", "1e-4") < 2e-2);
 }
 
 TEST_CASE("rows of a decoder move, double and leave") {
