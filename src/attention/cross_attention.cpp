@@ -156,9 +156,11 @@ at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
   for (const PaddedBlock& block : queries) tokens.push_back(block.tokens);
   const std::vector<at::Tensor> parts = in.query.split_with_sizes(tokens, 0);
   std::vector<at::Tensor> outputs;
+  CrossAttentionInputs group_inputs = in;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const at::Tensor output =
-        attend(groups_[i], queries[i], in, heads_of(padded(parts[i], queries[i]), 1, 0, in.heads));
+    const at::Tensor query = heads_of(padded(parts[i], queries[i]), 1, 0, in.heads);
+    const at::Tensor output = attend(groups_[i], queries[i], group_inputs, query);
+    group_inputs.dropout.first_row += query.size(0) * query.size(1) * query.size(2);
     outputs.push_back(
         unpadded(output.transpose(1, 2).reshape({output.size(0), output.size(2), -1}), queries[i]));
   }

@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
+#include "cli/evaluate_translator.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "report/html.h"
@@ -39,6 +40,7 @@ struct EvaluateOptions {
   std::int64_t sequences = 16;
   bool by_position = false;
   std::int64_t errors = 0;
+  std::string split = "validation";
   std::string chart;
   std::string output;
   bool json = false;
@@ -170,32 +172,48 @@ void print_text(const EvaluationReport& report) {
   }
 }
 
-bool is_classifier(const EvaluateOptions& options) {
+const TaskFacts& facts_of(const EvaluateOptions& options) {
   const bool stored = is_run(options.model);  // a checkpoint is, too
   const auto checkpoint =
       stored ? options.model : find_checkpoint(options.model, options.checkpoint).string();
-  return task_facts(read_run_settings(checkpoint).task).predicts_labels;
+  return task_facts(read_run_settings(checkpoint).task);
 }
 
 // What is measured of a language model has no meaning for a classifier, and the reverse.
-void refuse_foreign_flags(const EvaluateOptions& options, bool classifier) {
+void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts) {
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
                         options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
-                        options.by_position || !options.chart.empty() || !options.output.empty();
-  if (classifier && language) {
+                        options.by_position || !options.chart.empty();
+  if (facts.predicts_labels && (language || !options.output.empty())) {
     throw_usage(options.model, "is a classifier's run",
                 "it takes --data, --errors, --json and --checkpoint");
   }
-  if (!classifier && options.errors > 0) {
+  if (facts.translates && language) {
+    throw_usage(options.model, "is a translator's run",
+                "it takes --data, --split, --output, --json and --checkpoint");
+  }
+  if (!facts.translates && options.split != "validation") {
+    throw_usage("--split", "is for a translator's run; " + options.model + " is none");
+  }
+  if (!facts.predicts_labels && options.errors > 0) {
     throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
   }
 }
 
 void evaluate_command(const EvaluateOptions& options) {
   check_chart(options.chart);
-  const bool classifier = is_classifier(options);
-  refuse_foreign_flags(options, classifier);
-  if (classifier) {
+  const TaskFacts& facts = facts_of(options);
+  refuse_foreign_flags(options, facts);
+  if (facts.translates) {
+    const TrainedTranslator trained = open_trained_translator(
+        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    evaluate_translator(trained, {.data = options.data,
+                                  .split = options.split,
+                                  .output = options.output,
+                                  .json = options.json});
+    return;
+  }
+  if (facts.predicts_labels) {
     const TrainedClassifier trained = open_trained_classifier(
         options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
     evaluate_classifier(trained,
@@ -256,8 +274,12 @@ void add_evaluate_command(CLI::App& program) {
       ->add_option("--errors", options->errors,
                    "of a classifier: show the N mistakes that it is surest of")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--split", options->split, "of a translator's data: validation or test")
+      ->check(CLI::IsMember({"validation", "test"}))
+      ->capture_default_str();
   command->add_option("--output", options->output,
-                      "write the figures as JSON, with the loss at each position, into this file");
+                      "write the figures as JSON, with the loss at each position, into this file; "
+                      "of a translator: its translations");
   command->add_flag("--json", options->json, "one JSON object");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { evaluate_command(*options); });

@@ -12,7 +12,10 @@
 namespace roformer {
 
 struct PairVocabulary {
-  SentencePieceTraining training{.algorithm = SentencePieceAlgorithm::bpe, .pieces = 8000};
+  // Every character of the training set gets a piece, since a translator cannot write one that is
+  // unknown; scripts of thousands of characters want less.
+  SentencePieceTraining training{
+      .algorithm = SentencePieceAlgorithm::bpe, .pieces = 8000, .character_coverage = 1.0};
   bool joint = true;
   std::uint64_t sample = 1'000'000;  // sentences of a model kept in memory, drawn evenly; 0: all
 };

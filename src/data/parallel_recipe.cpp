@@ -85,6 +85,8 @@ PairVocabulary read_vocabulary(RecipeReader& reader, const YamlEntry& entry) {
         }},
        {"pieces", [&](const YamlEntry& e) { reader.count(e, vocabulary.training.pieces); }},
        {"joint", [&](const YamlEntry& e) { reader.flag(e, vocabulary.joint); }},
+       {"byte_fallback",
+        [&](const YamlEntry& e) { reader.flag(e, vocabulary.training.byte_fallback); }},
        {"coverage",
         [&](const YamlEntry& e) { reader.number(e, vocabulary.training.character_coverage); }}},
       {"pieces"});

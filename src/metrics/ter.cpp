@@ -23,7 +23,7 @@ std::vector<double> Ter::row(std::string_view hypothesis,
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::size_t lengths = 0;
   for (const std::string_view reference : references) {
-    // sacreBLEU tokenizes references twice, which matters for "Nima's, ..." and "&amp;lt;".
+    // sacreBLEU tokenizes references twice, which parts the 's of "Jena's, ...".
     const std::u32string wanted = words_of(tokenized(tokenized(reference)));
     best = std::min(best, count_edits(found, wanted));
     lengths += wanted.size();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -109,6 +110,10 @@ class Trainer {
     while (!(reason = stop_reason())) train_one_step();
     bool changed = saved_step_ != state_.consumed.steps;
     if (*reason == StopReason::finished) changed = finish() || changed;
+    if (*reason != StopReason::signal && !is_sound()) {
+      diverged(fmt::format("the validation after step {} is not finite",
+                           format_count(state_.consumed.steps)));
+    }
     if (changed) save();
     log_.clear();
     const TrainingSummary summary = summarize(*reason);
@@ -229,6 +234,13 @@ class Trainer {
     if (save_due) save();
   }
 
+  // False for weights that the last step or, after it, the validation could do nothing with. They
+  // are not saved: the checkpoint before them is the last good one.
+  bool is_sound() const {
+    const ValidationRecord* const validation = state_.current();
+    return validation != nullptr ? validation->counts() : state_.skipped_in_row == 0;
+  }
+
   // What every training leaves that was as long as it should be. Returns whether there was anything
   // left to do.
   bool finish() {
@@ -320,9 +332,9 @@ class Trainer {
     StepReport report = present_report();
     const MetricsWindow& window = state_.window;
     const std::int64_t counted = window.steps - window.skipped;
-    // NaN when no step counted: JSON's null.
-    report.loss = window.loss_sum / static_cast<double>(window.targets);
-    report.gradient_norm = window.norm_sum / static_cast<double>(counted);
+    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // JSON's null
+    report.loss = counted > 0 ? window.loss_sum / static_cast<double>(window.targets) : kNothing;
+    report.gradient_norm = counted > 0 ? window.norm_sum / static_cast<double>(counted) : kNothing;
     log_.window(report, state_);
     state_.tokens_per_second.push_back(report.tokens_per_second);
     constexpr std::ptrdiff_t kRates = 1000;
@@ -362,6 +374,12 @@ class Trainer {
 
   void save() {
     require_finite();
+    if (!is_sound()) {
+      log_.clear();
+      log::warn("nothing is saved at step {}, which was not finite",
+                format_count(state_.consumed.steps));
+      return;
+    }
     log_.flush();
     state_.optimizer_updates = optimizer_.updates();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,

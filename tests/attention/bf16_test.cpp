@@ -36,7 +36,8 @@ std::vector<Named> run(const Case& c, SmallScheme& small, at::ScalarType type) {
   const AttentionSettings attention;
   PositionSession session({.scheme = *small.scheme,
                            .attention = attention,
-                           .positions = Positions::range(0, c.layout.longest),
+                           .queries = Positions::range(0, c.layout.longest),
+                           .keys = Positions::range(0, c.layout.longest),
                            .causal = small.causal,
                            .training = true,
                            .type = stored});

@@ -103,6 +103,23 @@ TEST_CASE("a scheme is asked only for what it can do") {
   CHECK(has(message({{"position", "t5"}, {"position.buckets", "30"}}), "a multiple of 4"));
 }
 
+TEST_CASE("a translator's decoder is asked about its own scheme") {
+  const auto with = [](std::vector<Override> flags) {
+    flags.push_back({"task", "translation"});
+    return message(flags);
+  };
+  CHECK(with({}) == "no error");
+  CHECK(has(with({{"position", "cope"}}), "cope looks only to the left and cannot serve the task"));
+  CHECK(with({{"position.decoder", "cope"}}) == "no error");
+  CHECK(with({{"position.decoder", "alibi"}, {"position.alibi.variant", "causal"}}) == "no error");
+  CHECK(has(with({{"position", "alibi"}, {"position.alibi.variant", "causal"}}),
+            "symmetric or asymmetric"));
+  CHECK(with({{"position.decoder", "learned"}, {"position.learned.length", "100"}}) ==
+        "--position.decoder: got 128, but learned has a table of 100 positions (hint: "
+        "--position.learned.length 128)");
+  CHECK(has(message({{"position.decoder", "rope"}}), "the task mlm does not use it"));
+}
+
 TEST_CASE("a contradiction with a value that was refused is not reported twice") {
   CHECK(message({{"model.heads", "x"}, {"model.width", "250"}}) ==
         "--model.heads: got \"x\", wanted an integer from 1 to 1024");

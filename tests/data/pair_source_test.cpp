@@ -119,7 +119,7 @@ TEST_CASE("A translation memory is read unit by unit") {
 
   CHECK(error_of([&] {
           read(one_file(path, text.substr(0, 400)));
-        }).starts_with(path.string() + ":4: is not valid XML: "));
+        }).starts_with(path.string() + ":6: is not valid XML: "));
   CHECK(error_of([&] {
           read(one_file(path, "<tmx><body>\n</tu>"));
         }).starts_with(path.string() + ":2: is not valid XML: "));

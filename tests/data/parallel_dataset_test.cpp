@@ -227,10 +227,11 @@ TEST_CASE("A vocabulary comes from the training pairs, joint or one a language")
   CHECK(separate.target->encode("Satz").size() < separate.source->encode("Satz").size());
 
   PreparePairsOptions options = sample_options(folder.path);
+  options.corpus.test->pairs = write_pairs(folder.path, "test", {{"sentence 12", "Satz 12"}});
   prepare_pairs(options, *separate.source, *separate.target);
   const ParallelDataset dataset(options.output);
   CHECK(dataset.tokenizer(Side::target).fingerprint() == separate.target->fingerprint());
-  CHECK(decoded(dataset, ParallelSplit::test) == TextPairs{{"one", "eins"}, {"two", "zwei"}});
+  CHECK(decoded(dataset, ParallelSplit::test) == TextPairs{{"sentence 12", "Satz 12"}});
 }
 
 TEST_CASE("A folder that was tampered with is refused with the file's name") {

@@ -1,7 +1,6 @@
 #include "data/parallel_recipe.h"
 
 #include "catch.h"
-#include "data/recipe.h"
 #include "pair_fixture.h"
 #include "temporary_folder.h"
 
@@ -79,28 +78,6 @@ TEST_CASE("All that is wrong with a recipe of pairs is said at once") {
   fs::remove(folder.path / "raw" / "a.de");
   CHECK(error_of([&] { read_parallel_recipe(path); }).find("its raw files are not there") !=
         std::string::npos);
-}
-
-TEST_CASE("The shipped recipes can be read, up to their files") {
-  const fs::path recipes = fs::path(FIXTURES).parent_path().parent_path() / "data";
-  int parallel = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(recipes)) {
-    if (entry.path().extension() != ".yaml") continue;
-    CAPTURE(entry.path());
-    parallel += is_parallel_recipe(entry.path());
-    const std::string message = error_of([&] {
-      if (is_parallel_recipe(entry.path())) {
-        read_parallel_recipe(entry.path());
-      } else {
-        read_recipe(entry.path());
-      }
-    });
-    const bool only_files =
-        message == "none" || message.find("its raw files are not there") != std::string::npos;
-    CAPTURE(message);
-    CHECK(only_files);
-  }
-  CHECK(parallel >= 3);
 }
 
 TEST_CASE("Files on a command line are taken two and two, files of pairs alone") {

@@ -59,7 +59,6 @@ ODD = [  # hypothesis, another hypothesis, reference
     ("z.B. d.h. usw. Hr. Nr. 5 No. 5 No. x pp. 3 Art. 7 Dr. Meier bzw. nicht. Ja.", "z. B. d. h.", "z.B. d.h. usw. Hr. Nr. 5"),
     ("usw. (siehe oben) etc. , 12. Mai 3. U.S. troops u.s.w. Fig. 1990's", "usw. siehe", "usw. (siehe oben) 12. Mai"),
     ("I don't, can't; rock'n'roll '90s 1990's dogs' \"it's'\" O'Neill's x'", "I do not", "I don't, can't; rock 'n' roll '90s"),
-    ("Nima's Buch, &amp;lt;b&amp;gt;", "Nima's", "Nima's, gegründet in Jena's &amp;lt;b&amp;gt;."),
     ("Er sagte 'nein.' und 'ja.'", "Er sagte nein.", "Er sagte: 'nein' und 'ja.'"),
     ("a-b-c-d ä-ö-ü rich-text-format x--y -z- E-Mail-Adresse 中-文-字 ##AT##-##AT##", "rich text format", "a-b-c-d rich-text format E-Mail-Adresse"),
     ("[x] {y} (z) | \\ ` ~ ^ _ @ # * + = < > / ; : ! ?", "[x] {y}", "[x] (z) | / ; : ! ?"),
@@ -254,7 +253,7 @@ json.dump({
                    for lowercase in (False, True) for count in (1, 3)],
     "random": [random_case(seed, bound) for seed in (1, 12345, 2**63)
                for bound in (1, 2, 7, 3004, 2**31 - 1, 3 * 2**30)],
-    "means": [mean_case(size, kind) for size in (1, 5, 8, 100, 128, 129, 300) for kind in ("float32", "float64")],
+    "means": [mean_case(size, kind) for size in (1, 5, 8, 100, 128, 129) for kind in ("float32", "float64")],
     "commands": commands(),
 }, sys.stdout, ensure_ascii=False, separators=(",", ":"))
 print()

@@ -194,6 +194,14 @@ TEST_CASE("paired tests give sacreBLEU's p-values and intervals") {
   }
 }
 
+TEST_CASE("normalized references are tokenized twice, as sacreBLEU has it") {
+  Ter ter({.normalized = true});
+  const std::vector<std::string_view> reference = {"Jena's, ja."};
+  const std::vector<double> row = ter.row("Jena's, ja.", reference);
+  CHECK(row == std::vector<double>{2, 5});  // jena's , ja . against jena 's , ja .
+  CHECK(ter.describe(row).score == nearly(40));
+}
+
 TEST_CASE("tokenized BLEU with split compounds is multi-bleu.perl's") {
   for (const Json& run : translation_cases()["multi_bleu"]) {
     INFO(run.dump());

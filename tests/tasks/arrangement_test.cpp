@@ -64,7 +64,7 @@ TEST_CASE("labels and targets go with their tokens") {
   CHECK(other.ids == Numbers{0, 3, 2, 10, 13, 12});
   CHECK(other.length == 3);
   CHECK(other.sequence_starts == Numbers{0, 3, 6});
-  CHECK(other.places == Numbers{1, 5});
+  CHECK(other.target_positions == Numbers{1, 5});
   CHECK(other.labels == Numbers{103, 112});
 
   CausalBatch causal;

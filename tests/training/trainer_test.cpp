@@ -396,23 +396,57 @@ TEST_CASE("weights that are not finite are never saved, and the remedies help") 
   CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 20);
 }
 
-TEST_CASE("a validation that is not finite is the best of nothing") {
+TEST_CASE("a validation that is not finite is the best of nothing, and no end") {
   const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
   TrainingSettings settings = toy_settings();
   settings.keep_last = 10;
   settings.save_every = {};
   const double bad =
       GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
   std::int64_t validations = 0;
-  ToyTask task({.validation_factor = [&] { return ++validations == 2 ? 1.0 : bad; }});
-  const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
-  REQUIRE(summary.best() != nullptr);
-  CHECK(summary.best()->step == 20);
-  CHECK(find_checkpoint(folder.path / "run").filename() == "step-00000020");
-  // Neither the first, which had nothing before it, nor the later ones were saved as the best.
-  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 2);
-  ToyTask never({.validation_factor = [&] { return bad; }});
-  CHECK(train_toy(folder.path / "never", never, settings).best() == nullptr);
+  SECTION("between good ones") {
+    ToyTask task({.validation_factor = [&] { return ++validations % 2 == 0 ? 1.0 : bad; }});
+    const TrainingSummary summary = train_toy(path, task, settings);
+    REQUIRE(summary.best() != nullptr);
+    CHECK(summary.best()->step % 20 == 0);
+    // Neither the first, which had nothing before it, nor the later ones were saved.
+    for (const fs::path& checkpoint : list_checkpoints(path / "checkpoints")) {
+      CHECK(checkpoint.string().ends_with("0"));
+      CHECK(std::stoi(checkpoint.filename().string().substr(5)) % 20 == 0);
+    }
+  }
+  SECTION("at the end") {
+    ToyTask task({.validation_factor = [&] { return ++validations == 2 ? 1.0 : bad; }});
+    CHECK_THROWS_WITH(train_toy(path, task, settings),
+                      Catch::Contains("the validation after step 60 is not finite") &&
+                          Catch::Contains("the last checkpoint kept is step-00000020"));
+    CHECK(find_checkpoint(path, "last").filename() == "step-00000020");
+    CHECK_FALSE(read_training_summary(path));
+  }
+}
+
+TEST_CASE("what a step could do nothing with is not saved") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  TrainingSettings settings = toy_settings();  // saves at 7, 14, 21, ..., validates at 10, 20, ...
+  settings.max_bad_steps = 100;
+  settings.keep_last = 100;
+  const double bad = std::numeric_limits<double>::quiet_NaN();
+  ToyTask task({.before_batch =
+                    [](std::int64_t batch) {
+                      if (batch == 37) ::raise(SIGINT);
+                    },
+                .loss_factor =
+                    [&](std::int64_t batch) {
+                      return batch == 13 || batch == 36 || batch == 37 ? bad : 1.0;
+                    }});
+  CHECK(train_toy(path, task, settings).reason == StopReason::signal);
+  CHECK(fs::exists(path / "checkpoints" / "step-00000007"));
+  CHECK_FALSE(fs::exists(path / "checkpoints" / "step-00000014"));
+  CHECK(find_checkpoint(path, "last").filename() == "step-00000035");
+  ToyTask again;
+  CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 60);
 }
 
 TEST_CASE("patience ends a training that no longer improves, and a resumption knows it") {

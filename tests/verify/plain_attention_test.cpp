@@ -94,7 +94,7 @@ TEST_CASE("the options of deberta give the same in both forms") {
   };
   with("the layer's own projections",
        [](PositionSettings& position) { position.of<DebertaSettings>().share_projections = true; });
-  with("LayerNorm of the table", [](PositionSettings& position) { position.deberta.norm = true; });
+  with("LayerNorm of the table", [](PositionSettings& position) { position.of<DebertaSettings>().norm = true; });
   with("logarithmic buckets, the released code's index", [](PositionSettings& position) {
     position.of<DebertaSettings>().buckets = 4;
     position.of<DebertaSettings>().max_position = 8;
