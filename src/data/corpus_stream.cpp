@@ -156,6 +156,10 @@ std::uint64_t CorpusStream::raw_bytes() const {
 }
 
 void CorpusStream::fail() const {
+  // libarchive looks ahead, and may have forgotten what it was told then.
+  if (handle_->compressed && !handle_->compressed->error().empty()) {
+    throw_failure(name_, "cannot read: " + handle_->compressed->error());
+  }
   const char* const reason = archive_error_string(handle_->reader);
   throw_failure(name_, fmt::format("cannot read: {}", reason != nullptr ? reason : "damaged"));
 }
