@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sealed_json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -245,7 +246,7 @@ Description read_parallel_description(const fs::path& folder) {
                                             : "no such prepared data set",
                   "make one: roformer data prepare RECIPE --output " + folder.string());
   }
-  const nlohmann::json json = read_json(path);
+  const nlohmann::json json = read_sealed_json(path);
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");
