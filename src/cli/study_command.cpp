@@ -13,6 +13,7 @@
 #include "runs/model_source.h"
 #include "study/chosen_rows.h"
 #include "study/length_report.h"
+#include "study/record.h"
 #include "study/spread_table.h"
 #include "study/study.h"
 
@@ -21,6 +22,9 @@ namespace {
 
 struct StudyCommandOptions {
   std::string file;
+  std::string record;  // written when all is done
+  std::string render;  // instead of running anything
+  std::string table;   // of the record that is rendered
   std::string format = "text";
   bool dry_run = false;
   bool overwrite = false;
@@ -50,6 +54,11 @@ std::string variant_names(const StudyEvaluations& evaluations) {
 }
 
 void study_command(const StudyCommandOptions& options) {
+  if (!options.render.empty()) {
+    std::cout << to_markdown(recorded_table(options.render, options.table));
+    return;
+  }
+  if (options.file.empty()) throw_usage("study", "wanted the file of a study, or --render RECORD");
   const StudySettings study = load_study(options.file, options.overrides, model_source_keys);
   if (options.dry_run) {
     print_table(study_plan(study), options.format);
@@ -60,11 +69,12 @@ void study_command(const StudyCommandOptions& options) {
     }
     return;
   }
-  const StudyOutcome outcome = run_study(
-      study, {.overwrite = options.overwrite,
-              .parallel = options.jobs,
-              .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
-              .origin = {.command = command_line(), .version = kVersion, .commit = kCommit}});
+  const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+  const StudyOutcome outcome =
+      run_study(study, {.overwrite = options.overwrite,
+                        .parallel = options.jobs,
+                        .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
+                        .origin = origin});
   if (outcome.signal != 0) {
     std::cerr << study_folder(study).string()
               << ": stopped by a signal; the same command goes on from here\n";
@@ -107,6 +117,10 @@ void study_command(const StudyCommandOptions& options) {
                   "their output is in " + (study.runs.front().settings.runs / "logs").string() +
                       "; the same command tries them again");
   }
+  if (!options.record.empty()) {
+    write_study_record(options.record, options.file, study, outcome, origin);
+    std::cerr << "record: " << options.record << '\n';
+  }
 }
 
 }  // namespace
@@ -123,8 +137,25 @@ void add_study_command(CLI::App& program) {
            "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
            "  --run NAME                    name of the study\n",
        .group = kGroupCompare});
-  command->add_option("file", options->file, "study file (YAML with `matrix:` or `variants:`)")
-      ->required();
+  CLI::Option* file =
+      command->add_option("file", options->file, "study file (YAML with `matrix:` or `variants:`)");
+  CLI::Option* record =
+      command
+          ->add_option("--record", options->record,
+                       "write settings, machine, runs and tables to this file when all is finished")
+          ->type_name("JSON");
+  CLI::Option* render =
+      command
+          ->add_option("--render", options->render,
+                       "print a table of such a record as Markdown; needs neither file nor runs")
+          ->type_name("JSON")
+          ->excludes(file)
+          ->excludes(record);
+  command
+      ->add_option("--table", options->table,
+                   "which one --render prints: spread, results, differences or lengths (default: "
+                   "the first)")
+      ->needs(render);
   command->add_flag("--dry-run", options->dry_run, "list the runs and their state, run nothing");
   command->add_flag("--overwrite", options->overwrite,
                     "replace the runs that were made with other settings");

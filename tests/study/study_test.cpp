@@ -4,26 +4,17 @@
 #include <csignal>
 #include <thread>
 
-#include "base/error.h"
 #include "catch.h"
 #include "data/dataset.h"
 #include "fake_program.h"
 #include "has.h"
+#include "message_of.h"
 
 using namespace roformer;
 
 namespace {
 
 using Starts = std::vector<std::string>;
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Sends this process a signal as soon as the file is there.
 std::thread signal_when(const std::filesystem::path& file, int signal) {

@@ -1,0 +1,171 @@
+#include "study/record.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/sealed_json.h"
+#include "config/schema.h"
+#include "study/chosen_rows.h"
+#include "study/difference_table.h"
+#include "study/length_report.h"
+#include "study/spread_table.h"
+#include "study/stored_table.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kFormat = "roformer study record";
+constexpr int kVersion = 1;
+
+// From the root of the repository that holds the file; the bare name where none does.
+std::string path_in_repository(const fs::path& file) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(file));
+  for (fs::path folder = whole.parent_path(); folder != folder.root_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", error))
+      return whole.lexically_relative(folder).generic_string();
+  }
+  return file.filename().string();
+}
+
+// Of a run's record what its figures depend on; the name and the folders of the machine do not.
+ordered_json making_of(const json& record) {
+  ordered_json making = ordered_json::object();
+  for (const char* fact : {"version", "commit", "libtorch", "precision"}) {
+    if (record.contains(fact)) making[fact] = record[fact];
+  }
+  if (const auto machine = record.find("machine"); machine != record.end()) {
+    for (const char* fact : {"processor", "cores", "threads", "memory_bytes"}) {
+      if (machine->contains(fact)) making["machine"][fact] = (*machine)[fact];
+    }
+  }
+  if (const auto data = record.find("data"); data != record.end() && data->is_object()) {
+    for (const auto& [fact, value] : data->items()) {
+      if (fact != "folder") making["data"][fact] = value;
+    }
+  }
+  return making;
+}
+
+// Every different making once, and run by run which one, the seed and every figure.
+void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ordered_json& record) {
+  ordered_json makings = ordered_json::array();
+  ordered_json runs = ordered_json::array();
+  for (const StudyRow& row : rows) {
+    for (const RunResult& result : row.runs) {
+      ordered_json run = {{"name", result.name}, {"state", state_word(result.state)}};
+      const auto settings =
+          std::find_if(study.runs.begin(), study.runs.end(),
+                       [&](const StudyRun& other) { return other.name == result.name; });
+      if (settings != study.runs.end()) run["seed"] = settings->settings.seed;
+      if (result.record.is_object()) {
+        const ordered_json making = making_of(result.record);
+        const auto found = std::find(makings.begin(), makings.end(), making);
+        run["making"] = found - makings.begin();
+        if (found == makings.end()) makings.push_back(making);
+        if (result.record.contains("started")) run["started"] = result.record["started"];
+      }
+      run["figures"] = result.figures;
+      runs.push_back(std::move(run));
+    }
+  }
+  record["makings"] = std::move(makings);
+  record["runs"] = std::move(runs);
+}
+
+void add_table(const char* name, const Table& table, ordered_json& tables) {
+  if (table.rows().empty()) return;
+  ordered_json entry = {{"name", name}};
+  entry.update(stored_table(table));
+  tables.push_back(std::move(entry));
+}
+
+ordered_json tables_of(const StudySettings& study, const StudyOutcome& outcome) {
+  const std::vector<StudyRow> chosen = chosen_rows(study, outcome.rows);
+  ordered_json tables = ordered_json::array();
+  if (!study.spread.empty()) {
+    add_table("spread", spread_table(study, chosen, TableUse::document), tables);
+  }
+  add_table("results", study_table(study, chosen, TableUse::document), tables);
+  add_table("differences", difference_table(study, chosen), tables);
+  if (!outcome.lengths.empty()) {
+    add_table("lengths", length_table(outcome.lengths, common_training_length(study)), tables);
+  }
+  return tables;
+}
+
+// Reading gives back only what is sealed: a table is not edited by hand.
+json read_record(const fs::path& file) {
+  const json whole = read_json(file);
+  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
+    throw_failure(file.string(), "is no record of a study",
+                  "`roformer study FILE --record RECORD` writes one");
+  }
+  if (whole.value("version", json()) != kVersion) {
+    throw_failure(file.string(),
+                  fmt::format("has the version {}, this program reads {}",
+                              describe_json(whole.value("version", json())), kVersion));
+  }
+  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
+  return read_sealed_json(file);
+}
+
+}  // namespace
+
+std::string settings_fingerprint(const StudySettings& study) {
+  std::string text;
+  for (const StudyRun& run : study.runs) {
+    text += run.name + "\n";
+    for (const Key& key : schema()) {
+      if (key.type == KeyType::path || key.name == "run") continue;
+      text += key.name + "=" + key.get(run.settings) + "\n";
+    }
+  }
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+void write_study_record(const fs::path& record, const fs::path& study_file,
+                        const StudySettings& study, const StudyOutcome& outcome,
+                        const StudyOrigin& origin) {
+  ordered_json document = {{"format", kFormat},
+                           {"version", kVersion},
+                           {"study", study.name},
+                           {"file", path_in_repository(study_file)},
+                           {"settings_fingerprint", settings_fingerprint(study)},
+                           {"metric", study.metric},
+                           {"command", origin.command},
+                           {"program", {{"version", origin.version}, {"commit", origin.commit}}}};
+  add_runs(study, outcome.rows, document);
+  document["tables"] = tables_of(study, outcome);
+  write_sealed_json(record, document);
+}
+
+Table recorded_table(const fs::path& record, const std::string& name) {
+  const json document = read_record(record);
+  const auto tables = document.find("tables");
+  if (tables == document.end() || !tables->is_array() || tables->empty()) {
+    throw_failure(record.string(), "is a record without tables");
+  }
+  std::vector<std::string> names;
+  for (const json& table : *tables) {
+    const json own = table.is_object() ? table.value("name", json()) : json();
+    if (!own.is_string()) throw_failure(record.string(), "holds a table without a name");
+    names.push_back(own.get<std::string>());
+    if (name.empty() || names.back() == name) return read_stored_table(table, record.string());
+  }
+  throw_usage(record.string(), fmt::format("has no table \"{}\"", name),
+              fmt::format("it has {}", fmt::join(names, ", ")));
+}
+
+}  // namespace roformer

@@ -1,0 +1,31 @@
+// What stands beside a table that is published: one file that says which study made it, from which
+// settings, by which program on which machine, what every run came to, and the tables themselves.
+// They are rendered from it without the study's file and without its runs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "config/study_settings.h"
+#include "report/table.h"
+#include "study/study.h"
+
+namespace roformer {
+
+// XXH3, as 16 hexadecimal digits, of every run's name and settings. Where folders lie does not
+// count: a study that was only moved has the same.
+std::string settings_fingerprint(const StudySettings& study);
+
+// `study_file` is the path that the study was loaded from; the record names it from the root of
+// its repository, so that it says nothing of this machine's folders. The tables, in the order in
+// which a study prints them: "spread" where it has one, "results", "differences" and "lengths"
+// where there are any.
+void write_study_record(const std::filesystem::path& record,
+                        const std::filesystem::path& study_file, const StudySettings& study,
+                        const StudyOutcome& outcome, const StudyOrigin& origin);
+
+// The table of that name, the first one for an empty name. Throws Error (failure) for a file that
+// is damaged, was edited or is no record, and (usage) for a name that it lacks.
+Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
+
+}  // namespace roformer

@@ -1,0 +1,17 @@
+// A table as JSON with everything that its renderings read: titles, units, digits, which end is the
+// best, and every cell with all its digits. One that is read again renders the same, byte for byte.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/table.h"
+
+namespace roformer {
+
+nlohmann::ordered_json stored_table(const Table& table);
+
+// Throws Error (failure, place `file`) for what stored_table did not write.
+Table read_stored_table(const nlohmann::json& value, const std::string& file);
+
+}  // namespace roformer

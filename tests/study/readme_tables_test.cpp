@@ -1,0 +1,121 @@
+// The tables of the repository's Markdown files: one that stands below a line
+//   <!-- record: PATH -->  or  <!-- record: PATH TABLE -->
+// (PATH from the file's folder, TABLE a name where not the first is meant) is the rendering of that
+// record, byte for byte: `roformer study --render PATH --table TABLE`.
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sealed_json.h"
+#include "catch.h"
+#include "has.h"
+#include "study/record.h"
+#include "study/stored_table.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CheckedTables {
+  int count = 0;
+  std::string breaches;  // one a line
+};
+
+std::string rendering(const fs::path& record, const std::string& table) {
+  try {
+    return to_markdown(recorded_table(record, table));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void check_tables(const fs::path& file, CheckedTables& checked) {
+  static const std::regex marker("^<!-- record: (\\S+)( (\\S+))? -->$");
+  std::istringstream text(read_file(file));
+  std::string line;
+  int number = 0;
+  const auto next = [&] { return ++number, bool(std::getline(text, line)); };
+  for (bool more = next(); more;) {
+    std::smatch match;
+    const std::string marked = line;
+    const bool told = std::regex_match(marked, match, marker);
+    if (!told && has(marked, "<!-- record:")) {
+      checked.breaches += file.string() + ": not understood: " + marked + "\n";
+    }
+    more = next();
+    if (!told) continue;
+    ++checked.count;
+    const int first = number;
+    std::string table;
+    for (; more && line.starts_with("|"); more = next()) table += line + "\n";
+    const std::string expected = rendering(file.parent_path() / match[1].str(), match[3]);
+    if (table == expected) continue;
+    checked.breaches += file.string() + ":" + std::to_string(first) + ": the record " +
+                        match[1].str() + " gives\n" + expected;
+  }
+}
+
+// Below the folders that are the project's; builds and runs lie in others.
+std::vector<fs::path> markdown_files(const fs::path& source) {
+  std::vector<fs::path> files;
+  const auto add = [&](const fs::directory_entry& entry) {
+    if (entry.is_regular_file() && entry.path().extension() == ".md") files.push_back(entry.path());
+  };
+  for (const auto& entry : fs::directory_iterator(source)) add(entry);
+  for (const char* folder : {"configs", "data", "docs", "scripts", "src", "tests"}) {
+    if (!fs::exists(source / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder)) add(entry);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("a table with a record is told from one that differs from it in a byte") {
+  const TemporaryFolder folder;
+  Table table({{.title = "row", .alignment = Column::Alignment::left}, {.title = "loss"}});
+  table.add_row({"rope", 0.5});
+  nlohmann::ordered_json entry = stored_table(table);
+  entry["name"] = "results";
+  write_sealed_json(folder.path / "r.json", {{"format", "roformer study record"},
+                                             {"version", 1},
+                                             {"tables", nlohmann::ordered_json::array({entry})}});
+  const auto breaches = [&](const std::string& text, int count) {
+    write_file_atomically(folder.path / "README.md", text);
+    CheckedTables checked;
+    check_tables(folder.path / "README.md", checked);
+    CHECK(checked.count == count);
+    return checked.breaches;
+  };
+  const std::string good = to_markdown(table);
+  CHECK(breaches("# A\n\n| any |\n", 0).empty());
+  CHECK(breaches("<!-- record: r.json -->\n" + good, 1).empty());
+  CHECK(breaches("<!-- record: r.json results -->\n" + good + "\nWords.\n", 1).empty());
+  CHECK(
+      breaches("<!-- record: r.json -->\n" + good + "<!-- record: r.json -->\n" + good, 2).empty());
+  std::string other = good;
+  other.replace(other.find("0.5"), 3, "0.6");
+  CHECK(has(breaches("<!-- record: r.json -->\n" + other, 1), "README.md:2: the record r.json"));
+  CHECK_FALSE(breaches("<!-- record: r.json -->\n" + good + "| none | 0.4 |\n", 1).empty());
+  CHECK_FALSE(breaches("<!-- record: r.json -->\n\n" + good, 1).empty());
+  CHECK(has(breaches("<!-- record: gone.json -->\n" + good, 1), "gone.json"));
+  CHECK(has(breaches("<!-- record: r.json lengths -->\n" + good, 1), "has no table"));
+  CHECK(has(breaches("<!-- record: -->\n" + good, 0), "not understood"));
+}
+
+TEST_CASE("tables of the repository that have a record are its rendering") {
+  const std::vector<fs::path> files = markdown_files(fs::path(CONFIGS).parent_path());
+  REQUIRE_FALSE(files.empty());
+  CheckedTables checked;
+  for (const fs::path& file : files) check_tables(file, checked);
+  INFO(checked.breaches);
+  CHECK(checked.breaches.empty());
+}
