@@ -109,11 +109,10 @@ class TableReader {
   }
 
   std::int64_t integer(const json& value, std::int64_t least, std::int64_t most) const {
-    const bool small = !value.is_number_unsigned() ||
-                       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
-    if (!value.is_number_integer() || !small || value.get<std::int64_t>() < least) {
-      refuse(fmt::format("an integer from {} to {}", least, most), value);
-    }
+    const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;
+    const bool good = value.is_number_integer() && !huge && value.get<std::int64_t>() >= least &&
+                      value.get<std::int64_t>() <= most;
+    if (!good) refuse(fmt::format("an integer from {} to {}", least, most), value);
     return value.get<std::int64_t>();
   }
 
