@@ -21,6 +21,8 @@ template <typename Write>
 std::string outcome(const char* file, Write write) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
+  std::cout.flush();  // what the test program itself has said is not the child's to lose
+  std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(::open(file, O_WRONLY), STDOUT_FILENO);

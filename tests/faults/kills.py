@@ -44,14 +44,14 @@ class Export:
     def __init__(self, world):
         here = world.fresh()
         world.program.checked(EXPORT, here)
-        self.files = {path.name: path.read_bytes() for path in (here / "export").iterdir()}
+        self.files = {path.name: path.read_bytes() for path in (here / "new-export").iterdir()}
 
     def is_whole(self, here):
         return {path.name: path.read_bytes()
-                for path in (here / "export").iterdir()} == self.files
+                for path in (here / "new-export").iterdir()} == self.files
 
     def check(self, world, here, fault):
-        folder = here / "export"
+        folder = here / "new-export"
         if folder.exists():
             if not self.is_whole(here):
                 return "half an export"
@@ -60,7 +60,7 @@ class Export:
         again = world.program(EXPORT, here)
         if again.code != 0 or not self.is_whole(here):
             return "cannot be done again: " + again.errors
-        left = litter(here, "export")
+        left = litter(here, "new-export")
         return f"left {left}" if left else ""
 
 

@@ -101,7 +101,7 @@ TRAIN_TOKENIZER = ["tokenizer", "train", "other.txt", "--kind", "characters", "-
                    "tokenizer", "--overwrite"]
 PREPARE = ["data", "prepare", "other.txt", "--tokenizer", "letters", "--output", "data",
            "--overwrite", "--threads", "1"]
-EXPORT = ["export", "runs/whole", "export"]
+EXPORT = ["export", "runs/whole", "new-export"]
 TRAIN = ["train", "run.yaml", "--run", "new"]
 RESUME = ["train", "run.yaml", "--run", "whole", "--resume", "--training.steps", str(LONGER)]
 

@@ -31,13 +31,13 @@ TextTranslator open_translator(const fs::path& run, std::vector<Override> overri
 
 TEST_CASE("a translator learns to read backwards, and translates lines") {
   const TinyTranslation tiny(600);
-  const auto summary = train_run(tiny.settings("backwards", {{"training.steps", "500"},
-                                                             {"training.validate_every", "500"},
+  const auto summary = train_run(tiny.settings("backwards", {{"training.steps", "900"},
+                                                             {"training.validate_every", "900"},
                                                              {"training.schedule", "linear"},
                                                              {"training.warmup", "50"}}),
                                  ExistingRun::refuse);
   const auto& figures = summary.validations.back().result.figures;
-  CHECK(figures.at("bleu") == Approx(100).margin(1e-6));
+  CHECK(figures.at("chrf") == Approx(100).margin(1e-6));  // lines too short for BLEU
   CHECK(figures.at("accuracy") > 0.99);
   CHECK(figures.at("loss") == Approx(figures.at("smoothed_loss")));
   const fs::path run = tiny.folder.path / "runs" / "backwards";

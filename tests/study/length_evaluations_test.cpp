@@ -32,7 +32,7 @@ case $2 in *.yaml)
   case $run in */shaw) ;; *)
     mkdir -p "$run/checkpoints/step-$step"
     cp "$2" "$run/checkpoints/step-$step/config.yaml"
-    echo "{}" > "$run/checkpoints/step-$step/state.json" ;;
+    cp "$(dirname "$0")/state.json" "$run/checkpoints/step-$step/state.json" ;;
   esac ;;
 esac
 )script";
@@ -41,6 +41,7 @@ struct EvaluatedStudy : FakeStudy {
   explicit EvaluatedStudy(const std::string& positions, const std::string& evaluate)
       : FakeStudy(positions) {
     write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") + evaluate);
+    write_file_atomically(path / "state.json", read_file(FIXTURES "/../training/state.json"));
     const std::string train = kFakeTrain, shell = "#!/bin/sh\n";
     write_file_atomically(path / "train", shell + kFakeEvaluate + train.substr(shell.size()));
     std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
