@@ -21,6 +21,7 @@ data: {directory: data, length: 32, validation_tokens: 500, loader_threads: 0}
 model: {layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.1}
 training:
   steps: %d
+  schedule: constant  # so that a longer training repeats the steps of a shorter one
   batch: 4
   log_every: 1
   validate_every: 6
