@@ -20,6 +20,7 @@
 #include "cli/evaluate_translator.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "report/html.h"
 #include "runs/evaluation_report.h"
 #include "runs/train.h"
@@ -33,6 +34,7 @@ struct EvaluateOptions {
   std::string model;
   std::string checkpoint = "best";
   std::string data;
+  std::string against;  // another run
   std::string lengths;
   std::int64_t tokens = 0;
   ArrangementSettings arrangement;
@@ -82,6 +84,21 @@ Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
   return dataset;
 }
 
+std::int64_t token_limit(const EvaluateOptions& options, const TrainedModel& trained) {
+  return options.tokens > 0 ? options.tokens : trained.settings.data.validation_tokens;
+}
+
+// What the second model takes of the flags: how it computes, and not what it is.
+std::vector<Override> runtime(const std::vector<Override>& overrides) {
+  std::vector<Override> result;
+  for (const Override& override : overrides) {
+    if (!override.key.starts_with("position") && !override.key.starts_with("attention")) {
+      result.push_back(override);
+    }
+  }
+  return result;
+}
+
 EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset,
                              const EvaluationOptions& options) {
   EvaluatedLength result{
@@ -114,16 +131,18 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   }
   check_pseudo_perplexity(options, settings);
   const Dataset dataset = open_data(options, trained);
+  if (task_facts(settings.task).causal) warn_of_line_ends(dataset);
   EvaluationReport report{.model = trained.checkpoint.string(),
                           .data = dataset.folder().string(),
                           .position = settings.position.scheme,
+                          .precision = to_word(trained.model->plan().precision),
                           .training_length = settings.data.length,
                           .causal = task_facts(settings.task).causal};
   const bool rearranged = options.arrangement != ArrangementSettings{};
   const auto steps = static_cast<std::uint64_t>(lengths.size() * (rearranged ? 2 : 1));
   ProgressBar bar("evaluating", steps, "passes");
   for (const std::int64_t length : lengths) {
-    EvaluationOptions pass{.length = length, .tokens = options.tokens};
+    EvaluationOptions pass{.length = length, .tokens = token_limit(options, trained)};
     report.lengths.push_back(evaluate_one(trained, dataset, pass));
     bar.advance_to(report.lengths.size());
     if (!rearranged) continue;
@@ -144,6 +163,25 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   return report;
 }
 
+// The other model on the same rows, one pass for each of the report's.
+void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
+                     EvaluationReport& report) {
+  const TrainedModel other = open_trained_model(
+      options.against, {.checkpoint = options.checkpoint, .overrides = runtime(options.overrides)});
+  report.against = other.checkpoint.string();
+  EvaluateOptions same = options;
+  if (same.data.empty()) same.data = trained.settings.data.directory;
+  const Dataset dataset = open_data(same, other);
+  for (EvaluatedLength& entry : report.lengths) {
+    require_positions(other.settings, "--length", entry.length, entry.arrangement.shift);
+    const EvaluatedLength second = evaluate_one(other, dataset,
+                                                {.length = entry.length,
+                                                 .tokens = token_limit(options, trained),
+                                                 .arrangement = entry.arrangement});
+    entry.paired = compare_losses(entry.figures, second.figures);
+  }
+}
+
 void write_chart(const std::string& file, const EvaluationReport& report, bool by_position) {
   if (file.ends_with(".svg")) {
     write_file_atomically(file,
@@ -162,9 +200,19 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
 }
 
 void print_text(const EvaluationReport& report) {
-  fmt::print("{} on {}, position {}, trained at length {}\n\n{}", report.model, report.data,
-             report.position, report.training_length,
+  fmt::print("{} on {}, position {}, trained at length {}, evaluated in {}\n\n{}", report.model,
+             report.data, report.position, report.training_length, report.precision,
              to_text(to_table(report), {.width = terminal_width()}));
+  for (const EvaluatedLength& entry : report.lengths) {
+    const auto& paired = entry.paired;
+    if (!paired) continue;
+    fmt::print(
+        "\n{} minus this, {} tokens, {}: {:+.4f} ± {:.4f} nats (95 %: {:+.4f} to {:+.4f}, "
+        "p {:.2g}), on the same {} targets of {} rows\n",
+        report.against, entry.length, describe(entry.arrangement), paired->difference,
+        paired->standard_error, paired->interval.low, paired->interval.high, paired->p_value,
+        format_count(paired->targets), format_count(paired->rows));
+  }
   if (const auto& pseudo = report.pseudo_perplexity) {
     fmt::print("\npseudo-perplexity {:.3f} (loss {:.4f} nats) over {} tokens of {} sequences\n",
                pseudo->value, pseudo->loss, format_count(pseudo->tokens),
@@ -183,7 +231,7 @@ const TaskFacts& facts_of(const EvaluateOptions& options) {
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts) {
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
                         options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
-                        options.by_position || !options.chart.empty();
+                        options.by_position || !options.chart.empty() || !options.against.empty();
   if (facts.predicts_labels && (language || !options.output.empty())) {
     throw_usage(options.model, "is a classifier's run",
                 "it takes --data, --errors, --json and --checkpoint");
@@ -222,7 +270,8 @@ void evaluate_command(const EvaluateOptions& options) {
   }
   const TrainedModel trained = open_trained_model(
       options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
-  const EvaluationReport report = evaluate_model(options, trained);
+  EvaluationReport report = evaluate_model(options, trained);
+  if (!options.against.empty()) add_other_model(options, trained, report);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
   if (!options.output.empty()) {
     write_sealed_json(options.output, to_json(report, /*by_position=*/true));
@@ -241,15 +290,20 @@ void evaluate_command(const EvaluateOptions& options) {
 void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command = add_command(
-      program, {.name = "evaluate",
-                .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
-                .details = "RUN means its best checkpoint.\n",
-                .group = kGroupTraining});
+      program,
+      {.name = "evaluate",
+       .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
+       .details = "roformer evaluate runs/quickstart/rope --against runs/quickstart/learned\n"
+                  "RUN means its best checkpoint. ± is the standard error of the loss, by "
+                  "the rows of text.\n",
+       .group = kGroupTraining});
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--data", options->data,
                       "another prepared set (same tokenizer), or GLUE folder");
+  command->add_option("--against", options->against,
+                      "another run on the same targets: the difference of the losses, paired");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained");
   command

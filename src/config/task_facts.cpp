@@ -50,12 +50,15 @@ std::string_view by_loss(const Settings&) {
 }
 
 std::vector<TaskFigure> mlm_figures(const Settings&) {
-  return {
-      {"loss", "validation_loss"}, {"accuracy", "masked_accuracy"}, {"perplexity", "perplexity"}};
+  return {{"loss", "validation_loss"},
+          {"loss_standard_error", "validation_loss_standard_error"},
+          {"accuracy", "masked_accuracy"},
+          {"perplexity", "perplexity"}};
 }
 
 std::vector<TaskFigure> causal_figures(const Settings&) {
   return {{"loss", "validation_loss"},
+          {"loss_standard_error", "validation_loss_standard_error"},
           {"accuracy", "accuracy"},
           {"perplexity", "perplexity"},
           {"bits_per_character", "bits_per_character"}};

@@ -380,7 +380,7 @@ class Trainer {
                 format_count(state_.consumed.steps));
       return;
     }
-    log_.flush();
+    log_.sync();
     state_.optimizer_updates = optimizer_.updates();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,
                     [&](const fs::path& folder) {
