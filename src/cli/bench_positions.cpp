@@ -198,10 +198,10 @@ void bench_positions(const BenchPositionsOptions& options) {
     std::cout << to_markdown(table);
     print_remarks(costs);
   } else {
-    fmt::print(
-        "an attention layer ({} heads, width {}) and a step of {} layers, {}, {} threads, {}\n\n",
-        settings.model.heads, settings.model.width, settings.model.layers, device,
-        at::get_num_threads(), precision);
+    fmt::print("an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}\n\n",
+               settings.model.heads, settings.model.width,
+               format_counted(settings.model.layers, "layer"), device,
+               format_counted(at::get_num_threads(), "thread"), precision);
     std::cout << to_text(table, {.width = terminal_width()});
     print_remarks(costs);
   }

@@ -9,6 +9,7 @@
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/terminal.h"
 #include "data/masking.h"
 #include "data/rows.h"
 
@@ -20,7 +21,7 @@ std::string count(std::uint64_t value) {
 }
 
 std::string in_colour(const std::string& text, const char* code) {
-  return ::isatty(STDOUT_FILENO) != 0 ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  return wants_color(STDOUT_FILENO) ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
 // A piece as it is shown: "word" marks of SentencePiece and WordPiece kept, control characters not.

@@ -182,9 +182,9 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
     record["precision_reason"] = plan.reason;
     write_sealed_json(run.record(), record);
   }
-  log::info("{}: {} parameters, position {}, {} ({}), {} threads", run.path().string(),
+  log::info("{}: {} parameters, position {}, {} ({}), {}", run.path().string(),
             format_count(task->parameters().count()), settings.position.scheme,
-            precision_name(plan), plan.reason, at::get_num_threads());
+            precision_name(plan), plan.reason, format_counted(at::get_num_threads(), "thread"));
   if (!start.empty()) log::info("{}", start);
   return train(*task, {.settings = settings.training,
                        .seed = settings.seed,

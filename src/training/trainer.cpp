@@ -349,8 +349,13 @@ class Trainer {
     report.done = done();
     const double progress = report.done - done_at_start_;
     if (progress > 0) report.seconds_left = session_.seconds() / progress * (1 - report.done);
-    report.tokens_per_second =
-        static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
+    // A window that has only begun says nothing yet; the one before it does.
+    if (state_.window.tokens > 0) {
+      report.tokens_per_second =
+          static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
+    } else if (!state_.tokens_per_second.empty()) {
+      report.tokens_per_second = state_.tokens_per_second.back();
+    }
     return report;
   }
 

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "has.h"
+#include "in_terminal.h"
 #include "report/json_lines.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
@@ -166,6 +168,19 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
   train_toy(folder.path / "stopped", task, settings, ExistingRun::resume);
   CHECK(lasting_metrics(folder.path / "stopped") == lasting_metrics(folder.path / "whole"));
   CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("the live line has a rate after each line of metrics, too") {
+  const TemporaryFolder folder;
+  const std::string shown = in_terminal(200, [&] {
+    at::set_num_threads(1);
+    ToyTask task({.before_batch = [](std::int64_t) { ::usleep(40'000); }});
+    TrainingSettings settings = toy_settings();  // a line of metrics after every step
+    settings.steps = {30, Period::Unit::steps};
+    train_toy(folder.path / "run", task, settings);
+  });
+  CHECK(has(shown, "tokens/s"));
+  CHECK(!has(shown, " 0 tokens/s"));
 }
 
 TEST_CASE("the second signal leaves at once") {
