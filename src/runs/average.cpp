@@ -107,6 +107,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
                  }
                  write_file_atomically(target / "config.yaml", config);
                });
+  run.confirm();
   return checkpoints;
 }
 

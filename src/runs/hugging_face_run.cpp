@@ -172,6 +172,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
     write_file_atomically(target / "config.yaml", config);
     save_tokenizer(*model.tokenizer, target);
   });
+  run.confirm();
   result.notes = std::move(model.notes);
   return result;
 }

@@ -130,6 +130,7 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
 Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
   const GivenValues given = load_values(file, flags);
   const fs::path run = given.settings.runs / given.settings.run;
+  recover_run(run);
   require_run(run);
   std::vector<Override> changes;
   for (const Override& flag : flags) {  // the run's place is known, whatever it was called before

@@ -109,7 +109,10 @@ class Trainer {
     std::optional<StopReason> reason;
     while (!(reason = stop_reason())) train_one_step();
     bool changed = saved_step_ != state_.consumed.steps;
-    if (*reason == StopReason::finished) changed = finish() || changed;
+    if (*reason == StopReason::finished) {
+      changed = finish() || changed;
+      run_.confirm();  // one of no steps, too
+    }
     if (*reason != StopReason::signal && !is_sound()) {
       diverged(fmt::format("the validation after step {} is not finite",
                            format_count(state_.consumed.steps)));
@@ -290,6 +293,7 @@ class Trainer {
         continue;
       }
       state_.skipped_in_row = 0;
+      run_.confirm();
       state_.window.loss_sum += loss_sum;
       state_.window.norm_sum += norm;
       state_.window.targets += result.sums.targets;

@@ -170,6 +170,28 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
   CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
 }
 
+TEST_CASE("an overwritten run goes with the first good step of the new one, not before") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  const TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(path, task, settings);
+  }
+  const std::string old = last_weights(path);
+  const std::int64_t fails_at = GENERATE(0, 1);
+  ToyTask task({.before_batch = [&](std::int64_t batch) {
+    if (batch == fails_at) throw std::bad_alloc();
+  }});
+  CHECK_THROWS_AS(train_toy(path, task, settings, ExistingRun::overwrite), std::bad_alloc);
+  if (fails_at == 0) {
+    CHECK(last_weights(path) == old);
+    CHECK(read_training_summary(path));
+  } else {
+    CHECK(list_checkpoints(path / "checkpoints").empty());
+  }
+}
+
 TEST_CASE("the live line has a rate after each line of metrics, too") {
   const TemporaryFolder folder;
   const std::string shown = in_terminal(200, [&] {
