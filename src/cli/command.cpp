@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -149,6 +150,15 @@ int explained(Run run) {
   }
 }
 
+// "" where the number is one and is large enough.
+std::string out_of_bounds(const std::string& text, bool zero) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && (number > 0 || (zero && number == 0))) return "";
+  return fmt::format("is {}, wanted a number {}", text, zero ? "from 0 on" : "above 0");
+}
+
 }  // namespace
 
 CLI::App* add_command(CLI::App& parent, CommandText text) {
@@ -177,6 +187,14 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
           ->group(kSettingsGroup);
     }
   });
+}
+
+CLI::Validator positive() {
+  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/false); }, "", ""};
+}
+
+CLI::Validator not_negative() {
+  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/true); }, "", ""};
 }
 
 int run_program(CLI::App& program, int argc, char** argv) {

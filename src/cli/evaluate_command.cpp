@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_translator.h"
+#include "cli/stored_data.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -74,8 +75,8 @@ void check_chart(const std::string& file) {
 }
 
 Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
-  Dataset dataset(options.data.empty() ? trained.settings.data.directory
-                                       : std::filesystem::path(options.data));
+  Dataset dataset = open_stored(options.data, trained.settings,
+                                [](const auto& folder) { return Dataset(folder); });
   if (dataset.tokenizer().fingerprint() != trained.tokenizer->fingerprint()) {
     throw_usage(dataset.folder().string(),
                 "was prepared with another tokenizer than the model was trained with",
@@ -306,9 +307,9 @@ void add_evaluate_command(CLI::App& program) {
   command
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--shift", options->arrangement.shift, "the text begins at this position")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--drop-middle", options->arrangement.drop_middle,
                       "share of each row to take out; the rest keeps its positions");
   command->add_option("--shuffle-blocks", options->arrangement.shuffle_blocks,
@@ -316,7 +317,7 @@ void add_evaluate_command(CLI::App& program) {
   command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
                     "mask each token in turn (Salazar 2020); the first length");
   command->add_option("--sequences", options->sequences, "rows for the pseudo-perplexity")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_flag("--by-position", options->by_position, "the loss at each position, as CSV");
   command->add_option("--chart", options->chart,
@@ -324,7 +325,7 @@ void add_evaluate_command(CLI::App& program) {
   command
       ->add_option("--errors", options->errors,
                    "of a classifier: show the N mistakes that it is surest of")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--split", options->split, "of a translator's data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();

@@ -159,6 +159,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
     tensors.push_back({.name = name, .value = value});
     result.parameters += value.numel();
   }
+  refuse_existing(result.path, existing, "choose another name with --run");
   const RunDirectory run(result.path, existing);
   const std::string config = sealed_lines(dump(settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);

@@ -168,6 +168,11 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const bool goes_on = existing == ExistingRun::resume && is_run(folder);
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
   const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
+  std::error_code error;
+  if (goes_on && !fs::exists(settings.data.directory, error)) {
+    throw_failure(settings.data.directory.string(), "the data of the run are not there",
+                  "say where they are: --data.directory FOLDER");
+  }
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
   TaskSources sources{.settings = settings, .plan = plan};

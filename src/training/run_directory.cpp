@@ -57,6 +57,16 @@ bool is_run(const fs::path& path) {
   return fs::exists(path / "config.yaml", error);
 }
 
+std::vector<fs::path> runs_in(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (is_run(entry.path())) runs.push_back(entry.path());
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
 void require_run(const fs::path& path) {
   if (is_run(path)) return;
   throw_usage(path.string(), "holds no run that could be resumed",
@@ -95,6 +105,12 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());
   log_.emplace(path_ / "log.txt");
+}
+
+void refuse_existing(const fs::path& path, ExistingRun existing, const std::string& otherwise) {
+  recover_run(path);
+  if (existing != ExistingRun::refuse || !is_run(path)) return;
+  throw_usage(path.string(), "holds a run already", "replace it with --overwrite, or " + otherwise);
 }
 
 nlohmann::json run_record(const RunOrigin& origin) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -53,8 +54,15 @@ class RunDirectory {
 void recover_run(const std::filesystem::path& path);
 // True when a run was begun there: its config.yaml, which is written first, is there.
 bool is_run(const std::filesystem::path& path);
+// The runs that lie in a folder that is none itself, a study's say; sorted.
+std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);
 // Throws Error (usage) where no run was begun that could be resumed.
 void require_run(const std::filesystem::path& path);
+
+// For commands that make a run and cannot go on with one: throws Error (usage) where there is one
+// that is not to be overwritten. `otherwise` is the other way out.
+void refuse_existing(const std::filesystem::path& path, ExistingRun existing,
+                     const std::string& otherwise);
 
 // What a run is made of, for run.json.
 struct RunOrigin {

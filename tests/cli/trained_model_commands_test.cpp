@@ -67,6 +67,13 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
         "length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
     CHECK(has(outcome.output, "\n32,0,0.25,0,"));
   }
+  SECTION("a copied run says how it is told where its data are") {
+    std::filesystem::rename(tiny.data(), tiny.folder.path / "moved");
+    const Outcome outcome = run({"evaluate", folder});
+    CHECK(outcome.code == 1);
+    CHECK(has(outcome.errors, "say where they are: --data FOLDER"));
+    CHECK(run({"evaluate", folder, "--data", (tiny.folder.path / "moved").string()}).code == 0);
+  }
   SECTION("mistakes are one line") {
     CHECK(has(run({"evaluate", folder, "--length", "16,x"}).errors, "--length"));
     CHECK(run({"evaluate", folder, "--length", "16,x"}).code == 2);

@@ -171,6 +171,26 @@ TEST_CASE("a second process on one run is refused") {
   CHECK(WEXITSTATUS(status) == 1);
 }
 
+TEST_CASE("a study's folder names its runs where one of them is wanted") {
+  const TemporaryFolder folder;
+  begin_run(folder.path / "study" / "rope");
+  begin_run(folder.path / "study" / "none");
+  CHECK_THROWS_WITH(find_checkpoint(folder.path / "study"),
+                    Catch::Contains("holds runs and is none itself (hint: name one of them: ") &&
+                        Catch::Contains("study/none, ") && Catch::Contains("study/rope)"));
+  CHECK_THROWS_WITH(find_checkpoint(folder.path / "study" / "rope"),
+                    Catch::Contains("holds no checkpoint"));
+}
+
+TEST_CASE("a command that cannot go on with a run does not say --resume") {
+  const TemporaryFolder folder;
+  begin_run(folder.path / "run");
+  CHECK_THROWS_WITH(refuse_existing(folder.path / "run", ExistingRun::refuse, "--run NAME"),
+                    Catch::Contains("--overwrite") && !Catch::Contains("--resume"));
+  CHECK_NOTHROW(refuse_existing(folder.path / "run", ExistingRun::overwrite, ""));
+  CHECK_NOTHROW(refuse_existing(folder.path / "other", ExistingRun::refuse, ""));
+}
+
 TEST_CASE("half-written checkpoints are not seen, and go") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";
