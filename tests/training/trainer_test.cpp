@@ -15,6 +15,7 @@
 #include "has.h"
 #include "in_terminal.h"
 #include "report/json_lines.h"
+#include "said.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
 #include "training/toy_task.h"
@@ -306,6 +307,38 @@ TEST_CASE("steps that are not finite are skipped, counted, and too many end the 
                           Catch::Contains("training.learning_rate"));
     CHECK(find_checkpoint(folder.path / "run", "last").filename() == "step-00000030");
   }
+}
+
+TEST_CASE("with training.check_finite the first step that is not finite ends the training") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.check_finite = true;
+  ToyTask task({.loss_factor = [](std::int64_t batch) {
+    return batch >= 30 ? std::numeric_limits<double>::infinity() : 1.0;
+  }});
+  CHECK_THROWS_WITH(
+      train_toy(folder.path / "run", task, settings),
+      Catch::Contains("step 31: the loss is not finite, the outputs of all layers are"));
+  ToyTask good;
+  CHECK(train_toy(folder.path / "good", good, settings).consumed.steps == 60);
+}
+
+TEST_CASE("a loss that leaps is said, and losses that never come back end the training") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.max_bad_steps = 3;
+  double factor = 30;
+  const auto train_with = [&](const char* name) {
+    ToyTask task({.loss_factor = [&](std::int64_t batch) {
+      return batch == 30 || (batch > 30 && factor > 1e3) ? factor : 1.0;
+    }});
+    return train_toy(folder.path / name, task, settings);
+  };
+  const std::string words = said([&] { train_with("leap"); });
+  CHECK(has(words, "step 31: the loss leaps to "));
+  factor = 1e9;
+  CHECK_THROWS_WITH(train_with("hopeless"), Catch::Contains("3 steps in a row above 100") &&
+                                                Catch::Contains("the training has diverged"));
 }
 
 TEST_CASE("a training can be as long as epochs or tokens, and the same") {
