@@ -93,8 +93,8 @@ inline void read_sealed(std::string_view input) {
 // A manifest names files of its folder only.
 inline void read_manifest(std::string_view input) {
   struct Folder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                 ("roformer-fuzz-" + std::to_string(::getpid()));
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("roformer-fuzz-" + std::to_string(::getpid()));
     Folder() { std::filesystem::create_directories(path); }
     ~Folder() { std::filesystem::remove_all(path); }
   };
@@ -108,8 +108,8 @@ inline void read_manifest(std::string_view input) {
   }
 }
 
-inline constexpr Reader kReaders[] = {{"tmx", read_tmx_file},   {"tsv", read_tsv_file},
+inline constexpr Reader kReaders[] = {{"tmx", read_tmx_file},     {"tsv", read_tsv_file},
                                       {"jsonl", read_jsonl_file}, {"codes", read_codes},
-                                      {"sealed", read_sealed},  {"manifest", read_manifest}};
+                                      {"sealed", read_sealed},    {"manifest", read_manifest}};
 
 }  // namespace roformer::fuzz

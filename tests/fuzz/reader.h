@@ -1,5 +1,5 @@
-// A reader of foreign bytes as one function over one input. Whatever the input is, a reader returns or
-// throws Error; what it returns is then held against what it promises (ROFORMER_ASSERT).
+// A reader of foreign bytes as one function over one input. Whatever the input is, a reader returns
+// or throws Error; what it returns is then held against what it promises (ROFORMER_ASSERT).
 #pragma once
 
 #include <fstream>
@@ -27,8 +27,8 @@ inline bool accepts(const Reader& reader, std::string_view input) {
   }
 }
 
-// The inputs that fuzzing kept, tests/fuzz/READER.txt, one a line in hexadecimal: how many were read
-// and how many refused.
+// The inputs that fuzzing kept, tests/fuzz/READER.txt, one a line in hexadecimal: how many were
+// read and how many refused.
 struct Replay {
   int read = 0;
   int refused = 0;
