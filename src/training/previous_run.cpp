@@ -15,13 +15,13 @@ constexpr const char* kWhole = ".previous";
 constexpr const char* kMoving = ".previous.partial";
 constexpr const char* kOutdated = ".outdated";
 
-void rename(const fs::path& from, const fs::path& to) {
+void move_entry(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) throw_failure(from.string(), "cannot rename: " + error.message());
 }
 
-void remove(const fs::path& path) {
+void remove_entry(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (error) throw_failure(path.string(), "cannot remove: " + error.message());
@@ -37,10 +37,10 @@ std::vector<fs::path> names_in(const fs::path& folder) {
 
 void bring_back(const fs::path& folder) {
   for (const fs::path& name : names_in(folder / kMoving)) {
-    remove(folder / name);  // a file of the log that a new run began, say
-    rename(folder / kMoving / name, folder / name);
+    remove_entry(folder / name);  // a file of the log that a new run began, say
+    move_entry(folder / kMoving / name, folder / name);
   }
-  remove(folder / kMoving);
+  remove_entry(folder / kMoving);
   sync_directory(folder);
 }
 
@@ -51,9 +51,9 @@ PreviousRun::PreviousRun(fs::path folder, IsOurs is_ours)
   make_directories(folder_ / kMoving);
   try {
     for (const fs::path& name : names_in(folder_)) {
-      if (is_ours_(name)) rename(folder_ / name, folder_ / kMoving / name);
+      if (is_ours_(name)) move_entry(folder_ / name, folder_ / kMoving / name);
     }
-    rename(folder_ / kMoving, folder_ / kWhole);
+    move_entry(folder_ / kMoving, folder_ / kWhole);
   } catch (...) {
     bring_back(folder_);
     throw;
@@ -73,9 +73,9 @@ PreviousRun::~PreviousRun() {
 
 void PreviousRun::discard() {
   if (discarded_) return;
-  rename(folder_ / kWhole, folder_ / kOutdated);
+  move_entry(folder_ / kWhole, folder_ / kOutdated);
   discarded_ = true;
-  remove(folder_ / kOutdated);
+  remove_entry(folder_ / kOutdated);
 }
 
 bool PreviousRun::needs_recovery(const fs::path& folder) {
@@ -86,12 +86,12 @@ bool PreviousRun::needs_recovery(const fs::path& folder) {
 
 void PreviousRun::recover(const fs::path& folder, const IsOurs& is_ours) {
   std::error_code error;
-  remove(folder / kOutdated);
+  remove_entry(folder / kOutdated);
   if (fs::exists(folder / kWhole, error)) {
     for (const fs::path& name : names_in(folder)) {
-      if (is_ours(name)) remove(folder / name);
+      if (is_ours(name)) remove_entry(folder / name);
     }
-    rename(folder / kWhole, folder / kMoving);
+    move_entry(folder / kWhole, folder / kMoving);
   }
   if (fs::exists(folder / kMoving, error)) {
     bring_back(folder);
