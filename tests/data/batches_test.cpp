@@ -95,17 +95,12 @@ TEST_CASE(
   const Sample sample;
   const MaskedBatches masked(*sample.dataset, Split::validation, 16, {}, {.rows = 1});
   const CausalBatches causal(*sample.dataset, Split::validation, 16, {.rows = 1});
-  const auto row_of = [&](const MaskedBatch& batch) {
-    for (std::int64_t row = 0; row < masked.validation_batches(); ++row) {
-      if (same(masked.validation(row), batch)) return row;
-    }
-    return std::int64_t{-1};
-  };
   const std::int64_t size = masked.validation_batches();
   for (const std::int64_t count : {std::int64_t{1}, std::int64_t{4}, size}) {
     REQUIRE(masked.validation_batches(count * 16) == count);
     for (std::int64_t i = 0; i < count; ++i) {
-      CHECK(row_of(masked.validation(i, count * 16)) == (2 * i + 1) * size / (2 * count));
+      CHECK(same(masked.validation(i, count * 16),
+                 masked.validation((2 * i + 1) * size / (2 * count))));
     }
   }
   const std::int64_t rows = causal.validation_batches();
