@@ -102,9 +102,9 @@ void study_command(const StudyCommandOptions& options) {
     }
     return;
   }
-  const MissingData missing = missing_data(study);
-  for (const std::string& problem : missing.problems) log::warn("{}", problem);
-  if (missing.of_all) {
+  const MissingData lacking = missing_data(study);
+  for (const std::string& problem : lacking.problems) log::warn("{}", problem);
+  if (lacking.of_all) {
     throw_failure(study_folder(study).string(), "none of its runs has its data");
   }
   const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
