@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
+    MetricFacts{
+        .name = "validation_loss_standard_error", .title = "its standard error", .digits = 4},
     MetricFacts{.name = "masked_accuracy",
                 .title = "masked accuracy",
                 .unit = "%",
