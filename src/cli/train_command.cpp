@@ -37,9 +37,8 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
              format_duration(summary.consumed.minutes * 60),
              format_count(static_cast<std::int64_t>(summary.tokens_per_second)));
   if (const ValidationRecord* best = summary.best()) {
-    fmt::print("best validation, at step {}:", format_count(best->step));
-    for (const auto& [name, value] : best->result.figures) fmt::print(" {} {:.4f}", name, value);
-    fmt::print("\n");
+    fmt::print("best validation, at step {}: {}\n", format_count(best->step),
+               describe_figures(best->result, " "));
   }
 }
 

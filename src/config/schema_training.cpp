@@ -55,6 +55,10 @@ std::vector<Key> training_keys() {
                     .help = "stop after so many steps in a row whose loss or gradient is not "
                             "finite; single ones are skipped and counted",
                     .may_change = true}),
+      ROFORMER_KEY(training.check_finite,
+                   {.help = "for finding a fault: look at the output of every layer in every step, "
+                            "and stop with the name of the first that is not finite; slow",
+                    .may_change = true}),
       ROFORMER_KEY(training.log_every, {.help = "a line of metrics; 0: never", .may_change = true}),
       ROFORMER_KEY(training.validate_every,
                    {.help = "a validation; 0: at the end only", .may_change = true}),

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
+    MetricFacts{
+        .name = "validation_loss_standard_error", .title = "its standard error", .digits = 4},
     MetricFacts{.name = "masked_accuracy",
                 .title = "masked accuracy",
                 .unit = "%",
@@ -50,12 +52,15 @@ std::string_view by_loss(const Settings&) {
 }
 
 std::vector<TaskFigure> mlm_figures(const Settings&) {
-  return {
-      {"loss", "validation_loss"}, {"accuracy", "masked_accuracy"}, {"perplexity", "perplexity"}};
+  return {{"loss", "validation_loss"},
+          {"loss_standard_error", "validation_loss_standard_error"},
+          {"accuracy", "masked_accuracy"},
+          {"perplexity", "perplexity"}};
 }
 
 std::vector<TaskFigure> causal_figures(const Settings&) {
   return {{"loss", "validation_loss"},
+          {"loss_standard_error", "validation_loss_standard_error"},
           {"accuracy", "accuracy"},
           {"perplexity", "perplexity"},
           {"bits_per_character", "bits_per_character"}};

@@ -89,6 +89,13 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
 
 }  // namespace
 
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
+  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
+    return override.key == "training.precision";
+  });
+  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32);
+}
+
 std::vector<Override> with_shared_options(const Settings& stored,
                                           const std::vector<Override>& overrides) {
   std::string scheme = stored.position.scheme;
@@ -125,9 +132,8 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
     }
     result.tokenizer = load_tokenizer(result.checkpoint);
     prepare_threads(settings.threads);
-    result.model =
-        std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
-                                        plan_compute(settings.device, settings.training.precision));
+    result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                                   plan_for_use(settings, options.overrides));
     load_weights(result.checkpoint, options.overrides, result.model->parameters());
     return result;
   });
@@ -146,9 +152,9 @@ TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_ch
     }
     result.tokenizer = load_tokenizer(result.checkpoint);
     prepare_threads(settings.threads);
-    result.classifier = std::make_unique<Classifier>(
-        settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
-        plan_compute(settings.device, settings.training.precision));
+    result.classifier = std::make_unique<Classifier>(settings, result.tokenizer->vocabulary_size(),
+                                                     glue_outputs(settings.glue.task),
+                                                     plan_for_use(settings, options.overrides));
     load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
     return result;
   });
@@ -171,7 +177,7 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
         TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
                                 .target = result.tokenizers.target->vocabulary_size(),
                                 .joint = result.tokenizers.joint},
-        plan_compute(settings.device, settings.training.precision));
+        plan_for_use(settings, options.overrides));
     load_weights(result.checkpoint, options.overrides, result.translator->parameters());
     return result;
   });

@@ -15,6 +15,7 @@
 #include "tasks/language_model.h"
 #include "tasks/translation_tokenizers.h"
 #include "tasks/translator.h"
+#include "tensor/device.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -23,6 +24,11 @@ struct TrainedModelOptions {
   std::string checkpoint = "best";  // or "last" or a step
   std::vector<Override> overrides;
 };
+
+// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
+// the same weights give the same figures on every machine. What a training chooses for its speed
+// (auto) is no part of the model.
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
 
 // A checkpoint without its weights.
 struct OpenedCheckpoint {

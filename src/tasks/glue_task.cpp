@@ -114,13 +114,18 @@ class GlueTraining : public TrainingTask {
     const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
     std::int64_t validation = 0;
     for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
-    return {{"folder", settings_.data.directory.string()},
-            {"name", glue_task_facts(settings_.glue.task).folder},
-            {"fingerprint", hex(training_.source.fingerprint)},
-            {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
-            {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
-            {"training_examples", std::ssize(training_.texts)},
-            {"validation_examples", validation}};
+    nlohmann::json record = {
+        {"folder", settings_.data.directory.string()},
+        {"name", glue_task_facts(settings_.glue.task).folder},
+        {"fingerprint", hex(training_.source.fingerprint)},
+        {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
+        {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+        {"training_examples", std::ssize(training_.texts)},
+        {"validation_examples", validation}};
+    if (validation_.size() > 1) {  // MNLI's mismatched set
+      record["mismatched_fingerprint"] = hex(validation_.back().source.fingerprint);
+    }
+    return record;
   }
 
   ParameterStore& parameters() override { return classifier_.parameters(); }

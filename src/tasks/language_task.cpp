@@ -3,13 +3,17 @@
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/task_facts.h"
+#include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "tasks/language_batches.h"
 
@@ -50,6 +54,13 @@ void require_targets(const LanguageBatches& batches, const Settings& settings,
   refuse_without_targets(dataset);
 }
 
+// Of int64 on the CPU, going on from the hash of what came before.
+std::uint64_t hashed(const at::Tensor& numbers, std::uint64_t before) {
+  const at::Tensor contiguous = numbers.contiguous();
+  return XXH3_64bits_withSeed(contiguous.const_data_ptr<std::int64_t>(),
+                              static_cast<std::size_t>(contiguous.nbytes()), before);
+}
+
 LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings,
                             const Dataset& dataset, const LanguageBatches& batches,
                             const EvaluationOptions& options) {
@@ -68,13 +79,19 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   std::vector<double> sums(static_cast<std::size_t>(length));
   std::vector<std::int64_t>& counts = result.targets_by_position;
   counts.resize(static_cast<std::size_t>(length));
-  double total = 0;
+  std::uint64_t& fingerprint = result.targets_fingerprint;
   std::int64_t correct = 0;
   for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
     result.tokens += batch.ids.numel();
     const std::int64_t targets = batch.labels.numel();
+    const std::size_t first_row = result.targets_by_row.size();
+    const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
+    result.loss_sums_by_row.resize(first_row + rows);
+    result.targets_by_row.resize(first_row + rows);
     if (targets == 0) continue;
+    fingerprint = hashed(batch.labels, fingerprint);
+    if (batch.target_positions.defined()) fingerprint = hashed(batch.target_positions, fingerprint);
     const CrossEntropy loss = model.loss(to_device(batch, model.plan().device), {.training = false},
                                          arrangement.positions);
     const at::Tensor host = loss.losses.cpu();
@@ -83,10 +100,12 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
         batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
                                          : nullptr;
     for (std::int64_t i = 0; i < targets; ++i) {
-      const std::int64_t position = (positions != nullptr ? positions[i] : i) % kept;
+      const std::int64_t place = positions != nullptr ? positions[i] : i;
+      const std::size_t row = first_row + static_cast<std::size_t>(place / kept);
       const auto origin =
-          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(position)]);
-      total += losses[i];
+          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(place % kept)]);
+      result.loss_sums_by_row[row] += losses[i];
+      ++result.targets_by_row[row];
       sums[origin] += losses[i];
       ++counts[origin];
     }
@@ -94,7 +113,9 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     correct += loss.correct.sum().item<std::int64_t>();
   }
   if (result.targets == 0) refuse_without_targets(dataset);
-  result.loss = total / static_cast<double>(result.targets);
+  const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
+  result.loss = mean.mean;
+  result.standard_error = mean.standard_error;
   result.accuracy = static_cast<double>(correct) / static_cast<double>(result.targets);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     result.losses_by_position.push_back(counts[i] > 0 ? sums[i] / static_cast<double>(counts[i])
@@ -149,6 +170,9 @@ class LanguageTask : public TrainingTask {
                                         {"perplexity", perplexity(evaluation.loss)}},
                             .ranked_by = std::string(facts.ranked_by(settings_)),
                             .tokens = evaluation.tokens};
+    if (std::isfinite(evaluation.standard_error)) {
+      result.figures["loss_standard_error"] = evaluation.standard_error;
+    }
     if (facts.causal) {
       result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
     }
@@ -194,6 +218,7 @@ OpenedTask open_language_task(const TaskSources& sources) {
   const Settings& settings = sources.settings;
   const auto dataset = std::make_shared<const Dataset>(settings.data.directory);
   check_split(settings, dataset->description());
+  if (task_facts(settings.task).causal) warn_of_line_ends(*dataset);
   return {.task = std::make_unique<LanguageTask>(settings, dataset, sources.plan),
           .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer()),
           .data = data_record(settings, dataset->description())};
@@ -205,6 +230,16 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
   const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
   return evaluate(model, settings, dataset, *validation_batches(settings, dataset, length),
                   options);
+}
+
+void warn_of_line_ends(const Dataset& dataset) {
+  const TokenizerKind kind = dataset.tokenizer().kind();
+  const bool seen = kind == TokenizerKind::characters || kind == TokenizerKind::bytes;
+  if (seen || !dataset.description().counts_line_ends) return;
+  log::warn(
+      "{} was prepared by an earlier version, which counted line ends that the tokenizer never "
+      "sees: bits per character are too low by their share; prepare it again for right ones",
+      dataset.folder().string());
 }
 
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {

@@ -68,16 +68,14 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
 void TrainingLog::validation(const ValidationRecord& record, bool best) {
   nlohmann::ordered_json line = {
       {"kind", "validation"}, {"step", record.step}, {"minutes", record.minutes}};
-  std::string text;
   for (const auto& [name, value] : record.result.figures) {
     line["validation_" + name] = value;
     events_.scalar("validation/" + name, value, record.step);
-    text += fmt::format("  {} {:.4f}", name, value);
   }
   metrics_.append(line);
   line_.clear();
-  log::info("validation at step {}{}{}", format_count(record.step), text,
-            best ? "  (best so far)" : "");
+  log::info("validation at step {}  {}{}", format_count(record.step),
+            describe_figures(record.result, "  "), best ? "  (best so far)" : "");
 }
 
 }  // namespace roformer

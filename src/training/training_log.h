@@ -35,8 +35,12 @@ class TrainingLog {
   // A line of metrics for the window, which ends with this step.
   void window(const StepReport& report, const TrainingState& state);
   void validation(const ValidationRecord& record, bool best);
-  // Hands all lines to the kernel: a checkpoint must not be ahead of them.
-  void flush() { events_.flush(); }
+  // Brings all lines to the disk: a checkpoint that counts them must not be ahead of them, whatever
+  // is killed or loses its power.
+  void sync() {
+    metrics_.sync();
+    events_.sync();
+  }
   // Erases the live line, so that something else can be printed.
   void clear() { line_.clear(); }
 

@@ -73,6 +73,7 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   CHECK(again.values.at("loss") == Approx(result.figures.at("loss")).epsilon(1e-4));
   const auto record = nlohmann::json::parse(read_file(tiny.run() / "run.json"));
   CHECK(record["data"]["training_examples"] == 16);
+  CHECK(record["data"].contains("mismatched_fingerprint") == (task == "mnli"));
 }
 
 TEST_CASE("a fine-tuning that was stopped goes on with the same numbers") {
@@ -92,6 +93,21 @@ TEST_CASE("a fine-tuning that was stopped goes on with the same numbers") {
   const auto straight = numbers(tiny.run()), continued = numbers(stopped.runs / stopped.run);
   CHECK(straight.size() == 63);  // 60 steps, 3 validations
   CHECK(continued == straight);
+}
+
+TEST_CASE("a run of MNLI does not go on with another mismatched set") {
+  const TinyGlue tiny("mnli", {{"training.steps", "1e"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  const auto file = tiny.data() / "MNLI" / "dev_mismatched.tsv";
+  write_file_atomically(file, read_file(file) + "\n");
+  Settings longer = tiny.settings;
+  longer.training.steps = Period{2, Period::Unit::epochs};
+  try {
+    train_run(longer, ExistingRun::resume);
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(has(error.what(), "mismatched fingerprint"));
+  }
 }
 
 TEST_CASE("unpadded batches give what each text alone gives") {
