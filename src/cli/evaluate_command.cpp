@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_translator.h"
+#include "cli/matching_commands.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "report/html.h"
@@ -41,6 +42,7 @@ struct EvaluateOptions {
   bool by_position = false;
   std::int64_t errors = 0;
   std::string split = "validation";
+  std::string against;
   std::string chart;
   std::string output;
   bool json = false;
@@ -192,10 +194,17 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
     throw_usage(options.model, "is a translator's run",
                 "it takes --data, --split, --output, --json and --checkpoint");
   }
-  if (!facts.translates && options.split != "validation") {
+  if (facts.matches && (language || !options.output.empty())) {
+    throw_usage(options.model, "is a matcher's run",
+                "it takes --data, --split, --errors, --against, --json and --checkpoint");
+  }
+  if (!facts.translates && !facts.matches && options.split != "validation") {
     throw_usage("--split", "is for a translator's run; " + options.model + " is none");
   }
-  if (!facts.predicts_labels && options.errors > 0) {
+  if (!facts.matches && !options.against.empty()) {
+    throw_usage("--against", "is for a matcher's run; " + options.model + " is none");
+  }
+  if (!facts.predicts_labels && !facts.matches && options.errors > 0) {
     throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
   }
 }
@@ -218,6 +227,16 @@ void evaluate_command(const EvaluateOptions& options) {
         options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
     evaluate_classifier(trained,
                         {.data = options.data, .errors = options.errors, .json = options.json});
+    return;
+  }
+  if (facts.matches) {
+    evaluate_matcher(open_trained_matcher(options.model, {.checkpoint = options.checkpoint,
+                                                          .overrides = options.overrides}),
+                     {.data = options.data,
+                      .split = options.split,
+                      .against = options.against,
+                      .errors = options.errors,
+                      .json = options.json});
     return;
   }
   const TrainedModel trained = open_trained_model(
@@ -272,11 +291,15 @@ void add_evaluate_command(CLI::App& program) {
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", options->errors,
-                   "of a classifier: show the N mistakes that it is surest of")
+                   "of a classifier or matcher: show the N mistakes that it is surest of")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--split", options->split, "of a translator's data: validation or test")
+  command
+      ->add_option("--split", options->split,
+                   "of a translator's or matcher's data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();
+  command->add_option("--against", options->against,
+                      "of a matcher: another matcher's run on the same examples, McNemar's test");
   command->add_option("--output", options->output,
                       "write the figures as JSON, with the loss at each position, into this file; "
                       "of a translator: its translations");

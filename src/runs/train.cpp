@@ -187,6 +187,7 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
             precision_name(plan), plan.reason, at::get_num_threads());
   if (!start.empty()) log::info("{}", start);
   return train(*task, {.settings = settings.training,
+                       .stages = settings.stages,
                        .seed = settings.seed,
                        .run = run,
                        .prefetch = {.threads = settings.data.loader_threads,
