@@ -133,12 +133,14 @@ TripletCounts make_triplets(const TripletOptions& options) {
   }
   std::vector<MatchingExample> triplets;
   std::vector<Text> texts;
+  std::set<std::string> seen;  // a text that is there twice would stand in two sets
   const bool drawn = !options.topic_field.empty();
   const std::uint64_t fingerprint =
       for_each_object(options.inputs, [&](const nlohmann::json& object, const std::string& place) {
         if (drawn) {
-          texts.push_back({.text = text_of(object, options.text_field, place),
-                           .topic = text_of(object, options.topic_field, place)});
+          Text text{.text = text_of(object, options.text_field, place),
+                    .topic = text_of(object, options.topic_field, place)};
+          if (seen.insert(text.text).second) texts.push_back(std::move(text));
           return;
         }
         MatchingExample triplet{.anchor = text_of(object, "A", place),

@@ -149,7 +149,9 @@ TEST_CASE("Triplets are drawn from texts with a topic, and no text is in two set
     lines += R"({"text": "t)" + std::to_string(i) + " of " + std::to_string(i % 3) +
              R"(", "casename": ")" + std::to_string(i % 3) + "\"}\n";
   }
-  lines += R"({"text": "alone", "casename": "9"})";
+  lines += R"({"text": "t0 of 0", "casename": "0"})"
+           "\n"
+           R"({"text": "alone", "casename": "9"})";
   write(folder.path / "all.jsonl", lines);
   const TripletCounts counts = make_triplets({.inputs = {folder.path / "all.jsonl"},
                                               .output = folder.path / "out",
