@@ -18,7 +18,7 @@
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
-#include "config/stage_settings.h"
+#include "config/stage.h"
 #include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
