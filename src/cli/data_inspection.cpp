@@ -33,7 +33,8 @@ std::string shown_piece(const Tokenizer& tokenizer, TokenId id) {
 }
 
 std::string show_row(const Tokenizer& tokenizer, const std::vector<TokenId>& masked,
-                     const std::vector<std::int32_t>& positions, const std::vector<TokenId>& labels) {
+                     const std::vector<std::int32_t>& positions,
+                     const std::vector<TokenId>& labels) {
   std::string text;
   std::size_t next = 0;
   for (std::size_t i = 0; i < masked.size(); ++i) {

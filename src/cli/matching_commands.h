@@ -1,8 +1,6 @@
-// What `evaluate` and `predict` do with the run of a matcher, and the commands of `data` that make
-// triplets and give them a baseline.
+// What `evaluate` and `predict` do with the run of a matcher.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
@@ -21,8 +19,5 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
 
 // Triplets or pairs as JSON lines or TSV, with or without labels: one line of output each.
 void predict_matches(const TrainedClassifier& trained, const std::string& file, bool json);
-
-void add_triplets_command(CLI::App& data);
-void add_baseline_command(CLI::App& data);
 
 }  // namespace roformer
