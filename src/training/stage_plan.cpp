@@ -1,5 +1,7 @@
 #include "training/stage_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -19,7 +21,12 @@ StagePlan::StagePlan(const TrainingSettings& settings, std::span<const StageSett
   for (const StageSettings& stage : stages) {
     BatchNumbers own = numbers;
     const std::int64_t batches = stage.accumulation.value_or(settings.accumulation) * begun_by;
-    ROFORMER_ASSERT(batches % numbers.processes == 0);
+    if (batches % numbers.processes != 0) {
+      throw_usage("stages",
+                  fmt::format("a step of stage {} has {} micro-batches, which {} processes cannot "
+                              "share evenly",
+                              stages_.size() + 1, batches, numbers.processes));
+    }
     own.accumulation = batches / numbers.processes;
     stages_.push_back({.first_step = end_step_,
                        .first_batch = first_batch,

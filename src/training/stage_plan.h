@@ -17,7 +17,8 @@ namespace roformer {
 
 class StagePlan {
  public:
-  // `numbers`: those of a step that is as training.accumulation says.
+  // `numbers`: those of a step that is as training.accumulation says. Throws Error (usage) for a
+  // stage whose micro-batches the processes cannot share evenly.
   StagePlan(const TrainingSettings& settings, std::span<const StageSettings> stages,
             const BatchNumbers& numbers);
 
