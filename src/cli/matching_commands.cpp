@@ -27,7 +27,7 @@ std::string beginning(const std::string& text, std::size_t characters = 60) {
   return result;
 }
 
-MatchingSplit split_of(const std::string& name) {
+MatchingSplit matching_split_of(const std::string& name) {
   return name == "test" ? MatchingSplit::test : MatchingSplit::validation;
 }
 
@@ -74,7 +74,7 @@ std::string describe(const MatchingComparison& comparison, const std::string& ot
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
   Settings settings = trained.settings;
   if (!options.data.empty()) settings.data.directory = options.data;
-  const MatchingSplit split = split_of(options.split);
+  const MatchingSplit split = matching_split_of(options.split);
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, split);
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, settings.matching, set);

@@ -48,17 +48,6 @@ TrainingSummary train_staged(const fs::path& path, StagedToy& task, ExistingRun 
                       .prefetch = {.threads = 2, .depth = 7}});
 }
 
-std::vector<nlohmann::json> lasting_metrics(const fs::path& run) {
-  std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
-  for (nlohmann::json& line : lines) {
-    for (const char* key :
-         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
-      line.erase(key);
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
 TEST_CASE("steps and batches are found in their stages, across processes, too") {
