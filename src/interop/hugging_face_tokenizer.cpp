@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "interop/folder.h"
 #include "interop/tokenizer_json.h"
 #include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
@@ -20,16 +21,11 @@ using nlohmann::json;
 
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kTokenizer = "tokenizer.json";
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kDictionary = "dict.txt";
 // Tokenizers that come as a file of their own; ours write the first and the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 // An empty object where the file is not there.
 json read_object(const fs::path& path) {
@@ -67,7 +63,7 @@ struct Normalization {
 };
 
 Normalization read_normalization(const fs::path& folder) {
-  const json config = read_object(folder / kConfig);
+  const json config = read_object(folder / kTokenizerConfig);
   Normalization result = {.lower = flag(config, "do_lower_case"),
                           .strip_accents = flag(config, "strip_accents"),
                           .chinese = flag(config, "tokenize_chinese_chars")};
@@ -82,7 +78,7 @@ Normalization read_normalization(const fs::path& folder) {
 }
 
 bool cuts_words(const fs::path& folder) {
-  const json config = read_object(folder / kConfig);
+  const json config = read_object(folder / kTokenizerConfig);
   const auto name = config.find("tokenizer_class");
   return name != config.end() && name->is_string() &&
          name->get<std::string>().starts_with("RoFormerTokenizer");
@@ -95,8 +91,8 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   if (!normalization.lower) {
     cased = looks_cased(vocabulary);
     notes.push_back(fmt::format(
-        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}", kConfig,
-        kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
+        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}",
+        kTokenizerConfig, kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
   }
   if (normalization.strip_accents.value_or(!cased) == cased) {
     notes.push_back(fmt::format("its tokenizer {} accents; here a {} WordPiece {} them",
@@ -186,7 +182,7 @@ void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longe
       {"pad_token", "[PAD]"},
       {"cls_token", "[CLS]"},
       {"mask_token", "[MASK]"}};
-  write_file_atomically(folder / kConfig, config.dump(2) + "\n");
+  write_file_atomically(folder / kTokenizerConfig, config.dump(2) + "\n");
 }
 
 }  // namespace roformer

@@ -48,7 +48,7 @@ TrainingSummary train_staged(const fs::path& path, StagedToy& task, ExistingRun 
                       .prefetch = {.threads = 2, .depth = 7}});
 }
 
-std::vector<nlohmann::json> lasting_metrics(const fs::path& run) {
+std::vector<nlohmann::json> metrics_without_times(const fs::path& run) {
   std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
   for (nlohmann::json& line : lines) {
     for (const char* key :
@@ -145,7 +145,7 @@ TEST_CASE("a training in stages goes on inside any of them as if it had not stop
           read_json_lines(folder.path / "whole" / "metrics.jsonl").size());
     StagedToy resumed;
     train_staged(path, resumed, ExistingRun::resume);
-    CHECK(lasting_metrics(path) == lasting_metrics(folder.path / "whole"));
+    CHECK(metrics_without_times(path) == metrics_without_times(folder.path / "whole"));
     CHECK(read_file(find_checkpoint(path, "last") / "model.safetensors") ==
           read_file(find_checkpoint(folder.path / "whole", "last") / "model.safetensors"));
   }
