@@ -16,10 +16,10 @@
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
+#include "cli/data_triplets.h"
 #include "cli/parallel_flags.h"
 #include "cli/parallel_inspection.h"
 #include "cli/tokenizer_flags.h"
-#include "cli/triplet_commands.h"
 #include "data/prepare.h"
 
 namespace roformer {

@@ -17,7 +17,7 @@ namespace roformer {
 namespace {
 
 // The beginning of a text, for a line of its own.
-std::string beginning(const std::string& text, std::size_t characters = 60) {
+std::string first_words(const std::string& text, std::size_t characters = 60) {
   std::string result;
   for (const char c : text) {
     const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -27,7 +27,7 @@ std::string beginning(const std::string& text, std::size_t characters = 60) {
   return result;
 }
 
-MatchingSplit matching_split_of(const std::string& name) {
+MatchingSplit matching_split(const std::string& name) {
   return name == "test" ? MatchingSplit::test : MatchingSplit::validation;
 }
 
@@ -47,7 +47,8 @@ Table shares_table(const MatchingEvaluation& evaluation) {
   return table;
 }
 
-void print_example(const MatchingSet& set, const MatchingEvaluation& evaluation, std::size_t i) {
+void print_matching_example(const MatchingSet& set, const MatchingEvaluation& evaluation,
+                            std::size_t i) {
   const MatchingExample& example = set.source.examples[i];
   if (set.source.triplets) {
     fmt::print("  line {}: {:.3f} for the closer, {:.3f} for the farther text\n", example.line,
@@ -56,12 +57,12 @@ void print_example(const MatchingSet& set, const MatchingEvaluation& evaluation,
     fmt::print("  line {}: {:.3f}, {}\n", example.line, evaluation.scores[i],
                example.matches ? "is a match" : "is none");
   }
-  fmt::print("      A       {}\n      {}  {}\n", beginning(example.anchor),
-             set.source.triplets ? "closer" : "B     ", beginning(example.closer));
-  if (set.source.triplets) fmt::print("      farther {}\n", beginning(example.farther));
+  fmt::print("      A       {}\n      {}  {}\n", first_words(example.anchor),
+             set.source.triplets ? "closer" : "B     ", first_words(example.closer));
+  if (set.source.triplets) fmt::print("      farther {}\n", first_words(example.farther));
 }
 
-std::string describe(const MatchingComparison& comparison, const std::string& other) {
+std::string describe_comparison(const MatchingComparison& comparison, const std::string& other) {
   return fmt::format(
       "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
       "p = {:.3f}{}\n",
@@ -74,7 +75,7 @@ std::string describe(const MatchingComparison& comparison, const std::string& ot
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
   Settings settings = trained.settings;
   if (!options.data.empty()) settings.data.directory = options.data;
-  const MatchingSplit split = matching_split_of(options.split);
+  const MatchingSplit split = matching_split(options.split);
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, split);
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, settings.matching, set);
@@ -113,9 +114,9 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
       100 * standard_error(evaluation.all.right, evaluation.all.examples),
       evaluation.figures.at("loss"), format_count(evaluation.cut),
       format_count(std::ssize(set.texts)));
-  if (comparison) fmt::print("{}", describe(*comparison, options.against));
+  if (comparison) fmt::print("{}", describe_comparison(*comparison, options.against));
   if (!worst.empty()) fmt::print("\nmost wrong\n");
-  for (const std::size_t i : worst) print_example(set, evaluation, i);
+  for (const std::size_t i : worst) print_matching_example(set, evaluation, i);
 }
 
 void predict_matches(const TrainedClassifier& trained, const std::string& file, bool json) {

@@ -141,7 +141,7 @@ struct CountArguments {
   bool characters = false;
 };
 
-void count(const CountArguments& arguments) {
+void count_words(const CountArguments& arguments) {
   OutputFolder output({.output = arguments.corpus.output,
                        .overwrite = arguments.corpus.overwrite,
                        .flag = "--output",
@@ -320,7 +320,7 @@ void add_count(CLI::App& parent) {
                     "every Chinese character is a piece; the dictionary only tells whole-word "
                     "masks what a word is");
   command->add_flag("--overwrite", corpus.overwrite, "replace a tokenizer that is there");
-  command->callback([arguments] { count(*arguments); });
+  command->callback([arguments] { count_words(*arguments); });
 }
 
 void add_encode(CLI::App& parent) {

@@ -1,4 +1,4 @@
-#include "cli/triplet_commands.h"
+#include "cli/data_triplets.h"
 
 #include <fmt/format.h>
 
