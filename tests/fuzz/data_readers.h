@@ -48,8 +48,8 @@ inline void read_pairs_of(std::string_view input, PairFormat format) {
       }
     }
   } sink;
-  // A character reference or an escape is never shorter than what it stands for.
-  sink.most = input.size();
+  // A character is written in at least a third of the bytes that it takes in UTF-8.
+  sink.most = 3 * input.size();
   sink.lines = format == PairFormat::tsv;
   const MemoryFile file(input);
   const PairReading reading =
