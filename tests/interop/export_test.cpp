@@ -119,6 +119,7 @@ TEST_CASE("a model of Chinese words is written with its dictionary, and read bac
   CHECK(again.tokenizer->fingerprint() == words->fingerprint());
   // Without the dictionary it is BERT's, and a note says so.
   fs::remove(folder.path / "out" / "dict.txt");
+  fs::remove(folder.path / "out" / "manifest.json");
   const PretrainedModel characters = read_hugging_face_folder(folder.path / "out");
   CHECK(characters.tokenizer->kind() == TokenizerKind::wordpiece);
   CHECK_THAT(characters.notes.front(), Contains("dict.txt"));
