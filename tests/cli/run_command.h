@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "cli/command.h"
 
 namespace roformer {
@@ -54,6 +55,7 @@ class CaughtOutput {
 // The words after the program's name, with `input` on standard input.
 inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
                            const std::string& input = "") {
+  log::initialize();  // to standard error, as main does
   words.insert(words.begin(), "roformer");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
