@@ -5,7 +5,15 @@
 
 namespace roformer {
 
-enum class TokenizerKind { automatic, sentencepiece, wordpiece, characters, bytes, subwords };
+enum class TokenizerKind {
+  automatic,
+  sentencepiece,
+  wordpiece,
+  characters,
+  bytes,
+  subwords,
+  marian
+};
 
 struct TokenizerSettings {
   TokenizerKind kind = TokenizerKind::automatic;  // automatic: from the file

@@ -10,12 +10,12 @@ ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
-               "subwords");
+               "subwords", "marian");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
 ROFORMER_WORDS(ClassifierHead, "bert", "roformer");
 ROFORMER_WORDS(NormPlacement, "post", "pre");
 ROFORMER_WORDS(EmbeddingScale, "none", "sqrt_width");
-ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu");
+ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu", "swish");
 ROFORMER_WORDS(AttentionKernel, "softmax", "elu", "favor");
 ROFORMER_WORDS(LogNScaling, "none", "query", "query_unclipped", "encoder");
 ROFORMER_WORDS(LinearRotation, "numerator", "before");

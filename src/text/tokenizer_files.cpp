@@ -9,6 +9,7 @@
 #include "config/words.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
+#include "text/marian_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
@@ -25,6 +26,7 @@ constexpr int kVersion = 1;
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
+  if (is_marian_model(contents)) return TokenizerKind::marian;
   if (is_subword_model(contents)) return TokenizerKind::subwords;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
   throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
@@ -52,6 +54,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_byte_tokenizer();
     case TokenizerKind::subwords:
       return make_subword_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::marian:
+      return make_marian_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -101,9 +105,9 @@ Description read_description(const fs::path& path) {
                              .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
                              .fingerprint = text_field("fingerprint")};
   const std::string kind = text_field("kind");
-  for (const TokenizerKind value : {TokenizerKind::sentencepiece, TokenizerKind::wordpiece,
-                                    TokenizerKind::characters, TokenizerKind::bytes,
-                                    TokenizerKind::subwords}) {
+  for (const TokenizerKind value :
+       {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
+        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {
