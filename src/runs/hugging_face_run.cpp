@@ -201,7 +201,7 @@ void export_translator(const Settings& settings, const std::map<std::string, at:
                        const fs::path& folder, ExportedRun& result) {
   const TranslationTokenizers tokenizers = load_translation_tokenizers(result.checkpoint);
   TranslationTokens tokens = translation_tokens(*tokenizers.target);
-  if (!settings.decoding.unknown) tokens.excluded.push_back(tokens.unknown);
+  if (!settings.decoding.unknown && tokens.unknown >= 0) tokens.excluded.push_back(tokens.unknown);
   result.notes = write_marian_folder({.settings = settings,
                                       .tensors = tensors,
                                       .source = *tokenizers.source,

@@ -122,7 +122,8 @@ TranslationTokens translation_tokens(const Tokenizer& target) {
   const SpecialTokens& special = target.special();
   for (const TokenId id :
        {special.padding, special.classification, special.mask, result.target.begin}) {
-    if (id >= 0 && id != result.target.end) result.excluded.push_back(id);
+    const bool is_new = std::ranges::find(result.excluded, id) == result.excluded.end();
+    if (id >= 0 && id != result.target.end && is_new) result.excluded.push_back(id);
   }
   return result;
 }

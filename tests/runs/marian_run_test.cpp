@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "catch.h"
 #include "interop/marian_folder.h"
 #include "interop/marian_names.h"
