@@ -13,6 +13,7 @@
 #include "cli/bench_decoding.h"
 #include "cli/bench_positions.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
 
@@ -140,9 +141,7 @@ void add_translation(CLI::App& bench) {
 }  // namespace
 
 void add_bench_command(CLI::App& program) {
-  CLI::App* command = add_command(
-      program,
-      {.name = "bench", .summary = "Measure the speed of this machine", .group = kGroupInspect});
+  CLI::App* command = add_listed_command(program, "bench");
   command->require_subcommand(1);
   add_steps(*command,
             {.name = "mlm",

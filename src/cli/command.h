@@ -1,10 +1,10 @@
 // What the subcommands share. A subcommand is one file: a function `add_X_command(CLI::App&)`,
-// declared in commands.h and called in main.cpp, that describes its flags and sets its callback:
+// declared in commands.h and named in command_list.cpp, that describes its flags and sets its
+// callback:
 //
 //   void add_train_command(CLI::App& program) {
 //     auto options = std::make_shared<TrainOptions>();
-//     CLI::App* command = add_command(program, {.name = "train", .summary = "Train a model",
-//                                               .group = kGroupTraining});
+//     CLI::App* command = add_listed_command(program, "train");
 //     command->add_option("config", options->config, "configuration file")->required();
 //     accept_settings(*command, options->overrides);
 //     command->callback([options] { train(*options); });
@@ -24,12 +24,6 @@
 
 namespace roformer {
 
-// Headings of `roformer --help`, in the order of their first command.
-inline constexpr const char* kGroupTraining = "Train and evaluate";
-inline constexpr const char* kGroupData = "Prepare text";
-inline constexpr const char* kGroupCompare = "Compare";
-inline constexpr const char* kGroupInspect = "Look into";
-
 struct CommandText {
   std::string name;
   std::string summary;  // one line in the list of commands
@@ -48,6 +42,9 @@ struct SettingsFlags {
 // the command has a flag of its own for (`--run` of an import, say) stay the command's. `overrides`
 // must live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
+
+// What the number of a signal is added to, as shells count a program that one ended.
+inline constexpr int kSignalExit = 128;
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
 // 70 (a mistake of this program). Messages go to standard error, help to standard output.

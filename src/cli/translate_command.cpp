@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "runs/translation.h"
@@ -176,15 +177,12 @@ void translate_command(const TranslateOptions& options) {
 
 void add_translate_command(CLI::App& program) {
   auto options = std::make_shared<TranslateOptions>();
-  CLI::App* command = add_command(
-      program,
-      {.name = "translate",
-       .summary = "Translate lines with a trained run",
-       .details = "roformer translate runs/en-de < in.txt > out.txt\n"
-                  "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
-                  "vocabulary translate together. With --score, each line is a source, a tab and\n"
-                  "a translation, and its probability is printed (--format json or marian).\n",
-       .group = kGroupTraining});
+  CLI::App* command = add_listed_command(
+      program, "translate",
+      "roformer translate runs/en-de < in.txt > out.txt\n"
+      "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
+      "vocabulary translate together. With --score, each line is a source, a tab and\n"
+      "a translation, and its probability is printed (--format json or marian).\n");
   command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
   command->add_option("--input", options->input, "file of lines; -: standard input")
       ->capture_default_str();

@@ -17,27 +17,26 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kNormEpsilon = 1e-5;  // of torch's LayerNorm; the configuration has no key for it
 constexpr std::int64_t kStandardLength = 20;  // of generate(), where nothing is said
 
-struct ActivationName {
+struct MarianActivation {
   std::string_view theirs;
   ActivationKind ours;
 };
 // The first name of a kind is the one that is written.
-constexpr std::array kActivations = {
-    ActivationName{"gelu", ActivationKind::gelu},
-    ActivationName{"gelu_new", ActivationKind::gelu_tanh},
-    ActivationName{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
-    ActivationName{"relu", ActivationKind::relu},
-    ActivationName{"swish", ActivationKind::swish},
-    ActivationName{"silu", ActivationKind::swish},
+constexpr std::array kMarianActivations = {
+    MarianActivation{"gelu", ActivationKind::gelu},
+    MarianActivation{"gelu_new", ActivationKind::gelu_tanh},
+    MarianActivation{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
+    MarianActivation{"relu", ActivationKind::relu},
+    MarianActivation{"swish", ActivationKind::swish},
+    MarianActivation{"silu", ActivationKind::swish},
 };
 
-ActivationKind parse_activation(const ConfigFields& fields) {
+ActivationKind parse_marian_activation(const ConfigFields& fields) {
   const std::string name = fields.text("activation_function", "gelu");
   std::string known;
-  for (const ActivationName& activation : kActivations) {
+  for (const MarianActivation& activation : kMarianActivations) {
     if (activation.theirs == name) return activation.ours;
     known += (known.empty() ? "" : ", ") + std::string(activation.theirs);
   }
@@ -54,15 +53,15 @@ std::int64_t of_both(const ConfigFields& fields, const char* encoder, const char
   return value;
 }
 
-ModelSettings parse_model(const ConfigFields& fields) {
+ModelSettings parse_marian_model(const ConfigFields& fields) {
   ModelSettings model{
       .layers = fields.count("encoder_layers", 12, 1, 1000),
       .width = fields.count("d_model", 1024, 2, 65536),
       .heads = of_both(fields, "encoder_attention_heads", "decoder_attention_heads", 16, 1024),
       .feed_forward = of_both(fields, "encoder_ffn_dim", "decoder_ffn_dim", 4096, 1 << 20),
       .norm = NormPlacement::post,
-      .activation = parse_activation(fields),
-      .norm_epsilon = kNormEpsilon,
+      .activation = parse_marian_activation(fields),
+      .norm_epsilon = kMarianNormEpsilon,
       .dropout = fields.probability("dropout", 0.1),
       .embedding_scale =
           fields.flag("scale_embedding", false) ? EmbeddingScale::sqrt_width : EmbeddingScale::none,
@@ -84,7 +83,7 @@ TranslationSettings parse_translation(const ConfigFields& fields, std::int64_t e
 }
 
 // What changes the computation and has no counterpart here.
-void refuse_foreign(const ConfigFields& fields) {
+void refuse_other_layers(const ConfigFields& fields) {
   for (const char* name : {"normalize_before", "normalize_embedding", "add_final_layer_norm"}) {
     if (fields.flag(name, false)) fields.refuse(name, "false: Marian is post-norm");
   }
@@ -169,7 +168,7 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
   if (!document.is_object()) throw_failure(config.file, "is not a JSON object");
   const ConfigFields fields(document, config.file);
   if (fields.text("model_type", "") != "marian") fields.refuse("model_type", "marian");
-  refuse_foreign(fields);
+  refuse_other_layers(fields);
   MarianConfig result;
   constexpr std::int64_t kMostRows = 1 << 24;
   result.vocabularies.source = fields.count("vocab_size", 58101, 1, kMostRows);
@@ -178,7 +177,7 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
   result.tokens = parse_tokens(fields, result.vocabularies);
   Settings& settings = result.settings;
   settings.task = TaskKind::translation;
-  settings.model = parse_model(fields);
+  settings.model = parse_marian_model(fields);
   settings.translation = parse_translation(fields, settings.model.layers);
   if (settings.translation.tie_embeddings &&
       result.vocabularies.source != result.vocabularies.target) {
@@ -203,7 +202,7 @@ nlohmann::ordered_json to_marian_config(const ExportedMarianConfig& config) {
   const ModelSettings& model = settings.model;
   const TranslationSettings& translation = settings.translation;
   std::string_view activation;
-  for (const ActivationName& name : kActivations) {
+  for (const MarianActivation& name : kMarianActivations) {
     if (activation.empty() && name.ours == model.activation) activation = name.theirs;
   }
   return {{"architectures", {"MarianMTModel"}},

@@ -14,6 +14,9 @@
 
 namespace roformer {
 
+// Of torch's LayerNorm; the configuration has no key for it.
+inline constexpr double kMarianNormEpsilon = 1e-5;
+
 struct MarianTokens {
   std::int64_t padding = -1;
   std::int64_t begin = -1;  // what the decoder starts from

@@ -24,8 +24,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kPlaces = 1024;  // transformers' default
-constexpr double kNormEpsilon = 1e-5;
+constexpr std::int64_t kMarianPlaces = 1024;  // transformers' default
 
 // All that MarianMTModel cannot be made to compute.
 void require_expressible(const Settings& settings) {
@@ -73,9 +72,9 @@ void require_expressible(const Settings& settings) {
                                     fmt::join(problems, "; ")));
 }
 
-class Exporter {
+class MarianExporter {
  public:
-  explicit Exporter(const ExportedTranslator& translator)
+  explicit MarianExporter(const ExportedTranslator& translator)
       : translator_(translator), settings_(translator.settings) {}
 
   std::vector<std::string> write(const fs::path& folder) {
@@ -155,7 +154,7 @@ class Exporter {
     tensors_.push_back({.name = kMarianOutputBias, .value = bias});
   }
 
-  std::int64_t places() const { return std::max(kPlaces, settings_.data.length); }
+  std::int64_t places() const { return std::max(kMarianPlaces, settings_.data.length); }
 
   ExportedMarianConfig config() const {
     const std::int64_t padding = translator_.target.special().padding;
@@ -173,7 +172,7 @@ class Exporter {
   }
 
   void note_differences() {
-    if (settings_.model.norm_epsilon != kNormEpsilon) {
+    if (settings_.model.norm_epsilon != kMarianNormEpsilon) {
       notes_.push_back(
           fmt::format("Marian's LayerNorm adds 1e-5 to the variance, this model's {}: what the two "
                       "compute differs from the fifth digit on",
@@ -195,7 +194,7 @@ class Exporter {
 
 std::vector<std::string> write_marian_folder(const ExportedTranslator& translator,
                                              const fs::path& folder) {
-  return Exporter(translator).write(folder);
+  return MarianExporter(translator).write(folder);
 }
 
 }  // namespace roformer

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "interop/folder.h"
 #include "interop/folder_weights.h"
 #include "interop/marian_config.h"
 #include "interop/marian_names.h"
@@ -21,26 +22,23 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kConfig = "config.json";
-constexpr const char* kGeneration = "generation_config.json";
+constexpr const char* kMarianConfigFile = "config.json";
+constexpr const char* kGenerationFile = "generation_config.json";
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-MarianConfig read_config(const fs::path& folder) {
-  const fs::path config = folder / kConfig, generation = folder / kGeneration;
+MarianConfig read_marian_config(const fs::path& folder) {
+  const fs::path config = folder / kMarianConfigFile, generation = folder / kGenerationFile;
   const std::string text = read_file(config);
   const std::string search = is_there(generation) ? read_file(generation) : "";
   return parse_marian_config({.text = text, .file = config.string()},
                              {.text = search, .file = generation.string()});
 }
 
-class FolderReader {
+class MarianReader {
  public:
-  explicit FolderReader(const fs::path& folder)
-      : folder_(folder), config_(read_config(folder)), weights_(folder, marian_canonical_name) {}
+  explicit MarianReader(const fs::path& folder)
+      : folder_(folder),
+        config_(read_marian_config(folder)),
+        weights_(folder, marian_canonical_name) {}
 
   PretrainedTranslator read() {
     result_.settings = config_.settings;
@@ -163,13 +161,13 @@ class FolderReader {
 }  // namespace
 
 bool is_marian_folder(const fs::path& folder) {
-  if (!is_there(folder / kConfig)) return false;
-  const auto config = try_parse_json(read_file(folder / kConfig));
+  if (!is_there(folder / kMarianConfigFile)) return false;
+  const auto config = try_parse_json(read_file(folder / kMarianConfigFile));
   return config && config->is_object() && config->value("model_type", nlohmann::json()) == "marian";
 }
 
 PretrainedTranslator read_marian_folder(const fs::path& folder) {
-  return FolderReader(folder).read();
+  return MarianReader(folder).read();
 }
 
 }  // namespace roformer

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "interop/folder.h"
 #include "text/marian_tokenizer.h"
 
 namespace roformer {
@@ -18,16 +19,11 @@ using nlohmann::json;
 
 constexpr const char* kSourceModel = "source.spm";
 constexpr const char* kTargetModel = "target.spm";
-constexpr const char* kVocabulary = "vocab.json";
+constexpr const char* kMarianVocabulary = "vocab.json";
 constexpr const char* kTargetVocabulary = "target_vocab.json";
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kMarianTokenizerFile = "tokenizer_config.json";
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-json read_object(const fs::path& path) {
+json read_json_object(const fs::path& path) {
   json document = read_json(path);
   if (!document.is_object()) throw_failure(path.string(), "is not a JSON object");
   return document;
@@ -35,7 +31,7 @@ json read_object(const fs::path& path) {
 
 // The pieces in the order of their ids, which must be 0, 1, 2, ...
 std::vector<std::string> read_pieces(const fs::path& path) {
-  const json document = read_object(path);
+  const json document = read_json_object(path);
   std::vector<std::string> pieces(document.size());
   std::vector<bool> seen(document.size(), false);
   for (const auto& [piece, id] : document.items()) {
@@ -58,7 +54,7 @@ std::string token_name(const json& config, const char* name, const std::string& 
   return value.is_string() ? value.get<std::string>() : standard;
 }
 
-struct Reader {
+struct SideReader {
   const fs::path& folder;
   const MarianTokens& tokens;
   std::string unknown;
@@ -106,14 +102,15 @@ std::string_view sentencepiece_model(const Tokenizer& tokenizer) {
 }  // namespace
 
 MarianTokenizers read_marian_tokenizers(const fs::path& folder, const MarianTokens& tokens) {
-  const json config =
-      is_there(folder / kConfig) ? read_object(folder / kConfig) : json(json::object());
+  const json config = is_there(folder / kMarianTokenizerFile)
+                          ? read_json_object(folder / kMarianTokenizerFile)
+                          : json(json::object());
   const auto separate = config.find("separate_vocabs");
   const bool two = separate != config.end() && separate->is_boolean() && separate->get<bool>();
-  const Reader reader{
+  const SideReader reader{
       .folder = folder, .tokens = tokens, .unknown = token_name(config, "unk_token", "<unk>")};
-  return {.source = reader.read(kSourceModel, kVocabulary),
-          .target = reader.read(kTargetModel, two ? kTargetVocabulary : kVocabulary)};
+  return {.source = reader.read(kSourceModel, kMarianVocabulary),
+          .target = reader.read(kTargetModel, two ? kTargetVocabulary : kMarianVocabulary)};
 }
 
 void write_marian_tokenizers(const MarianTokenizersView& tokenizers, std::int64_t longest,
@@ -134,7 +131,7 @@ void write_marian_tokenizers(const MarianTokenizersView& tokenizers, std::int64_
   }
   write_file_atomically(folder / kSourceModel, sentencepiece_model(source));
   write_file_atomically(folder / kTargetModel, sentencepiece_model(target));
-  write_file_atomically(folder / kVocabulary, vocabulary_json(source).dump(2) + "\n");
+  write_file_atomically(folder / kMarianVocabulary, vocabulary_json(source).dump(2) + "\n");
   if (separate) {
     write_file_atomically(folder / kTargetVocabulary, vocabulary_json(target).dump(2) + "\n");
   }
@@ -147,7 +144,7 @@ void write_marian_tokenizers(const MarianTokenizersView& tokenizers, std::int64_
       {"pad_token", name(special.padding >= 0 ? special.padding : special.separator)},
       {"separate_vocabs", separate},
       {"model_max_length", longest}};
-  write_file_atomically(folder / kConfig, config.dump(2) + "\n");
+  write_file_atomically(folder / kMarianTokenizerFile, config.dump(2) + "\n");
 }
 
 }  // namespace roformer

@@ -18,11 +18,11 @@ using Catch::Contains;
 namespace {
 
 // A copy of a fixture whose JSON files can be changed.
-struct Copy {
+struct MarianCopy {
   TemporaryFolder folder;
   fs::path path = folder.path / "model";
 
-  explicit Copy(const std::string& name) { fs::copy(model_folder(name), path); }
+  explicit MarianCopy(const std::string& name) { fs::copy(model_folder(name), path); }
 
   void change(const std::string& file, const std::string& key, const nlohmann::json& value) const {
     nlohmann::json document = read_json(path / file);
@@ -33,7 +33,7 @@ struct Copy {
 
 void check_refused(const std::string& key, const nlohmann::json& value, const std::string& words,
                    const std::string& file = "config.json") {
-  const Copy copy("marian");
+  const MarianCopy copy("marian");
   copy.change(file, key, value);
   CAPTURE(key);
   CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains(words));
@@ -86,13 +86,13 @@ TEST_CASE("what a MarianMT folder computes otherwise is refused") {
   check_refused("another", 1, "otherwise than 0, 1, 2", "vocab.json");
   check_refused("unk_token", "[UNK]", "lacks the unknown token", "tokenizer_config.json");
 
-  const Copy copy("marian_separate");
+  const MarianCopy copy("marian_separate");
   fs::remove(copy.path / "target_vocab.json");
   CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains("target_vocab.json"));
 }
 
 TEST_CASE("what generate() does beyond a beam search is told") {
-  const Copy copy("marian");
+  const MarianCopy copy("marian");
   copy.change("generation_config.json", "no_repeat_ngram_size", 3);
   copy.change("generation_config.json", "bad_words_ids", nlohmann::json::array());
   const PretrainedTranslator translator = read_marian_folder(copy.path);
@@ -103,7 +103,7 @@ TEST_CASE("what generate() does beyond a beam search is told") {
 
 TEST_CASE("stored sinusoids must be those that are computed here, and one table is one") {
   const auto with_tensor = [](const std::string& name, auto change) {
-    const Copy copy("marian_released");
+    const MarianCopy copy("marian_released");
     const Safetensors file(copy.path);
     std::vector<NamedTensor> tensors;
     for (const std::string& tensor : file.names()) {

@@ -11,6 +11,7 @@
 #include "interop/marian_folder.h"
 #include "interop/marian_names.h"
 #include "runs/hugging_face_run.h"
+#include "runs/model_folders.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
 #include "runs/translation.h"
@@ -24,10 +25,6 @@ using Catch::Contains;
 namespace {
 
 constexpr double kTolerance = 1e-4;
-
-fs::path model_folder(const std::string& name) {
-  return fs::path(FIXTURES).parent_path() / "interop" / "models" / name;
-}
 
 fs::path import_marian(const fs::path& from, const TemporaryFolder& folder,
                        const std::string& name = "imported") {
