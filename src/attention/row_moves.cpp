@@ -1,8 +1,12 @@
 #include "attention/row_moves.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
+
+#include <cstddef>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -57,6 +61,10 @@ at::Tensor RowMoves::apply(const at::Tensor& memory, std::int64_t used) const {
     larger.narrow(2, 0, used).copy_(at::index_select(memory.narrow(2, 0, used), 0, index));
     return larger;
   }
+  if (memory.is_cpu() && memory.dim() == 4 && memory.is_contiguous()) {
+    copy_heads(memory, used);
+    return memory.narrow(0, 0, count());
+  }
   at::Tensor spare;
   for (const Copy& copy : copies_) {
     const at::Tensor from =
@@ -68,6 +76,24 @@ at::Tensor RowMoves::apply(const at::Tensor& memory, std::int64_t used) const {
     }
   }
   return memory.narrow(0, 0, count());
+}
+
+// The heads move alike and apart from each other: each thread takes some.
+void RowMoves::copy_heads(const at::Tensor& memory, std::int64_t used) const {
+  const auto bytes = static_cast<std::int64_t>(memory.element_size());
+  const std::int64_t heads = memory.size(1);
+  const std::int64_t head = memory.size(2) * memory.size(3) * bytes;
+  const auto held = static_cast<std::size_t>(used * memory.size(3) * bytes);
+  auto* const begin = static_cast<std::byte*>(memory.data_ptr());
+  at::parallel_for(0, heads, 1, [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::byte> spare(held);
+    for (std::int64_t i = first; i < last; ++i) {
+      const auto place = [&](std::int64_t row) {
+        return row == kSpare ? spare.data() : begin + (row * heads + i) * head;
+      };
+      for (const Copy& copy : copies_) std::memcpy(place(copy.to), place(copy.from), held);
+    }
+  });
 }
 
 }  // namespace roformer

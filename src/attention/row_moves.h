@@ -33,6 +33,8 @@ class RowMoves {
   std::vector<std::int64_t> sources_;
   std::int64_t rows_;
   std::vector<Copy> copies_;  // in an order in which nothing is overwritten before it is read
+
+  void copy_heads(const at::Tensor& memory, std::int64_t used) const;
 };
 
 }  // namespace roformer

@@ -9,6 +9,8 @@
 #include "base/progress.h"
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
+#include "bench/translation_benchmark.h"
+#include "cli/bench_decoding.h"
 #include "cli/bench_positions.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -18,12 +20,14 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kWarmup = 3;  // steps
+constexpr std::int64_t kWarmup = 3;        // steps
+constexpr std::int64_t kWarmupRounds = 1;  // of a translator
 
 struct BenchOptions {
   std::string config;
-  std::int64_t steps = 10;
+  std::int64_t steps = 0;
   bool json = false;
+  bool lengths = false;
   std::vector<Override> overrides;
 };
 
@@ -49,15 +53,20 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
 using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, std::int64_t steps,
                                     std::int64_t warmup);
 
-void bench_steps(const BenchOptions& options, Benchmark benchmark) {
-  const Settings settings = load_settings(options.config, options.overrides);
+Settings benchmark_settings(const BenchOptions& options) {
+  Settings settings = load_settings(options.config, options.overrides);
   if (settings.model.vocabulary == 0) {
     throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
-                "add --model.vocabulary 16000, or use configs/bench/mlm-small.yaml");
+                "add --model.vocabulary 16000, or use a file of configs/bench");
   }
   prepare_threads(settings.threads);
+  return settings;
+}
+
+void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t warmup) {
+  const Settings settings = benchmark_settings(options);
   const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
-  const StepBenchmark result = benchmark(settings, plan, options.steps, kWarmup);
+  const StepBenchmark result = benchmark(settings, plan, options.steps, warmup);
   if (options.json) {
     std::cout << to_json(settings, plan, result).dump() << '\n';
     return;
@@ -79,18 +88,52 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark) {
   fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
 }
 
-void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
+std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& steps,
+                                          std::int64_t standard) {
   auto options = std::make_shared<BenchOptions>();
+  command.add_option("--config", options->config, "configuration file, for its sizes")->required();
+  command.add_option("--steps", options->steps, steps)->default_val(standard)->check(positive());
+  command.add_flag("--json", options->json, "one JSON object");
+  accept_settings(command, options->overrides);
+  return options;
+}
+
+void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
   CLI::App* command = add_command(bench, text);
-  command->add_option("--config", options->config, "configuration file, for its sizes")->required();
-  command
-      ->add_option("--steps", options->steps,
-                   fmt::format("steps measured, after {} that are not", kWarmup))
-      ->capture_default_str()
-      ->check(positive());
-  command->add_flag("--json", options->json, "one JSON object");
-  accept_settings(*command, options->overrides);
-  command->callback([options, benchmark] { bench_steps(*options, benchmark); });
+  auto options =
+      add_options(*command, fmt::format("steps measured, after {} that are not", kWarmup), 10);
+  command->callback([options, benchmark] { bench_steps(*options, benchmark, kWarmup); });
+}
+
+// [[[source, target], ...], ...]: a list of pairs for each step of a round.
+void print_lengths(const Settings& settings) {
+  nlohmann::json buckets = nlohmann::json::array();
+  for (const LengthBucket& bucket : wmt_buckets(settings.training.batch_tokens)) {
+    nlohmann::json pairs = nlohmann::json::array();
+    for (const PairLength& pair : bucket) {
+      pairs.push_back(nlohmann::json::array({pair.source, pair.target}));
+    }
+    buckets.push_back(std::move(pairs));
+  }
+  std::cout << buckets.dump() << '\n';
+}
+
+void add_translation(CLI::App& bench) {
+  CLI::App* command = add_command(
+      bench, {.name = "translation",
+              .summary = "training steps of a translator on random tokens in pairs as long as "
+                         "WMT's",
+              .details = "roformer bench translation --config configs/bench/translation-base.yaml\n"
+                         "A round has a step of each bucket of lengths, from short to long; the "
+                         "figures are\nof an average step, its tokens those of the target. "
+                         "--lengths prints the pairs, for\nscripts/peers/marian_step.py.\n"});
+  auto options =
+      add_options(*command, fmt::format("rounds measured, after {} that is not", kWarmupRounds), 3);
+  command->add_flag("--lengths", options->lengths, "print the lengths of the pairs, train nothing");
+  command->callback([options] {
+    if (options->lengths) return print_lengths(benchmark_settings(*options));
+    bench_steps(*options, benchmark_translator, kWarmupRounds);
+  });
 }
 
 }  // namespace
@@ -112,6 +155,8 @@ void add_bench_command(CLI::App& program) {
             {.name = "predict",
              .summary = "a classifier's prediction of such sentences (file as for `bench glue`)"},
             benchmark_prediction);
+  add_translation(*command);
+  add_bench_decoding(*command);
   add_bench_positions(*command);
 }
 

@@ -30,8 +30,9 @@ void add_export_command(CLI::App& program) {
   CLI::App* command =
       add_listed_command(program, "export",
                          "roformer export runs/wikipedia/rope my-roformer\n"
-                         "Models with rope become RoFormer, with learned positions BERT; what "
-                         "these cannot\nexpress is refused in words.\n");
+                         "Models with rope become RoFormer, with learned positions BERT, "
+                         "translators with\nsinusoidal positions MarianMT; what these cannot "
+                         "express is refused in words.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

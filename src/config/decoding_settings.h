@@ -15,10 +15,21 @@ enum class LengthPenalty {
 };
 ROFORMER_WORDS(LengthPenalty, "wu", "average");
 
+// When a sentence's search is over.
+enum class StoppingRule {
+  exact,     // no open hypothesis can still win, whatever follows it
+  estimate,  // the best open one, as long as it is now, loses to the worst of `beam` finished ones
+  full,      // `beam` hypotheses are finished
+};
+ROFORMER_WORDS(StoppingRule, "exact", "estimate", "full");
+
 struct DecodingSettings {
   std::int64_t beam = 4;  // 1: the greedy search
   LengthPenalty length_penalty = LengthPenalty::wu;
-  double alpha = 0.6;                // 0: the log probability itself
+  double alpha = 0.6;  // 0: the log probability itself
+  StoppingRule stopping = StoppingRule::exact;
+  bool unknown = false;              // the unknown token may be chosen
+  bool renormalize = false;          // probabilities are of the tokens that may be chosen alone
   double longest_factor = 1;         // a text has at most longest_factor * source + longest_extra
   std::int64_t longest_extra = 50;   // tokens (Vaswani 2017, 6.1: the source's length + 50)
   std::int64_t batch_tokens = 4096;  // source tokens times beam that are decoded at a time

@@ -8,7 +8,7 @@ namespace roformer {
 
 enum class NormPlacement { post, pre };
 enum class EmbeddingScale { none, sqrt_width };
-enum class ActivationKind { gelu, gelu_tanh, relu };
+enum class ActivationKind { gelu, gelu_tanh, relu, swish };
 
 struct ModelSettings {
   std::int64_t layers = 4;

@@ -31,8 +31,10 @@ std::vector<Key> model_keys() {
                                        .help = "segment embeddings (BERT: 2); 0: none"}),
       ROFORMER_KEY(model.norm, {.help = "LayerNorm after each residual sum (post, BERT) or before "
                                         "each sublayer (pre, Xiong 2020; trains without warm-up)"}),
-      ROFORMER_KEY(model.activation,
-                   {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation"}),
+      ROFORMER_KEY(
+          model.activation,
+          {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation; swish: x "
+                   "sigmoid(x), also called SiLU (Marian)"}),
       ROFORMER_KEY(model.norm_epsilon,
                    {.range = above(0), .help = "added to the variance in LayerNorm (BERT: 1e-12)"}),
       ROFORMER_KEY(model.dropout, {.unit = "probability",

@@ -56,6 +56,21 @@ std::vector<Key> translation_keys() {
                                     .help = "exponent of the length penalty (Vaswani 2017: 0.6)",
                                     .tasks = {kTranslation},
                                     .may_change = true}),
+      ROFORMER_KEY(decoding.stopping,
+                   {.help = "exact: no open hypothesis can still win; estimate: the best open one, "
+                            "as long as it is now, loses to the worst of `beam` finished ones "
+                            "(transformers' early_stopping false); full: `beam` are finished "
+                            "(fairseq, CTranslate2, early_stopping true)",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
+      ROFORMER_KEY(decoding.unknown, {.help = "a translation may contain the unknown token",
+                                      .tasks = {kTranslation},
+                                      .may_change = true}),
+      ROFORMER_KEY(decoding.renormalize,
+                   {.help = "tokens that are never chosen (padding, begin) take no share of the "
+                            "probability (transformers' renormalize_logits)",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
       ROFORMER_KEY(decoding.longest_factor,
                    {.range = between(0, 1000),
                     .help = "a translation has at most longest_factor times the source's tokens",

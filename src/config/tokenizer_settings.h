@@ -12,7 +12,8 @@ enum class TokenizerKind {
   characters,
   bytes,
   subwords,
-  words
+  words,
+  marian
 };
 
 struct TokenizerSettings {

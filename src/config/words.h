@@ -10,7 +10,7 @@ ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
-               "subwords", "words");
+               "subwords", "words", "marian");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
 ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear");
 ROFORMER_WORDS(MatchingLoss, "pairs", "triplet");
@@ -18,7 +18,7 @@ ROFORMER_WORDS(TextPooling, "first", "mean");
 ROFORMER_WORDS(TextTruncation, "head", "tail", "head_and_tail");
 ROFORMER_WORDS(NormPlacement, "post", "pre");
 ROFORMER_WORDS(EmbeddingScale, "none", "sqrt_width");
-ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu");
+ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu", "swish");
 ROFORMER_WORDS(AttentionKernel, "softmax", "elu", "favor");
 ROFORMER_WORDS(LogNScaling, "none", "query", "query_unclipped", "encoder");
 ROFORMER_WORDS(LinearRotation, "numerator", "before");

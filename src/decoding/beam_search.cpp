@@ -2,8 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/topk.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/row_tops.h"
 
 namespace roformer {
 namespace {
@@ -39,7 +38,7 @@ struct FinishedHypothesis {
 struct Sentence {
   std::int64_t number = 0;  // among those asked for
   std::vector<OpenHypothesis> open;
-  std::vector<FinishedHypothesis> finished;  // best first, at most n_best
+  std::vector<FinishedHypothesis> finished;  // best first, as many as the search compares with
 };
 
 // What may follow each row: the most probable ids and their log probabilities.
@@ -66,19 +65,14 @@ Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std:
   if (vocabulary.size > 0 && vocabulary.size < logits.size(1)) {
     logits = logits.narrow(1, 0, vocabulary.size).contiguous();
   }
-  const std::int64_t rows = logits.size(0), size = logits.size(1);
-  Followers result{.width = std::min(wanted, size), .logits = logits};
-  result.normalizers = at::logsumexp(logits, 1);
-  float* const values = logits.mutable_data_ptr<float>();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (const std::int64_t id : vocabulary.excluded) {
-      if (id >= 0 && id < size) values[row * size + id] = -std::numeric_limits<float>::infinity();
-    }
-  }
-  std::tie(result.log_probabilities, result.ids) = at::topk(logits, result.width, 1);
-  result.log_probabilities =
-      (result.log_probabilities - result.normalizers.unsqueeze(1)).contiguous();
-  result.ids = result.ids.contiguous();
+  Followers result{.width = std::min(wanted, logits.size(1))};
+  const RowTops tops = row_tops(logits, {.wanted = result.width,
+                                         .excluded = vocabulary.excluded,
+                                         .renormalize = vocabulary.renormalize});
+  result.ids = tops.ids;
+  result.log_probabilities = tops.values - tops.normalizers.unsqueeze(1);
+  result.normalizers = tops.normalizers;
+  result.logits = std::move(logits);
   return result;
 }
 
@@ -195,11 +189,21 @@ class Search {
     // A greedy search follows the most probable way alone.
     if (settings_.beam == 1 && !sentence.finished.empty()) open.clear();
     sentence.open = std::move(open);
-    if (std::ssize(sentence.finished) < settings_.n_best) return;
+    if (std::ssize(sentence.finished) < compared() || sentence.open.empty()) return;
     const double worst = sentence.finished.back().score;
-    std::erase_if(sentence.open, [&](const OpenHypothesis& hypothesis) {
-      return bound(hypothesis.log_probability, length, longest) <= worst;
-    });
+    if (settings_.stopping == StoppingRule::exact) {
+      std::erase_if(sentence.open, [&](const OpenHypothesis& hypothesis) {
+        return bound(hypothesis.log_probability, length, longest) <= worst;
+      });
+    } else if (settings_.stopping == StoppingRule::full ||
+               length_penalized(sentence.open[0].log_probability, length, settings_) <= worst) {
+      sentence.open.clear();
+    }
+  }
+
+  // How many finished hypotheses decide about the end.
+  std::int64_t compared() const {
+    return settings_.stopping == StoppingRule::exact ? settings_.n_best : settings_.beam;
   }
 
   std::int64_t add_step(const Candidate& way) {
@@ -212,9 +216,9 @@ class Search {
     auto& finished = sentence.finished;
     const auto behind = std::ranges::find_if(
         finished, [&](const FinishedHypothesis& other) { return other.score < score; });
-    if (behind == finished.end() && std::ssize(finished) >= settings_.n_best) return;
+    if (behind == finished.end() && std::ssize(finished) >= compared()) return;
     finished.insert(behind, {.last = add_step(way), .log_probability = way.total, .score = score});
-    if (std::ssize(finished) > settings_.n_best) finished.pop_back();
+    if (std::ssize(finished) > compared()) finished.pop_back();
   }
 
   // Moves the model's rows to the open hypotheses; returns their last ids, [R, 1].
@@ -236,6 +240,7 @@ class Search {
   std::vector<Hypothesis> texts_of(const Sentence& sentence) const {
     std::vector<Hypothesis> texts;
     for (const FinishedHypothesis& finished : sentence.finished) {
+      if (std::ssize(texts) == settings_.n_best) break;
       Hypothesis text{.log_probability = finished.log_probability, .score = finished.score};
       for (std::int64_t at = finished.last; at >= 0;) {
         const Step& step = steps_[static_cast<std::size_t>(at)];

@@ -1,7 +1,7 @@
 // Beam search over any step model: for each of S sentences the most probable continuations, found
-// by keeping the best K open hypotheses of every length. The search is exact about its end: a
-// sentence is done when no open hypothesis can still beat the finished ones, whatever follows it;
-// its rows then leave the model.
+// by keeping the best K open hypotheses of every length. Unless told otherwise the search is exact
+// about its end: a sentence is done when no open hypothesis can still beat the finished ones,
+// whatever follows it; its rows then leave the model.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct BeamSettings {
   std::int64_t n_best = 1;
   LengthPenalty length_penalty = LengthPenalty::wu;
   double alpha = 0.6;  // 0: the log probability itself
+  StoppingRule stopping = StoppingRule::exact;
 };
 
 // Of one sentence: its row of the model, where its text begins, and where it must end.
@@ -30,6 +31,7 @@ struct BeamVocabulary {
   std::int64_t end = -1;               // the id that ends a text
   std::vector<std::int64_t> excluded;  // ids that are never chosen
   std::int64_t size = 0;               // ids from here on stand for nothing; 0: all do
+  bool renormalize = false;            // what is excluded takes no share of the probability
 };
 
 struct Hypothesis {

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "interop/folder.h"
-#include "interop/hugging_face_names.h"
 #include "tensor/damaged_tensors.h"
 
 namespace roformer {
@@ -22,10 +21,11 @@ Safetensors open_weights(const fs::path& folder) {
   }
   for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
     if (!is_there(folder / pickle)) continue;
-    throw_failure((folder / pickle).string(),
-                  "is a pickle, which can run any code when it is opened and is not read here",
-                  "convert it where you trust it: python -c \"from transformers import "
-                  "AutoModelForMaskedLM as M; M.from_pretrained('DIR').save_pretrained('NEW')\"");
+    throw_failure(
+        (folder / pickle).string(),
+        "is a pickle, which can run any code when it is opened and is not read here",
+        "convert it where you trust it, X the architecture in config.json: python -c "
+        "\"from transformers import X; X.from_pretrained('DIR').save_pretrained('NEW')\"");
   }
   for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
     if (!is_there(folder / other)) continue;
@@ -49,11 +49,11 @@ void check_manifest(const fs::path& folder) {
 
 }  // namespace
 
-FolderWeights::FolderWeights(const fs::path& folder, HuggingFaceFamily family)
+FolderWeights::FolderWeights(const fs::path& folder, const CanonicalName& canonical_name)
     : file_(open_weights(folder)), place_(file_.path().string()) {
   check_manifest(folder);
   for (const std::string& name : file_.names()) {
-    const std::string canonical = canonical_name(name, family);
+    const std::string canonical = canonical_name(name);
     if (!names_.try_emplace(canonical, name).second) {
       throw_failure(place_, fmt::format("holds {} and {}, which are the same weight",
                                         printable(names_[canonical]), printable(name)));

@@ -1,17 +1,17 @@
-// The tensors of a Hugging Face folder under their canonical names (hugging_face_names.h), and
-// which of them have been understood.
+// The tensors of a Hugging Face folder under their canonical names, and which of them have been
+// understood.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "interop/hugging_face_config.h"
 #include "tensor/safetensors.h"
 
 namespace roformer {
@@ -19,7 +19,8 @@ namespace roformer {
 class FolderWeights {
  public:
   // Throws Error (failure) where there is no safetensors file, with the way out for a pickle.
-  FolderWeights(const std::filesystem::path& folder, HuggingFaceFamily family);
+  using CanonicalName = std::function<std::string(const std::string& name)>;
+  FolderWeights(const std::filesystem::path& folder, const CanonicalName& canonical_name);
 
   const std::string& place() const { return place_; }  // the file, for messages
   bool contains(const std::string& canonical) const { return names_.contains(canonical); }

@@ -34,7 +34,7 @@ class FolderReader {
       : folder_(folder),
         config_(
             parse_hugging_face_config(read_file(folder / kConfig), (folder / kConfig).string())),
-        weights_(folder, config_.family) {}
+        weights_(folder, canonical_names(config_.family)) {}
 
   PretrainedModel read() {
     result_.settings = config_.settings;

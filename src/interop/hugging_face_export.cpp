@@ -16,6 +16,7 @@
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/hugging_face_tokenizer.h"
+#include "interop/new_folder.h"
 #include "interop/rotary_sinusoids.h"
 #include "tensor/safetensors.h"
 
@@ -40,7 +41,7 @@ class Exporter {
     if (family_ == HuggingFaceFamily::roformer) add_sinusoids();
     add_heads();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
-    refuse_used_folder(folder);
+    require_new_folder(folder);
     OutputFolder output({.output = folder, .contents = "an empty folder"});
     write_hugging_face_tokenizer(model_.tokenizer, places(), output.path(), summary_.notes);
     // "format" is what transformers demands of a file that it loads.
@@ -134,13 +135,6 @@ class Exporter {
             .padding = model_.tokenizer.special().padding,
             .classes = classes_,
             .labels = model_.labels};
-  }
-
-  static void refuse_used_folder(const fs::path& folder) {
-    std::error_code error;
-    if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
-      throw_usage(folder.string(), "is not empty", "name a new folder for the export");
-    }
   }
 };
 

@@ -116,15 +116,17 @@ std::string with_prefix(const std::string& canonical, HuggingFaceFamily family) 
   return head ? canonical : std::string(prefix_of(family)) + canonical;
 }
 
-std::string canonical_name(const std::string& name, HuggingFaceFamily family) {
-  std::string result = name;
-  if (result.starts_with(prefix_of(family))) result.erase(0, prefix_of(family).size());
-  constexpr std::pair<std::string_view, std::string_view> kOldEndings[] = {
-      {"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}};
-  for (const auto& [old, present] : kOldEndings) {
-    if (result.ends_with(old)) result.replace(result.size() - old.size(), old.size(), present);
-  }
-  return result;
+std::function<std::string(const std::string&)> canonical_names(HuggingFaceFamily family) {
+  return [family](const std::string& name) {
+    std::string result = name;
+    if (result.starts_with(prefix_of(family))) result.erase(0, prefix_of(family).size());
+    constexpr std::pair<std::string_view, std::string_view> kOldEndings[] = {
+        {"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}};
+    for (const auto& [old, present] : kOldEndings) {
+      if (result.ends_with(old)) result.replace(result.size() - old.size(), old.size(), present);
+    }
+    return result;
+  };
 }
 
 }  // namespace roformer

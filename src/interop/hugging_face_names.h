@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ std::vector<WeightNames> classification_head_names(const Settings& settings,
 std::string with_prefix(const std::string& canonical, HuggingFaceFamily family);
 // Without the prefix, and with the names that the first releases had (gamma and beta of LayerNorm)
 // as today's.
-std::string canonical_name(const std::string& name, HuggingFaceFamily family);
+std::function<std::string(const std::string& name)> canonical_names(HuggingFaceFamily family);
 
 // RoFormer's stored sinusoids [places, head width], which are no parameter here.
 inline constexpr const char* kSinusoidName = "encoder.embed_positions.weight";

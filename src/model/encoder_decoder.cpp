@@ -1,7 +1,7 @@
 #include "model/encoder_decoder.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
@@ -79,7 +79,8 @@ at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& opti
 }
 
 at::Tensor EncoderDecoder::logits(const at::Tensor& states) const {
-  return at::mm(states.to(output_.scalar_type()), output_.t()) + output_bias_.to(output_.device());
+  return at::addmm(output_bias_.to(output_.device()), states.to(output_.scalar_type()),
+                   output_.t());
 }
 
 }  // namespace roformer

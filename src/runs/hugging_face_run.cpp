@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/command_line.h"
@@ -21,8 +22,12 @@
 #include "data/glue.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_export.h"
+#include "interop/marian_export.h"
+#include "interop/marian_folder.h"
 #include "runs/train.h"
 #include "tasks/language_model.h"
+#include "tasks/translation_tokenizers.h"
+#include "tasks/translator.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 
@@ -52,15 +57,20 @@ bool is_set(const std::vector<Override>& overrides, const char* key) {
                      [&](const Override& override) { return override.key == key; });
 }
 
+// Appends what differs from the defaults as keys.
+void append_keys(const Settings& settings, bool with_glue, std::vector<Override>& keys) {
+  for (const std::string& name : diff(Settings{}, settings)) {
+    if (name == "task" || (name.starts_with("glue.") && !with_glue)) continue;
+    keys.push_back({name, find_key(name)->get(settings)});
+  }
+}
+
 // The folder's settings as keys, with the user's behind them, so that one check sees both.
 Settings import_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
                          const fs::path& folder) {
   const bool classifier = model.has_classification_head();
   std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
-  for (const std::string& name : diff(Settings{}, model.settings)) {
-    if (name.starts_with("glue.") && !classifier) continue;
-    keys.push_back({name, find_key(name)->get(model.settings)});
-  }
+  append_keys(model.settings, classifier, keys);
   if (classifier && !is_set(overrides, "glue.task")) {
     const std::string task = glue_task_word(model.task);
     if (task.empty()) {
@@ -137,14 +147,83 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
+// A run whose one checkpoint, at step 0, holds these weights. Fills path and parameters of
+// `result`.
+struct NewRun {
+  const Settings& settings;
+  const std::map<std::string, at::Tensor>& tensors;
+  const fs::path& from;
+  std::function<void(const fs::path& checkpoint)> save_assets;
+};
+void write_run(const NewRun& in, ExistingRun existing, ImportedRun& result) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : in.tensors) {
+    tensors.push_back({.name = name, .value = value});
+    result.parameters += value.numel();
+  }
+  result.path = in.settings.runs / in.settings.run;
+  refuse_existing(result.path, existing, "choose another name with --run");
+  const RunDirectory run(result.path, existing);
+  const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
+  write_file_atomically(run.config(), config);
+  const nlohmann::json record =
+      run_record({.version = kVersion,
+                  .commit = kCommit,
+                  .command = command_line(),
+                  .data = {{"imported_from", fs::absolute(in.from).lexically_normal().string()}}});
+  write_sealed_json(run.record(), record);
+  save_weights(run.checkpoints(), tensors, {.seed = in.settings.seed}, [&](const fs::path& target) {
+    write_file_atomically(target / "config.yaml", config);
+    in.save_assets(target);
+  });
+  run.confirm();
+}
+
+ImportedRun import_translator(const fs::path& folder, const std::vector<Override>& overrides,
+                              ExistingRun existing) {
+  const PretrainedTranslator translator = read_marian_folder(folder);
+  std::vector<Override> keys = {{"task", "translation"}};
+  append_keys(translator.settings, /*with_glue=*/false, keys);
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  ImportedRun result{.model = "Marian translator", .notes = translator.notes};
+  write_run({.settings = default_settings(keys),
+             .tensors = translator.tensors,
+             .from = folder,
+             .save_assets =
+                 [&](const fs::path& target) {
+                   save_translation_tokenizers({.source = *translator.tokenizers.source,
+                                                .target = *translator.tokenizers.target},
+                                               target);
+                 }},
+            existing, result);
+  return result;
+}
+
+void export_translator(const Settings& settings, const std::map<std::string, at::Tensor>& tensors,
+                       const fs::path& folder, ExportedRun& result) {
+  const TranslationTokenizers tokenizers = load_translation_tokenizers(result.checkpoint);
+  TranslationTokens tokens = translation_tokens(*tokenizers.target);
+  if (!settings.decoding.unknown && tokens.unknown >= 0) tokens.excluded.push_back(tokens.unknown);
+  result.notes = write_marian_folder({.settings = settings,
+                                      .tensors = tensors,
+                                      .source = *tokenizers.source,
+                                      .target = *tokenizers.target,
+                                      .never = tokens.excluded,
+                                      .begin = tokens.target.begin,
+                                      .end = tokens.target.end},
+                                     folder);
+  result.architecture = "MarianMTModel";
+}
+
 }  // namespace
 
 ImportedRun import_run(const fs::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing) {
+  if (is_marian_folder(folder)) return import_translator(folder, overrides, existing);
   PretrainedModel model = read_hugging_face_folder(folder);
   const Settings settings = import_settings(model, overrides, folder);
   const bool classifier = model.has_classification_head();
-  ImportedRun result{.path = settings.runs / settings.run};
+  ImportedRun result;
   result.model = fmt::format("{} with {}", settings.position.scheme == "rope" ? "RoFormer" : "BERT",
                              classifier ? fmt::format("a head for {}", to_word(settings.glue.task))
                              : model.has_language_head() ? "a masked language head"
@@ -154,26 +233,12 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
   } else {
     fit_language_model(settings, model);
   }
-  std::vector<NamedTensor> tensors;
-  for (const auto& [name, value] : model.tensors) {
-    tensors.push_back({.name = name, .value = value});
-    result.parameters += value.numel();
-  }
-  refuse_existing(result.path, existing, "choose another name with --run");
-  const RunDirectory run(result.path, existing);
-  const std::string config = sealed_lines(dump(settings, DumpStyle::compact));
-  write_file_atomically(run.config(), config);
-  const nlohmann::json record =
-      run_record({.version = kVersion,
-                  .commit = kCommit,
-                  .command = command_line(),
-                  .data = {{"imported_from", fs::absolute(folder).lexically_normal().string()}}});
-  write_sealed_json(run.record(), record);
-  save_weights(run.checkpoints(), tensors, {.seed = settings.seed}, [&](const fs::path& target) {
-    write_file_atomically(target / "config.yaml", config);
-    save_tokenizer(*model.tokenizer, target);
-  });
-  run.confirm();
+  write_run(
+      {.settings = settings,
+       .tensors = model.tensors,
+       .from = folder,
+       .save_assets = [&](const fs::path& target) { save_tokenizer(*model.tokenizer, target); }},
+      existing, result);
   result.notes = std::move(model.notes);
   return result;
 }
@@ -186,6 +251,10 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
     const Safetensors file(result.checkpoint / "model.safetensors");
     std::map<std::string, at::Tensor> tensors;
     for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
+    if (task_facts(settings.task).translates) {
+      export_translator(settings, tensors, folder, result);
+      return result;
+    }
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
     ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
     if (task_facts(settings.task).predicts_labels)

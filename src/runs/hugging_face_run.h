@@ -19,10 +19,11 @@ struct ImportedRun {
 };
 
 // Makes runs/NAME from the folder with one checkpoint, at step 0: task mlm for an encoder or a
-// masked language model, glue for a classifier. Among the overrides are `run`, and for a classifier
-// glue.task where the folder does not name it. A classifier whose classes have the task's names in
-// another order is put into the task's. Throws Error as read_hugging_face_folder and RunDirectory
-// do, and usage for keys that do not go with the folder; nothing is written then.
+// masked language model, glue for a classifier, translation for a MarianMTModel. Among the
+// overrides are `run`, and for a classifier glue.task where the folder does not name it. A
+// classifier whose classes have the task's names in another order is put into the task's. Throws
+// Error as read_hugging_face_folder and RunDirectory do, and usage for keys that do not go with the
+// folder; nothing is written then.
 ImportedRun import_run(const std::filesystem::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing);
 
@@ -33,7 +34,7 @@ struct ExportedRun {
 };
 
 // Writes the checkpoint of a run (`which` as find_checkpoint takes it) into a new folder. Throws
-// Error as find_checkpoint and write_hugging_face_folder do.
+// Error as find_checkpoint, write_hugging_face_folder and write_marian_folder do.
 ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                        const std::filesystem::path& folder);
 

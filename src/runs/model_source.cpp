@@ -18,6 +18,7 @@
 #include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_config.h"
+#include "interop/hugging_face_names.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
@@ -106,7 +107,7 @@ Settings source_settings(const fs::path& from) {
   }
   const fs::path file = from / "config.json";
   HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());
-  const FolderWeights listed(from, config.family);
+  const FolderWeights listed(from, canonical_names(config.family));
   return hugging_face_settings(std::move(config.settings));
 }
 

@@ -15,9 +15,10 @@ void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
 TranslationTokenizers load_translation_tokenizers(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / "source", error)) {
-    return {.source = load_tokenizer(folder / "source"),
-            .target = load_tokenizer(folder / "target"),
-            .joint = false};
+    TranslationTokenizers two{.source = load_tokenizer(folder / "source"),
+                              .target = load_tokenizer(folder / "target")};
+    two.joint = same_vocabulary(*two.source, *two.target);
+    return two;
   }
   const std::shared_ptr<const Tokenizer> joint = load_tokenizer(folder);
   return {.source = joint, .target = joint, .joint = true};

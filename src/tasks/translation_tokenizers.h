@@ -18,7 +18,7 @@ void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
 
 struct TranslationTokenizers {
   std::shared_ptr<const Tokenizer> source, target;
-  bool joint = true;
+  bool joint = true;  // the same pieces have the same ids
 };
 // Throws Error (failure) as load_tokenizer.
 TranslationTokenizers load_translation_tokenizers(const std::filesystem::path& folder);

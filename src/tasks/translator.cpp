@@ -117,11 +117,13 @@ CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& 
 
 TranslationTokens translation_tokens(const Tokenizer& target) {
   TranslationTokens result{.target = sentence_tokens(target),
+                           .unknown = target.special().unknown,
                            .vocabulary = target.vocabulary_size()};
   const SpecialTokens& special = target.special();
-  for (const TokenId id : {special.padding, special.unknown, special.classification, special.mask,
-                           result.target.begin}) {
-    if (id >= 0 && id != result.target.end) result.excluded.push_back(id);
+  for (const TokenId id :
+       {special.padding, special.classification, special.mask, result.target.begin}) {
+    const bool is_new = std::ranges::find(result.excluded, id) == result.excluded.end();
+    if (id >= 0 && id != result.target.end && is_new) result.excluded.push_back(id);
   }
   return result;
 }
@@ -136,7 +138,13 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
   const BeamSettings beam{.beam = decoding.beam,
                           .n_best = options.n_best,
                           .length_penalty = decoding.length_penalty,
-                          .alpha = decoding.alpha};
+                          .alpha = decoding.alpha,
+                          .stopping = decoding.stopping};
+  BeamVocabulary vocabulary{.end = tokens.target.end,
+                            .excluded = tokens.excluded,
+                            .size = tokens.vocabulary,
+                            .renormalize = decoding.renormalize};
+  if (!decoding.unknown) vocabulary.excluded.push_back(tokens.unknown);
   std::vector<std::vector<Hypothesis>> results(sources.size());
   for (const auto& group : groups_of(sources, decoding.batch_tokens / decoding.beam)) {
     std::vector<std::int64_t> ids, lengths;
@@ -165,9 +173,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                                                         translator->plan().precision));
     }
     Ensemble step(std::move(steps));
-    auto found = beam_search(
-        step, sentences,
-        {.end = tokens.target.end, .excluded = tokens.excluded, .size = tokens.vocabulary}, beam);
+    auto found = beam_search(step, sentences, vocabulary, beam);
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
   }
   return results;

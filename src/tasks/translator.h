@@ -66,6 +66,7 @@ class Translator {
 struct TranslationTokens {
   SentenceTokens target;
   std::vector<std::int64_t> excluded;
+  TokenId unknown = -1;         // excluded too, unless decoding.unknown allows it
   std::int64_t vocabulary = 0;  // of the target
 };
 TranslationTokens translation_tokens(const Tokenizer& target);

@@ -2,6 +2,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
@@ -19,6 +20,8 @@ kernels::Activation kernel_activation(ActivationKind kind) {
       return kernels::Activation::gelu_tanh;
     case ActivationKind::relu:
       return kernels::Activation::relu;
+    case ActivationKind::swish:
+      return kernels::Activation::swish;
   }
   ROFORMER_ASSERT(false);
   return kernels::Activation::gelu;
@@ -59,6 +62,7 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
   if (!x.is_cpu()) {
     const at::Tensor biased = x + bias.to(x.scalar_type());
     if (activation == ActivationKind::relu) return at::relu(biased);
+    if (activation == ActivationKind::swish) return at::silu(biased);
     return at::gelu(biased, activation == ActivationKind::gelu ? "none" : "tanh");
   }
   GradientRecorder recorder({x, bias});

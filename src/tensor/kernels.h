@@ -11,7 +11,7 @@
 
 namespace roformer::kernels {
 
-enum class Activation { gelu, gelu_tanh, relu };
+enum class Activation { gelu, gelu_tanh, relu, swish };
 
 // Type of the arithmetic, of norm statistics and of bias, gain and table values.
 template <typename T>
@@ -101,6 +101,18 @@ struct RowLoss {
   bool correct = false;  // the label has the first of the largest logits
 };
 
+// The largest values of each row of logits, falling, the lower column first among equals, and the
+// logarithm of the sum of the exponentials.
+template <typename T>
+struct RowTops {
+  const T* logits = nullptr;  // [rows, columns]
+  std::int64_t columns = 0;
+  std::int64_t wanted = 0;      // of a row, at most columns
+  T* values = nullptr;          // [rows, wanted]
+  std::int64_t* ids = nullptr;  // [rows, wanted]
+  T* normalizers = nullptr;     // [rows]
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -110,6 +122,7 @@ struct KernelTable {
   void (*residual_norm_backward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);
   RowLoss (*cross_entropy_row)(const CrossEntropyRow<T>&);
+  void (*row_tops)(const RowTops<T>&, std::int64_t begin, std::int64_t end);
 };
 
 // The table of the best instruction set of this processor.

@@ -1,7 +1,9 @@
 // The loops behind kernels.h. Included once per instruction set by a file that defines
 // ROFORMER_KERNELS_NAMESPACE; written so that the compiler's vectoriser takes every inner loop.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "tensor/kernels.h"
 
@@ -86,6 +88,8 @@ ROFORMER_INLINE A activate(A x) {
     A density, distribution;
     gaussian(x, density, distribution);
     return x * distribution;
+  } else if constexpr (activation == Activation::swish) {
+    return x / (A(1) + exponential(-x));
   } else {
     // 0.5 x (1 + tanh(u)) = x sigmoid(2u)
     const A u = A(0.79788456080286535588) * (x + A(0.044715) * x * x * x);
@@ -101,6 +105,9 @@ ROFORMER_INLINE A activate_slope(A x) {
     A density, distribution;
     gaussian(x, density, distribution);
     return distribution + x * density;
+  } else if constexpr (activation == Activation::swish) {
+    const A gate = A(1) / (A(1) + exponential(-x));
+    return gate + x * gate * (A(1) - gate);
   } else {
     const A u = A(0.79788456080286535588) * (x + A(0.044715) * x * x * x);
     const A slope = A(0.79788456080286535588) * (A(1) + A(3 * 0.044715) * x * x);
@@ -147,6 +154,8 @@ void bias_activation_forward(const BiasActivation<T>& o, std::int64_t begin, std
       return bias_activation_forward_as<Activation::gelu_tanh>(o, begin, end);
     case Activation::relu:
       return bias_activation_forward_as<Activation::relu>(o, begin, end);
+    case Activation::swish:
+      return bias_activation_forward_as<Activation::swish>(o, begin, end);
   }
 }
 
@@ -159,6 +168,8 @@ void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, st
       return bias_activation_backward_as<Activation::gelu_tanh>(o, begin, end);
     case Activation::relu:
       return bias_activation_backward_as<Activation::relu>(o, begin, end);
+    case Activation::swish:
+      return bias_activation_backward_as<Activation::swish>(o, begin, end);
   }
 }
 
@@ -390,6 +401,68 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   return result;
 }
 
+// A heap of the `wanted` largest values so far, the least at its root; of equals the higher id is
+// less.
+template <typename A>
+struct Candidate {
+  A value;
+  std::int64_t id;
+  bool before(const Candidate& other) const {
+    return value > other.value || (value == other.value && id < other.id);
+  }
+};
+
+// Two passes over the row, both in vectors, and a look into the blocks whose largest value is above
+// the least of those held.
+template <typename T>
+void row_tops(const RowTops<T>& o, std::int64_t begin, std::int64_t end) {
+  using A = Accumulate<T>;
+  constexpr std::int64_t kBlock = 128;
+  const auto ranks_before = [](const Candidate<A>& a, const Candidate<A>& b) {
+    return a.before(b);
+  };
+  std::vector<A> block_largest(static_cast<std::size_t>((o.columns + kBlock - 1) / kBlock));
+  std::vector<Candidate<A>> held;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* __restrict logits = o.logits + row * o.columns;
+    A largest = load(logits[0]);
+    for (std::int64_t first = 0, block = 0; first < o.columns; first += kBlock, ++block) {
+      const std::int64_t last = first + kBlock < o.columns ? first + kBlock : o.columns;
+      A most = load(logits[first]);
+      for (std::int64_t c = first; c < last; ++c) {
+        const A value = load(logits[c]);
+        most = value > most ? value : most;
+      }
+      block_largest[static_cast<std::size_t>(block)] = most;
+      largest = most > largest ? most : largest;
+    }
+    A total = 0;
+    for (std::int64_t c = 0; c < o.columns; ++c) total += exponential(load(logits[c]) - largest);
+    store(o.normalizers[row], largest + static_cast<A>(std::log(static_cast<double>(total))));
+    held.clear();
+    for (std::int64_t first = 0, block = 0; first < o.columns; first += kBlock, ++block) {
+      const bool full = static_cast<std::int64_t>(held.size()) == o.wanted;
+      if (full && !(block_largest[static_cast<std::size_t>(block)] > held.front().value)) continue;
+      const std::int64_t last = first + kBlock < o.columns ? first + kBlock : o.columns;
+      for (std::int64_t c = first; c < last; ++c) {
+        const A value = load(logits[c]);
+        if (static_cast<std::int64_t>(held.size()) == o.wanted) {
+          if (!(value > held.front().value)) continue;
+          std::pop_heap(held.begin(), held.end(), ranks_before);
+          held.pop_back();
+        }
+        held.push_back({value, c});
+        std::push_heap(held.begin(), held.end(), ranks_before);
+      }
+    }
+    std::sort_heap(held.begin(), held.end(), ranks_before);
+    for (std::int64_t i = 0; i < o.wanted; ++i) {
+      store(o.values[row * o.wanted + i], held[static_cast<std::size_t>(i)].value);
+      o.ids[row * o.wanted + i] = held[static_cast<std::size_t>(i)].id;
+    }
+  }
+}
+
 template <typename T>
 KernelTable<T> make_table() {
   return {
@@ -399,6 +472,7 @@ KernelTable<T> make_table() {
       residual_norm_backward<T>,
       rotate<T>,
       cross_entropy_row<T>,
+      row_tops<T>,
   };
 }
 template KernelTable<float> make_table<float>();

@@ -15,6 +15,15 @@ void Tokenizer::find_words(std::span<const TokenId> ids, std::vector<char>& begi
   for (std::size_t i = 0; i < ids.size(); ++i) begins[i] = begins_word(ids[i]) ? 1 : 0;
 }
 
+bool same_vocabulary(const Tokenizer& a, const Tokenizer& b) {
+  if (a.fingerprint() == b.fingerprint()) return true;
+  if (a.vocabulary_size() != b.vocabulary_size()) return false;
+  for (TokenId id = 0; id < a.vocabulary_size(); ++id) {
+    if (a.piece(id) != b.piece(id)) return false;
+  }
+  return true;
+}
+
 std::uint64_t Tokenizer::fingerprint(std::string_view description, std::string_view file_contents) {
   return XXH3_64bits_withSeed(file_contents.data(), file_contents.size(),
                               XXH3_64bits(description.data(), description.size()));

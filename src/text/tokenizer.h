@@ -75,6 +75,9 @@ class Tokenizer {
   mutable std::atomic<std::uint64_t> invalid_sequences_{0};
 };
 
+// Whether both give the same pieces the same ids, however they split text.
+bool same_vocabulary(const Tokenizer& a, const Tokenizer& b);
+
 // Opens a model or vocabulary file, or a folder that save_tokenizer wrote; kind `automatic` looks
 // at the contents. Throws Error naming the file and what it is when it is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);

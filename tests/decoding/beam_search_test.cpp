@@ -58,6 +58,7 @@ class ToyModel : public StepModel {
                 logits.mutable_data_ptr<float>() + static_cast<std::int64_t>(row) * kVocabulary);
     }
     most_rows = std::max(most_rows, texts_.size());
+    ++steps;
     return logits;
   }
   void reorder(std::span<const std::int64_t> rows) override {
@@ -72,6 +73,7 @@ class ToyModel : public StepModel {
   }
 
   std::size_t most_rows = 0;
+  std::int64_t steps = 0;
 
  private:
   std::vector<Text> texts_;
@@ -179,6 +181,41 @@ TEST_CASE("a forced beginning begins every hypothesis, and its probability count
       CHECK(text.token_log_probabilities[0] ==
             Approx(log_probability(toy_logits({kBegin}, 700 + i), 2)).margin(1e-5));
     }
+  }
+}
+
+TEST_CASE("other stopping rules end sooner, at worse scores") {
+  std::map<StoppingRule, std::int64_t> steps;
+  std::map<StoppingRule, double> sums;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    std::map<StoppingRule, double> scores;
+    for (const StoppingRule rule :
+         {StoppingRule::exact, StoppingRule::estimate, StoppingRule::full}) {
+      ToyModel model(1, 900 + seed);
+      const auto found = beam_search(
+          model, sentences(1, 20), {.end = kEnd},
+          {.beam = 3, .length_penalty = LengthPenalty::average, .alpha = 1, .stopping = rule});
+      REQUIRE(found[0].size() == 1);
+      scores[rule] = found[0][0].score;
+      steps[rule] += model.steps;
+      sums[rule] += found[0][0].score;
+      CHECK(scores[rule] <= scores[StoppingRule::exact]);
+    }
+  }
+  CHECK(steps[StoppingRule::full] < steps[StoppingRule::estimate]);
+  CHECK(steps[StoppingRule::estimate] < steps[StoppingRule::exact]);
+  CHECK(sums[StoppingRule::full] < sums[StoppingRule::exact]);
+}
+
+TEST_CASE("what is excluded takes a share of the probability unless told otherwise") {
+  for (const bool renormalize : {false, true}) {
+    ToyModel model(1, 77);
+    const auto found =
+        beam_search(model, sentences(1, 1),
+                    {.end = kEnd, .excluded = {1}, .renormalize = renormalize}, {.beam = 1});
+    std::vector<float> logits = toy_logits({kBegin}, 77);
+    if (renormalize) logits.erase(logits.begin() + 1);
+    CHECK(found[0].at(0).log_probability == Approx(log_probability(logits, kEnd)).margin(1e-5));
   }
 }
 

@@ -64,6 +64,9 @@ TEST_CASE("bias and activation in one pass equal LibTorch's functions") {
             {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::gelu_tanh); },
             [&] { return at::gelu(x + bias, "tanh"); }) < tolerance(type));
   CHECK(compare(
+            {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::swish); },
+            [&] { return at::silu(x + bias); }) < tolerance(type));
+  CHECK(compare(
             {x, bias}, [&] { return bias_activation(x, bias, ActivationKind::relu); },
             [&] { return at::relu(x + bias); }) < tolerance(type));
 }

@@ -1,0 +1,42 @@
+#include "bench/decoding_benchmark.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "bench/timed_training.h"
+#include "metrics/statistics.h"
+
+namespace roformer {
+
+DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
+                                     const std::vector<std::string>& lines, std::int64_t repeats,
+                                     std::vector<std::string>* translations) {
+  DecodingBenchmark result;
+  std::vector<TranslatedLine> found = translator.translate(lines, {});
+  std::vector<double> seconds;
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    const auto start = BenchmarkClock::now();
+    found = translator.translate(lines, {});
+    seconds.push_back(milliseconds_since(start) * 1e-3);
+  }
+  for (const TranslatedLine& line : found) {
+    const bool blank = line.translations.empty();
+    if (translations != nullptr) {
+      translations->push_back(blank ? "" : line.translations.front().text);
+    }
+    if (blank) continue;
+    ++result.sentences;
+    result.target_tokens += std::ssize(line.translations.front().pieces) + 1;
+  }
+  result.seconds = median(seconds);
+  result.best_seconds = *std::ranges::min_element(seconds);
+  result.sentences_per_second = static_cast<double>(result.sentences) / result.seconds;
+  result.target_tokens_per_second = static_cast<double>(result.target_tokens) / result.seconds;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  result.peak_memory_mib = usage.ru_maxrss / 1024;
+  return result;
+}
+
+}  // namespace roformer

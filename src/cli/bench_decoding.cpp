@@ -1,0 +1,116 @@
+#include "cli/bench_decoding.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "bench/decoding_benchmark.h"
+#include "cli/command.h"
+#include "cli/trained_model_flags.h"
+#include "config/words.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+struct BenchDecodingOptions {
+  std::string run;
+  std::string checkpoint = "best";
+  std::string input;
+  std::string output;
+  std::int64_t lines = 0;
+  std::int64_t repeats = 3;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+std::vector<std::string> read_lines(const std::string& path, std::int64_t most) {
+  std::ifstream file(path);
+  if (!file) throw_failure(path, "cannot be read", "a file of one sentence a line");
+  std::vector<std::string> lines;
+  std::string line;
+  while ((most == 0 || std::ssize(lines) < most) && std::getline(file, line)) {
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(line);
+  }
+  if (lines.empty()) throw_failure(path, "is empty", "a file of one sentence a line");
+  return lines;
+}
+
+void bench_decoding(const BenchDecodingOptions& options) {
+  const std::vector<std::string> lines = read_lines(options.input, options.lines);
+  std::vector<TrainedTranslator> runs;
+  runs.push_back(open_trained_translator(
+      options.run, {.checkpoint = options.checkpoint, .overrides = options.overrides}));
+  const ComputePlan plan = runs.front().translator->plan();
+  const TextTranslator translator(std::move(runs));
+  std::vector<std::string> texts;
+  const DecodingBenchmark result = benchmark_decoding(translator, lines, options.repeats, &texts);
+  if (!options.output.empty()) {
+    std::string all;
+    for (const std::string& text : texts) all += text + "\n";
+    write_file_atomically(options.output, all);
+  }
+  const DecodingSettings& decoding = translator.settings().decoding;
+  const char* const precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  if (options.json) {
+    const nlohmann::ordered_json object{{"position", translator.settings().position.scheme},
+                                        {"precision", precision},
+                                        {"threads", at::get_num_threads()},
+                                        {"beam", decoding.beam},
+                                        {"stopping", to_word(decoding.stopping)},
+                                        {"batch_tokens", decoding.batch_tokens},
+                                        {"sentences", result.sentences},
+                                        {"target_tokens", result.target_tokens},
+                                        {"seconds", result.seconds},
+                                        {"best_seconds", result.best_seconds},
+                                        {"sentences_per_s", result.sentences_per_second},
+                                        {"target_tokens_per_s", result.target_tokens_per_second},
+                                        {"max_rss_mib", result.peak_memory_mib}};
+    std::cout << object.dump() << '\n';
+    return;
+  }
+  fmt::print("{} sentences, beam {}, position {}, {}, {} threads\n", format_count(result.sentences),
+             decoding.beam, translator.settings().position.scheme, precision,
+             at::get_num_threads());
+  fmt::print("time    {:.2f} s (best {:.2f})\n", result.seconds, result.best_seconds);
+  fmt::print("speed   {:.1f} sentences/s, {} target tokens/s\n", result.sentences_per_second,
+             format_count(static_cast<std::int64_t>(result.target_tokens_per_second)));
+  fmt::print("memory  {} MiB at most\n", result.peak_memory_mib);
+}
+
+}  // namespace
+
+void add_bench_decoding(CLI::App& bench) {
+  auto options = std::make_shared<BenchDecodingOptions>();
+  CLI::App* command = add_command(
+      bench,
+      {.name = "decoding",
+       .summary = "translation of a file's lines with a trained run",
+       .details = "roformer bench decoding runs/en-de --input newstest2014.en --lines 500\n"
+                  "To compare with CTranslate2's search: --decoding.length_penalty average\n"
+                  "--decoding.alpha 1 --decoding.stopping full --decoding.longest_factor 0\n"
+                  "--decoding.longest_extra 256 (scripts/peers/ctranslate2_translate.py).\n"});
+  command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
+  command->add_option("--input", options->input, "file of one sentence a line")->required();
+  command->add_option("--lines", options->lines, "of the file, from its first; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--repeats", options->repeats, "measured, after one that is not")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command->add_option("--output", options->output, "file for the translations");
+  command->add_flag("--json", options->json, "one JSON object");
+  accept_settings(*command, options->overrides, trained_model_flags());
+  command->callback([options] { bench_decoding(*options); });
+}
+
+}  // namespace roformer

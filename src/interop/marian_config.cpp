@@ -1,0 +1,262 @@
+#include "interop/marian_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "config/schemes/sinusoidal.h"
+#include "interop/config_fields.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kStandardLength = 20;  // of generate(), where nothing is said
+
+struct MarianActivation {
+  std::string_view theirs;
+  ActivationKind ours;
+};
+// The first name of a kind is the one that is written.
+constexpr std::array kMarianActivations = {
+    MarianActivation{"gelu", ActivationKind::gelu},
+    MarianActivation{"gelu_new", ActivationKind::gelu_tanh},
+    MarianActivation{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
+    MarianActivation{"relu", ActivationKind::relu},
+    MarianActivation{"swish", ActivationKind::swish},
+    MarianActivation{"silu", ActivationKind::swish},
+};
+
+ActivationKind parse_marian_activation(const ConfigFields& fields) {
+  const std::string name = fields.text("activation_function", "gelu");
+  std::string known;
+  for (const MarianActivation& activation : kMarianActivations) {
+    if (activation.theirs == name) return activation.ours;
+    known += (known.empty() ? "" : ", ") + std::string(activation.theirs);
+  }
+  fields.refuse("activation_function", "one of " + known);
+}
+
+// Encoder and decoder have one width, one number of heads and one inner width here.
+std::int64_t of_both(const ConfigFields& fields, const char* encoder, const char* decoder,
+                     std::int64_t standard, std::int64_t most) {
+  const std::int64_t value = fields.count(encoder, standard, 1, most);
+  if (fields.count(decoder, standard, 1, most) != value) {
+    fields.refuse(decoder, fmt::format("{}, as \"{}\"", value, encoder));
+  }
+  return value;
+}
+
+ModelSettings parse_marian_model(const ConfigFields& fields) {
+  ModelSettings model{
+      .layers = fields.count("encoder_layers", 12, 1, 1000),
+      .width = fields.count("d_model", 1024, 2, 65536),
+      .heads = of_both(fields, "encoder_attention_heads", "decoder_attention_heads", 16, 1024),
+      .feed_forward = of_both(fields, "encoder_ffn_dim", "decoder_ffn_dim", 4096, 1 << 20),
+      .norm = NormPlacement::post,
+      .activation = parse_marian_activation(fields),
+      .norm_epsilon = kMarianNormEpsilon,
+      .dropout = fields.probability("dropout", 0.1),
+      .embedding_scale =
+          fields.flag("scale_embedding", false) ? EmbeddingScale::sqrt_width : EmbeddingScale::none,
+      .initialization = fields.small_number("init_std", 0.02)};
+  if (model.width % 2 != 0) fields.refuse("d_model", "an even number");
+  if (model.width % model.heads != 0) {
+    fields.refuse("encoder_attention_heads",
+                  fmt::format("a divisor of \"d_model\", {}", model.width));
+  }
+  return model;
+}
+
+TranslationSettings parse_translation(const ConfigFields& fields, std::int64_t encoder_layers) {
+  const std::int64_t layers = fields.count("decoder_layers", 12, 1, 1000);
+  return {.decoder_layers = layers == encoder_layers ? 0 : layers,
+          .tie_embeddings = fields.flag("share_encoder_decoder_embeddings", true),
+          .tie_output = fields.flag("tie_word_embeddings", true),
+          .activation_dropout = fields.probability("activation_dropout", 0)};
+}
+
+// What changes the computation and has no counterpart here.
+void refuse_other_layers(const ConfigFields& fields) {
+  for (const char* name : {"normalize_before", "normalize_embedding", "add_final_layer_norm"}) {
+    if (fields.flag(name, false)) fields.refuse(name, "false: Marian is post-norm");
+  }
+  if (fields.flag("static_position_embeddings", true) == false) {
+    fields.refuse("static_position_embeddings", "true: positions are sinusoids");
+  }
+}
+
+double parse_penalty(const ConfigFields& fields) {
+  const json* value = fields.find("length_penalty");
+  if (value == nullptr) return 1;
+  const double penalty = value->is_number() ? value->get<double>() : -1;
+  if (!(penalty >= 0 && penalty <= 10)) fields.refuse("length_penalty", "a number from 0 to 10");
+  return penalty;
+}
+
+StoppingRule parse_stopping(const ConfigFields& fields) {
+  const json* value = fields.find("early_stopping");
+  if (value != nullptr && value->is_string()) {
+    if (value->get_ref<const std::string&>() == "never") return StoppingRule::exact;
+    fields.refuse("early_stopping", "true, false or \"never\"");
+  }
+  return fields.flag("early_stopping", false) ? StoppingRule::full : StoppingRule::estimate;
+}
+
+DecodingSettings parse_decoding(const ConfigFields& fields) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const std::int64_t longest = fields.count("max_length", kStandardLength, 2, kMost);
+  return {.beam = fields.count("num_beams", 1, 1, 1000),
+          .length_penalty = LengthPenalty::average,
+          .alpha = parse_penalty(fields),
+          .stopping = parse_stopping(fields),
+          .renormalize = fields.flag("renormalize_logits", false),
+          .longest_factor = 0,
+          .longest_extra = fields.count("max_new_tokens", longest - 1, 1, kMost)};
+}
+
+// Single ids among bad_words_ids ([[7], [8, 9]]) and suppress_tokens ([7]).
+std::vector<std::int64_t> parse_never(const ConfigFields& fields) {
+  std::vector<std::int64_t> never;
+  for (const char* name : {"bad_words_ids", "suppress_tokens"}) {
+    const json* list = fields.find(name);
+    if (list == nullptr) continue;
+    if (!list->is_array()) fields.refuse(name, "a list");
+    for (const json& entry : *list) {
+      const bool nested = entry.is_array() && entry.size() == 1;
+      const json& id = nested ? entry[0] : entry;
+      if (id.is_number_integer()) never.push_back(id.get<std::int64_t>());
+    }
+  }
+  return never;
+}
+
+std::vector<std::string> parse_notes(const ConfigFields& fields) {
+  struct Neutral {
+    const char* name;
+    double value;
+  };
+  std::vector<std::string> notes;
+  for (const auto& [name, neutral] :
+       {Neutral{"no_repeat_ngram_size", 0}, Neutral{"repetition_penalty", 1},
+        Neutral{"min_length", 0}, Neutral{"num_beam_groups", 1}, Neutral{"diversity_penalty", 0}}) {
+    const json* value = fields.find(name);
+    if (value == nullptr || (value->is_number() && value->get<double>() == neutral)) continue;
+    notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
+                                describe_json(*value)));
+  }
+  return notes;
+}
+
+MarianTokens parse_tokens(const ConfigFields& fields, const MarianVocabularies& rows) {
+  const std::int64_t padding = fields.count("pad_token_id", 58100, 0, rows.target - 1);
+  return {.padding = padding,
+          .begin = fields.count("decoder_start_token_id", padding, 0, rows.target - 1),
+          .end = fields.count("eos_token_id", 0, 0, rows.target - 1)};
+}
+
+}  // namespace
+
+MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& generation) {
+  const json document = parse_json(config.text, config.file);
+  if (!document.is_object()) throw_failure(config.file, "is not a JSON object");
+  const ConfigFields fields(document, config.file);
+  if (fields.text("model_type", "") != "marian") fields.refuse("model_type", "marian");
+  refuse_other_layers(fields);
+  MarianConfig result;
+  constexpr std::int64_t kMostRows = 1 << 24;
+  result.vocabularies.source = fields.count("vocab_size", 58101, 1, kMostRows);
+  result.vocabularies.target =
+      fields.count("decoder_vocab_size", result.vocabularies.source, 1, kMostRows);
+  result.tokens = parse_tokens(fields, result.vocabularies);
+  Settings& settings = result.settings;
+  settings.task = TaskKind::translation;
+  settings.model = parse_marian_model(fields);
+  settings.translation = parse_translation(fields, settings.model.layers);
+  if (settings.translation.tie_embeddings &&
+      result.vocabularies.source != result.vocabularies.target) {
+    fields.refuse("decoder_vocab_size", "\"vocab_size\", as the table is shared");
+  }
+  settings.attention.dropout = fields.probability("attention_dropout", 0);
+  settings.position.scheme = "sinusoidal";
+  settings.position.of<SinusoidalSettings>().layout = SinusoidalLayout::concat;
+  settings.data.length = fields.count("max_position_embeddings", 1024, 1, 1 << 20);
+  const json search =
+      generation.text.empty() ? document : parse_json(generation.text, generation.file);
+  if (!search.is_object()) throw_failure(generation.file, "is not a JSON object");
+  const ConfigFields generating(search, generation.text.empty() ? config.file : generation.file);
+  settings.decoding = parse_decoding(generating);
+  result.never = parse_never(generating);
+  result.notes = parse_notes(generating);
+  return result;
+}
+
+nlohmann::ordered_json to_marian_config(const ExportedMarianConfig& config) {
+  const Settings& settings = config.settings;
+  const ModelSettings& model = settings.model;
+  const TranslationSettings& translation = settings.translation;
+  std::string_view activation;
+  for (const MarianActivation& name : kMarianActivations) {
+    if (activation.empty() && name.ours == model.activation) activation = name.theirs;
+  }
+  return {{"architectures", {"MarianMTModel"}},
+          {"model_type", "marian"},
+          {"vocab_size", config.vocabularies.source},
+          {"decoder_vocab_size", config.vocabularies.target},
+          {"d_model", model.width},
+          {"encoder_layers", model.layers},
+          {"decoder_layers",
+           translation.decoder_layers > 0 ? translation.decoder_layers : model.layers},
+          {"encoder_attention_heads", model.heads},
+          {"decoder_attention_heads", model.heads},
+          {"encoder_ffn_dim", model.feed_forward},
+          {"decoder_ffn_dim", model.feed_forward},
+          {"activation_function", activation},
+          {"scale_embedding", model.embedding_scale == EmbeddingScale::sqrt_width},
+          {"share_encoder_decoder_embeddings", translation.tie_embeddings},
+          {"tie_word_embeddings", translation.tie_output},
+          {"max_position_embeddings", config.positions},
+          {"static_position_embeddings", true},
+          {"normalize_before", false},
+          {"normalize_embedding", false},
+          {"dropout", model.dropout},
+          {"attention_dropout", settings.attention.dropout},
+          {"activation_dropout", translation.activation_dropout},
+          {"init_std", model.initialization},
+          {"pad_token_id", config.tokens.padding},
+          {"eos_token_id", config.tokens.end},
+          {"forced_eos_token_id", config.tokens.end},
+          {"decoder_start_token_id", config.tokens.begin},
+          {"is_encoder_decoder", true},
+          {"torch_dtype", "float32"}};
+}
+
+nlohmann::ordered_json to_marian_generation(const ExportedMarianConfig& config) {
+  const DecodingSettings& decoding = config.settings.decoding;
+  nlohmann::ordered_json stopping = decoding.stopping == StoppingRule::full;
+  if (decoding.stopping == StoppingRule::exact) stopping = "never";
+  nlohmann::ordered_json never = nlohmann::ordered_json::array();
+  for (const std::int64_t id : config.never) never.push_back(nlohmann::ordered_json::array({id}));
+  const double longest =
+      decoding.longest_factor * static_cast<double>(config.settings.data.length) +
+      static_cast<double>(decoding.longest_extra);
+  return {
+      {"num_beams", decoding.beam},
+      {"length_penalty", decoding.length_penalty == LengthPenalty::average ? decoding.alpha : 1},
+      {"early_stopping", stopping},
+      {"renormalize_logits", decoding.renormalize},
+      {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
+      {"bad_words_ids", never},
+      {"pad_token_id", config.tokens.padding},
+      {"eos_token_id", config.tokens.end},
+      {"forced_eos_token_id", config.tokens.end},
+      {"decoder_start_token_id", config.tokens.begin}};
+}
+
+}  // namespace roformer

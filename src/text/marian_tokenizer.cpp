@@ -1,0 +1,182 @@
+#include "text/marian_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+// The file: this line, a line of JSON with the vocabulary, the model.
+constexpr std::string_view kFirstLine = "roformer marian 1\n";
+constexpr std::string_view kSpaceMarker = "\xE2\x96\x81";  // U+2581
+constexpr std::pair<const char*, TokenId SpecialTokens::*> kSpecialFields[] = {
+    {"padding", &SpecialTokens::padding},
+    {"unknown", &SpecialTokens::unknown},
+    {"begin", &SpecialTokens::classification},
+    {"end", &SpecialTokens::separator}};
+
+// The parts of a file's contents.
+struct Parts {
+  std::string_view vocabulary, sentencepiece;
+};
+
+Parts parts_of(std::string_view contents, const std::string& place) {
+  if (!is_marian_model(contents)) throw_failure(place, "is not a Marian tokenizer");
+  contents.remove_prefix(kFirstLine.size());
+  const std::size_t end = contents.find('\n');
+  if (end == std::string_view::npos) throw_failure(place, "ends within its vocabulary");
+  return {.vocabulary = contents.substr(0, end), .sentencepiece = contents.substr(end + 1)};
+}
+
+MarianVocabulary parse_vocabulary(std::string_view text, const std::string& place) {
+  const nlohmann::json json = parse_json(text, place);
+  MarianVocabulary vocabulary;
+  const auto pieces = json.is_object() ? json.find("pieces") : json.end();
+  if (pieces == json.end() || !pieces->is_array()) throw_failure(place, "lacks its pieces");
+  for (const nlohmann::json& piece : *pieces) {
+    if (!piece.is_string()) throw_failure(place, "has a piece that is no text");
+    vocabulary.pieces.push_back(piece.get<std::string>());
+  }
+  for (const auto& [name, member] : kSpecialFields) {
+    const nlohmann::json id = json.value(name, nlohmann::json());
+    if (!id.is_number_integer() || id < -1 || id >= vocabulary.pieces.size()) {
+      throw_failure(place, fmt::format("\"{}\" is {}, wanted the number of a piece or -1", name,
+                                       describe_json(id)));
+    }
+    vocabulary.special.*member = id.get<TokenId>();
+  }
+  if (vocabulary.special.unknown < 0) throw_failure(place, "has no unknown token");
+  return vocabulary;
+}
+
+std::string without_markers(std::string text) {
+  for (std::size_t at = 0; (at = text.find(kSpaceMarker, at)) != std::string::npos; ++at) {
+    text.replace(at, kSpaceMarker.size(), " ");
+  }
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first);
+}
+
+class MarianTokenizer final : public Tokenizer {
+ public:
+  using Tokenizer::encode;
+
+  MarianTokenizer(std::string contents, const std::string& place) : contents_(std::move(contents)) {
+    const Parts parts = parts_of(contents_, place);
+    vocabulary_ = parse_vocabulary(parts.vocabulary, place);
+    const auto status = processor_.LoadFromSerializedProto(parts.sentencepiece);
+    if (!status.ok()) {
+      throw_failure(place, fmt::format("has no SentencePiece model: {}", status.message()));
+    }
+    for (std::size_t i = 0; i < vocabulary_.pieces.size(); ++i) {
+      const bool is_new = ids_.emplace(vocabulary_.pieces[i], static_cast<TokenId>(i)).second;
+      if (!is_new) {
+        throw_failure(place, fmt::format("has \"{}\" twice", vocabulary_.pieces[i]));
+      }
+    }
+  }
+
+  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+    if (const std::size_t end = text.find("<<");
+        text.starts_with(">>") && end != std::string_view::npos) {
+      ids.push_back(find(text.substr(0, end + 2)));
+      text.remove_prefix(end + 2);
+    }
+    std::vector<std::string> pieces;
+    const auto status = processor_.Encode(text, &pieces);
+    if (!status.ok()) throw_failure("SentencePiece", status.message());
+    for (const std::string& piece : pieces) ids.push_back(find(piece));
+  }
+
+  // Runs of ordinary pieces are written by the library, special tokens between them by us.
+  std::string decode(std::span<const TokenId> ids, bool with_special) const override {
+    std::string text;
+    std::vector<std::string> run;
+    const auto finish_run = [&] {
+      if (run.empty()) return;
+      std::string part;
+      const auto status = processor_.Decode(run, &part);
+      ROFORMER_ASSERT(status.ok());
+      if (!text.empty() && run.front().starts_with(kSpaceMarker)) text += ' ';
+      text += without_markers(std::move(part));
+      run.clear();
+    };
+    for (const TokenId id : ids) {
+      ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
+      if (!is_special(id)) {
+        run.push_back(piece(id));
+      } else if (with_special || id == special().unknown) {
+        finish_run();
+        if (!text.empty()) text += ' ';
+        if (with_special) {
+          text += piece(id);
+        } else {
+          append_utf8(text, 0xFFFD);
+        }
+      }
+    }
+    finish_run();
+    return text;
+  }
+
+  std::int64_t vocabulary_size() const override {
+    return static_cast<std::int64_t>(vocabulary_.pieces.size());
+  }
+  std::string piece(TokenId id) const override {
+    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
+    return vocabulary_.pieces[static_cast<std::size_t>(id)];
+  }
+  const SpecialTokens& special() const override { return vocabulary_.special; }
+  bool begins_word(TokenId id) const override { return piece(id).starts_with(kSpaceMarker); }
+  TokenizerKind kind() const override { return TokenizerKind::marian; }
+  const std::string& file_contents() const override { return contents_; }
+  std::string file_name() const override { return "marian.model"; }
+  std::string description() const override { return "marian"; }
+
+ private:
+  std::string contents_;
+  MarianVocabulary vocabulary_;
+  std::unordered_map<std::string, TokenId> ids_;
+  sentencepiece::SentencePieceProcessor processor_;
+
+  // Special tokens come of no text.
+  TokenId find(std::string_view piece) const {
+    const auto found = ids_.find(std::string(piece));
+    return found == ids_.end() || is_special(found->second) ? special().unknown : found->second;
+  }
+};
+
+}  // namespace
+
+std::string marian_model(const MarianVocabulary& vocabulary, std::string_view sentencepiece) {
+  nlohmann::ordered_json json = {{"pieces", vocabulary.pieces}};
+  for (const auto& [name, member] : kSpecialFields) json[name] = vocabulary.special.*member;
+  return std::string(kFirstLine) + json.dump() + "\n" + std::string(sentencepiece);
+}
+
+bool is_marian_model(std::string_view contents) {
+  return contents.starts_with(kFirstLine);
+}
+
+std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& place) {
+  return std::make_unique<MarianTokenizer>(std::move(contents), place);
+}
+
+std::string_view sentencepiece_of(const Tokenizer& marian) {
+  ROFORMER_ASSERT(marian.kind() == TokenizerKind::marian);
+  return parts_of(marian.file_contents(), "tokenizer").sentencepiece;
+}
+
+}  // namespace roformer

@@ -1,0 +1,32 @@
+// A SentencePiece model whose pieces have other numbers: those of a vocabulary that stands beside
+// it. So are Marian's translators (Opus-MT): a model for each language, one vocabulary for both.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+struct MarianVocabulary {
+  std::vector<std::string> pieces;  // by id
+  SpecialTokens special;            // mask: none
+};
+
+// The model and the vocabulary as the contents of one file.
+std::string marian_model(const MarianVocabulary& vocabulary, std::string_view sentencepiece);
+
+// True when the contents say that they are such a file.
+bool is_marian_model(std::string_view contents);
+
+// A text that begins with a language's code, ">>fr<<", gives the code's id first. Pieces that the
+// vocabulary lacks are unknown. Throws Error naming the place when the contents are not whole.
+std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& place);
+
+// The SentencePiece model of such a tokenizer.
+std::string_view sentencepiece_of(const Tokenizer& marian);
+
+}  // namespace roformer

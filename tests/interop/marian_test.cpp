@@ -1,0 +1,122 @@
+// What MarianMT folders hold and what of them is refused.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "catch.h"
+#include "config/schemes/sinusoidal.h"
+#include "interop/fixtures.h"
+#include "interop/marian_folder.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+namespace {
+
+// A copy of a fixture whose JSON files can be changed.
+struct MarianCopy {
+  TemporaryFolder folder;
+  fs::path path = folder.path / "model";
+
+  explicit MarianCopy(const std::string& name) { fs::copy(model_folder(name), path); }
+
+  void change(const std::string& file, const std::string& key, const nlohmann::json& value) const {
+    nlohmann::json document = read_json(path / file);
+    document[key] = value;
+    std::ofstream(path / file) << document;
+  }
+};
+
+void check_refused(const std::string& key, const nlohmann::json& value, const std::string& words,
+                   const std::string& file = "config.json") {
+  const MarianCopy copy("marian");
+  copy.change(file, key, value);
+  CAPTURE(key);
+  CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains(words));
+}
+
+}  // namespace
+
+TEST_CASE("a MarianMT folder says its model and its search") {
+  CHECK(is_marian_folder(model_folder("marian")));
+  CHECK(!is_marian_folder(model_folder("bert")));
+  const PretrainedTranslator first = read_marian_folder(model_folder("marian"));
+  CHECK(first.notes.empty());
+  const Settings& settings = first.settings;
+  CHECK(settings.task == TaskKind::translation);
+  CHECK(settings.model.activation == ActivationKind::swish);
+  CHECK(settings.model.embedding_scale == EmbeddingScale::sqrt_width);
+  CHECK(settings.model.norm_epsilon == 1e-5);
+  CHECK(settings.position.of<SinusoidalSettings>().layout == SinusoidalLayout::concat);
+  CHECK(settings.translation.output_bias);
+  CHECK(settings.decoding.renormalize);
+  CHECK(settings.decoding.unknown);
+  CHECK(settings.decoding.stopping == StoppingRule::estimate);
+  CHECK(settings.decoding.longest_extra == 39);
+
+  const PretrainedTranslator released = read_marian_folder(model_folder("marian_released"));
+  CHECK(released.settings.translation.decoder_layers == 1);
+  CHECK(!released.settings.translation.output_bias);
+  CHECK(released.settings.decoding.stopping == StoppingRule::full);
+  CHECK(released.settings.decoding.alpha == 0.6);
+  const PretrainedTranslator separate = read_marian_folder(model_folder("marian_separate"));
+  CHECK(!separate.settings.translation.tie_embeddings);
+  CHECK(separate.settings.decoding.stopping == StoppingRule::exact);
+}
+
+TEST_CASE("what a MarianMT folder computes otherwise is refused") {
+  check_refused("activation_function", "tanh", "one of gelu, gelu_new");
+  check_refused("decoder_attention_heads", 4, "wanted 2, as \"encoder_attention_heads\"");
+  check_refused("decoder_ffn_dim", 8, "wanted 24, as \"encoder_ffn_dim\"");
+  check_refused("normalize_before", true, "post-norm");
+  check_refused("static_position_embeddings", false, "sinusoids");
+  check_refused("d_model", 15, "even number");
+  check_refused("vocab_size", 0, "an integer from 1");
+  check_refused("decoder_vocab_size", 20, "wanted \"vocab_size\"");
+  check_refused("encoder_layers", 3, "has no tensor \"encoder.layers.2.self_attn.q_proj.weight\"");
+  check_refused("encoder_layers", 1, "holds encoder.layers.1");
+  check_refused("pad_token_id", 1000, "an integer from 0");
+  check_refused("length_penalty", -1, "a number from 0 to 10", "generation_config.json");
+  check_refused("early_stopping", "soon", "\"never\"", "generation_config.json");
+  check_refused("</s>", 1, "otherwise than 0, 1, 2", "vocab.json");
+  check_refused("another", 1, "otherwise than 0, 1, 2", "vocab.json");
+  check_refused("unk_token", "[UNK]", "lacks the unknown token", "tokenizer_config.json");
+
+  const MarianCopy copy("marian_separate");
+  fs::remove(copy.path / "target_vocab.json");
+  CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains("target_vocab.json"));
+}
+
+TEST_CASE("what generate() does beyond a beam search is told") {
+  const MarianCopy copy("marian");
+  copy.change("generation_config.json", "no_repeat_ngram_size", 3);
+  copy.change("generation_config.json", "bad_words_ids", nlohmann::json::array());
+  const PretrainedTranslator translator = read_marian_folder(copy.path);
+  REQUIRE(translator.notes.size() == 2);
+  CHECK_THAT(translator.notes[0], Contains("no_repeat_ngram_size 3"));
+  CHECK_THAT(translator.notes[1], Contains("may choose the padding"));
+}
+
+TEST_CASE("stored sinusoids must be those that are computed here, and one table is one") {
+  const auto with_tensor = [](const std::string& name, auto change) {
+    const MarianCopy copy("marian_released");
+    const Safetensors file(copy.path);
+    std::vector<NamedTensor> tensors;
+    for (const std::string& tensor : file.names()) {
+      at::Tensor value = file.tensor(tensor).clone();
+      if (tensor == name) change(value);
+      tensors.push_back({.name = tensor, .value = value});
+    }
+    write_safetensors(copy.path / "model.safetensors", tensors);
+    read_marian_folder(copy.path);
+  };
+  const auto add = [](at::Tensor& value) { value[1] += 0.5; };
+  CHECK_NOTHROW(with_tensor("nothing", add));
+  CHECK_THROWS_WITH(with_tensor("model.decoder.embed_positions.weight", add),
+                    Contains("not sines and cosines"));
+  CHECK_THROWS_WITH(with_tensor("lm_head.weight", add), Contains("differs from \"shared.weight\""));
+}

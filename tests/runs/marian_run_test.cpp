@@ -1,0 +1,238 @@
+// MarianMT folders (tests/interop/make_marian_fixtures.py) become runs that compute and translate
+// what transformers does with them, and translators become such folders.
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "catch.h"
+#include "interop/marian_folder.h"
+#include "interop/marian_names.h"
+#include "runs/hugging_face_run.h"
+#include "runs/model_folders.h"
+#include "runs/tiny_translation.h"
+#include "runs/train.h"
+#include "runs/translation.h"
+#include "tensor/safetensors.h"
+#include "training/checkpoint.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+namespace {
+
+constexpr double kTolerance = 1e-4;
+
+fs::path import_marian(const fs::path& from, const TemporaryFolder& folder,
+                       const std::string& name = "imported") {
+  return import_run(from, {{"run", name}, {"runs", folder.path.string()}}, ExistingRun::refuse)
+      .path;
+}
+
+TrainedTranslator open(const fs::path& run, std::vector<Override> overrides = {}) {
+  overrides.push_back({"training.precision", "fp32"});
+  return open_trained_translator(run, {.overrides = std::move(overrides)});
+}
+
+TextTranslator open_text(const fs::path& run, std::vector<Override> overrides = {}) {
+  std::vector<TrainedTranslator> runs;
+  runs.push_back(open(run, std::move(overrides)));
+  return TextTranslator(std::move(runs));
+}
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.detach() - b.detach()).abs().max().item<double>();
+}
+
+TokenLayout layout_of(const at::Tensor& lengths) {
+  return TokenLayout::of_lengths(
+      {lengths.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(lengths.numel())});
+}
+
+// What the search finds for the lines of expected.json, as transformers' pieces.
+void check_translations(const fs::path& run, const nlohmann::json& expected,
+                        const std::string& beam) {
+  const auto lines = expected["lines"].get<std::vector<std::string>>();
+  const auto found = open_text(run, {{"decoding.beam", beam}}).translate(lines, {});
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (expected["ids"][i].is_null()) continue;  // a special token written out is text here
+    CAPTURE(lines[i], beam);
+    CHECK(found[i].translations.at(0).pieces ==
+          expected["generated"][beam][i].get<std::vector<std::string>>());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an imported MarianMT model has transformers' logits, loss and gradients") {
+  const std::string name = GENERATE("marian", "marian_released", "marian_separate");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  const TrainedTranslator run = open(import_marian(model_folder(name), folder));
+  const Safetensors expected(model_folder(name) / "expected.safetensors");
+  const TranslationBatch batch{.source_ids = expected.tensor("source_ids"),
+                               .source = layout_of(expected.tensor("source_lengths")),
+                               .target_ids = expected.tensor("target_ids"),
+                               .target = layout_of(expected.tensor("target_lengths")),
+                               .labels = expected.tensor("labels")};
+  const EncoderDecoder& model = run.translator->model();
+  const at::Tensor states = model.forward({.source_ids = batch.source_ids,
+                                           .source = batch.source,
+                                           .target_ids = batch.target_ids,
+                                           .target = batch.target},
+                                          {});
+  CHECK(largest_difference(model.logits(states), expected.tensor("logits")) < kTolerance);
+  ParameterStore& parameters = run.translator->parameters();
+  parameters.zero_gradients();
+  const at::Tensor loss =
+      run.translator->loss(batch, {.training = false}).loss_sum / batch.labels.numel();
+  CHECK(largest_difference(loss, expected.tensor("loss")) < kTolerance);
+  loss.backward();
+  const MarianVocabularies rows{.source = run.tokenizers.source->vocabulary_size(),
+                                .target = run.tokenizers.target->vocabulary_size()};
+  for (const MarianWeight& weight : marian_weights(run.settings, rows)) {
+    const at::Tensor gradient = parameters.find(weight.ours)->value.grad();
+    for (std::size_t i = 0; i < weight.theirs.size(); ++i) {
+      CAPTURE(weight.theirs[i]);
+      const at::Tensor wanted =
+          expected.tensor("gradient." + marian_stored_name(weight.theirs[i])).clone();
+      at::Tensor got =
+          gradient.narrow(0, static_cast<std::int64_t>(i) * wanted.size(0), wanted.size(0)).clone();
+      if (weight.ours.ends_with("tokens.weight")) {  // torch trains no row of the padding
+        const TokenId padding = run.tokenizers.target->special().padding;
+        got[padding].zero_();
+        wanted[padding].zero_();
+      }
+      CHECK(largest_difference(got, wanted) < kTolerance);
+      CHECK((wanted.abs().max().item<double>() > 0 || weight.theirs[i].ends_with("k_proj.bias")));
+    }
+  }
+}
+
+TEST_CASE("an imported MarianMT model reads and translates as transformers' generate") {
+  const std::string name = GENERATE("marian", "marian_released", "marian_separate");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  const fs::path run = import_marian(model_folder(name), folder);
+  const nlohmann::json expected = read_json(model_folder(name) / "expected.json");
+  const TrainedTranslator opened = open(run);
+  CHECK(opened.settings.decoding.beam == 4);
+  for (std::size_t i = 0; i < expected["lines"].size(); ++i) {
+    if (expected["ids"][i].is_null()) continue;
+    auto ids = opened.tokenizers.source->encode(expected["lines"][i].get<std::string>());
+    ids.push_back(opened.tokenizers.source->special().separator);
+    CHECK(ids == expected["ids"][i].get<std::vector<TokenId>>());
+  }
+  check_translations(run, expected, "1");
+  check_translations(run, expected, "4");
+}
+
+TEST_CASE("an imported MarianMT model is exported as it was") {
+  const std::string name = GENERATE("marian", "marian_released", "marian_separate");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  const ExportedRun exported = export_run(import_marian(model_folder(name), folder), "best", out);
+  CHECK(exported.architecture == "MarianMTModel");
+  CHECK(exported.notes.empty());
+  const PretrainedTranslator first = read_marian_folder(model_folder(name));
+  const PretrainedTranslator second = read_marian_folder(out);
+  CHECK(first.tensors.size() == second.tensors.size());
+  for (const auto& [parameter, value] : first.tensors) {
+    CAPTURE(parameter);
+    CHECK(at::equal(second.tensors.at(parameter), value));
+  }
+  CHECK(first.tokenizers.source->fingerprint() == second.tokenizers.source->fingerprint());
+  CHECK(first.tokenizers.target->fingerprint() == second.tokenizers.target->fingerprint());
+  // Each key of transformers' own files that is about the model or the search.
+  for (const char* file : {"config.json", "generation_config.json"}) {
+    if (!fs::exists(model_folder(name) / file)) continue;
+    const nlohmann::json theirs = read_json(model_folder(name) / file),
+                         ours = read_json(out / file);
+    for (const auto& [key, value] : theirs.items()) {
+      if (!ours.contains(key) || key == "max_position_embeddings") continue;
+      CAPTURE(file, key);
+      CHECK(ours[key] == value);
+    }
+  }
+  // The exported folder translates as the first.
+  check_translations(import_marian(out, folder, "again"),
+                     read_json(model_folder(name) / "expected.json"), "4");
+}
+
+TEST_CASE(
+    "a translator with sinusoids in turn is exported with sines first, and computes the same") {
+  const TinyTranslation tiny;
+  const std::vector<Override> keys = {{"position", "sinusoidal"},
+                                      {"model.norm", "post"},
+                                      {"model.norm_epsilon", "1e-5"},
+                                      {"translation.output_bias", "true"},
+                                      {"translation.decoder_layers", "2"},
+                                      {"decoding.length_penalty", "average"},
+                                      {"decoding.alpha", "1"},
+                                      {"decoding.stopping", "estimate"},
+                                      {"decoding.sentences", "2"},
+                                      {"training.steps", "3"}};
+  train_run(tiny.settings("run", keys), ExistingRun::refuse);
+  const fs::path run = tiny.folder.path / "runs" / "run", out = tiny.folder.path / "out";
+  const ExportedRun exported = export_run(run, "last", out);
+  REQUIRE(exported.notes.size() == 2);  // bytes are no SentencePiece; translations have a limit
+  CHECK_THAT(exported.notes[0], Contains("knows only SentencePiece"));
+
+  // Filled with the exported weights, a model of the other layout says what the first does.
+  std::vector<Override> other = keys;
+  other.push_back({"position.sinusoidal.layout", "concat"});
+  const Settings settings = tiny.settings("other", other);
+  const TrainedTranslator first = open(run);
+  const auto vocabulary = first.tokenizers.target->vocabulary_size();
+  Translator second(settings, {.source = vocabulary, .target = vocabulary},
+                    plan_compute(DeviceKind::cpu, Precision::fp32));
+  const Safetensors weights(out);
+  for (const MarianWeight& weight :
+       marian_weights(settings, {.source = vocabulary, .target = vocabulary})) {
+    std::vector<at::Tensor> parts;
+    for (const std::string& name : weight.theirs) {
+      parts.push_back(weights.tensor(marian_stored_name(name)));
+    }
+    second.parameters().find(weight.ours)->value.detach().copy_(at::cat(parts, 0));
+  }
+  second.parameters()
+      .find("output.bias")
+      ->value.detach()
+      .copy_(weights.tensor("final_logits_bias").reshape({-1}));
+  const at::Tensor ids = at::tensor({20, 33, 7, 40, 3, 50, 60, 61, 3}, at::kLong);
+  const TokenLayout source = TokenLayout::of_lengths(std::vector<std::int64_t>{5, 4});
+  const auto logits = [&](const EncoderDecoder& model) {
+    return model.logits(model.forward(
+        {.source_ids = ids, .source = source, .target_ids = ids, .target = source}, {}));
+  };
+  CHECK(largest_difference(logits(first.translator->model()), logits(second.model())) < 1e-4);
+}
+
+TEST_CASE("a translator that MarianMTModel cannot express is refused, all at once") {
+  const TinyTranslation tiny(60);
+  const auto refusal = [&](const std::string& name, std::vector<Override> keys) {
+    keys.insert(keys.end(), {{"training.steps", "1"}, {"decoding.sentences", "1"}});
+    train_run(tiny.settings(name, keys), ExistingRun::refuse);
+    const fs::path out = tiny.folder.path / ("out-" + name);
+    try {
+      export_run(tiny.folder.path / "runs" / name, "last", out);
+    } catch (const Error& error) {
+      CHECK(!fs::exists(out));
+      return error.parts().message;
+    }
+    return std::string();
+  };
+  CHECK_THAT(refusal("rope", {{"position", "rope"}}),
+             Contains("not rope (CTranslate2") && Contains("it is post-norm"));
+  CHECK_THAT(refusal("decoder", {{"position", "sinusoidal"}, {"position.decoder", "t5"}}),
+             Contains("sinusoidal, not t5"));
+  CHECK_THAT(
+      refusal("cross", {{"position", "sinusoidal"},
+                        {"position.cross", "rope"},
+                        {"position.sinusoidal.scale", "2"}}),
+      Contains("adds sinusoids as they are") && Contains("cross-attention has no positions"));
+}
