@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate"};
+const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate", "tune"};
 
 // The sections that the schema knows: "model", "data", "data.masking", "position.rope", ...
 bool is_section(const std::string& name) {
@@ -37,7 +37,8 @@ const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
     made.insert(made.end(), {"extends", "model", "data", "data.masking", "tokenizer", "glue",
-                             "attention", "training", "study", "matrix", "variants", "evaluate"});
+                             "attention", "training", "study", "matrix", "variants", "evaluate",
+                             "tune"});
     return made;
   }();
   return names;
