@@ -39,7 +39,6 @@ struct BenchPositionsOptions {
 
 constexpr std::int64_t kTokens = 4096;  // of a pass, where the number of sequences is not given
 constexpr double kMebibyte = 1 << 20;
-constexpr int kSignalExit = 128;  // as shells count a program that a signal ended
 
 // Base size in two layers, with a small vocabulary: a step in which attention is seen.
 const std::vector<Override> kSizes{{"model.width", "768"},

@@ -35,8 +35,6 @@ struct StudyCommandOptions {
   std::vector<Override> overrides;
 };
 
-constexpr int kSignalExit = 128;  // as shells count a program that a signal ended
-
 void print_table(const Table& table, const std::string& format) {
   if (format == "markdown") {
     std::cout << to_markdown(table);

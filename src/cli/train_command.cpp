@@ -24,7 +24,6 @@ struct TrainOptions {
 };
 
 // Exit code of a program that a signal ended, as shells count it.
-constexpr int kSignalExit = 128;
 
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();

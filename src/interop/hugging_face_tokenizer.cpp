@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "interop/folder.h"
 #include "interop/tokenizer_json.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -19,15 +20,10 @@ using nlohmann::json;
 
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kTokenizer = "tokenizer.json";
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 // Tokenizers that come as a file of their own; ours write the first and the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 // An empty object where the file is not there.
 json read_object(const fs::path& path) {
@@ -65,7 +61,7 @@ struct Normalization {
 };
 
 Normalization read_normalization(const fs::path& folder, std::vector<std::string>& notes) {
-  const json config = read_object(folder / kConfig);
+  const json config = read_object(folder / kTokenizerConfig);
   const auto tokenizer_class = config.find("tokenizer_class");
   if (tokenizer_class != config.end() && tokenizer_class->is_string() &&
       tokenizer_class->get<std::string>().starts_with("RoFormerTokenizer")) {
@@ -93,8 +89,8 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   if (!normalization.lower) {
     cased = looks_cased(vocabulary);
     notes.push_back(fmt::format(
-        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}", kConfig,
-        kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
+        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}",
+        kTokenizerConfig, kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
   }
   if (normalization.strip_accents.value_or(!cased) == cased) {
     notes.push_back(fmt::format("its tokenizer {} accents; here a {} WordPiece {} them",
@@ -152,7 +148,7 @@ void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longe
                                          {"pad_token", "[PAD]"},
                                          {"cls_token", "[CLS]"},
                                          {"mask_token", "[MASK]"}};
-  write_file_atomically(folder / kConfig, config.dump(2) + "\n");
+  write_file_atomically(folder / kTokenizerConfig, config.dump(2) + "\n");
 }
 
 }  // namespace roformer

@@ -23,7 +23,7 @@ code{background:var(--card);border:1px solid var(--rule);border-radius:4px;paddi
 .figures b{display:block;font-size:21px;overflow-wrap:anywhere;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
 .figures span{display:block;color:var(--soft);font-size:13px;margin-top:2px}
 figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px;position:relative;overflow-x:auto}
-figure svg{display:block}
+figure svg{display:block;max-width:100%;height:auto}
 figure h3{font-size:15px;font-weight:600;margin:10px 10px 2px}figure>p{font-size:13px;color:var(--soft);margin:0 10px 8px}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(340px,1fr));gap:4px 8px}
 .narrow{display:none}

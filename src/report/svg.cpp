@@ -268,8 +268,7 @@ std::string Legend::draw(double left, double top) const {
 
 std::string chart_style() {
   const std::string shapes = R"(.chart{
-font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif;
-max-width:100%;height:auto}
+font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif}
 .chart .title{font-size:15px;font-weight:600}
 .chart .tick{font-variant-numeric:tabular-nums}
 .chart .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}

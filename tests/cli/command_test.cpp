@@ -22,7 +22,7 @@ struct Program {
   Program() {
     app.set_version_flag("--version", "roformer 0.0.0");
     CLI::App* train = add_command(
-        app, {.name = "train", .summary = "Train", .details = "", .group = kGroupTraining});
+        app, {.name = "train", .summary = "Train", .details = "", .group = "Train and evaluate"});
     train->add_option("config", config, "configuration file")->required();
     train->add_flag("--overwrite", overwrite, "start anew");
     accept_settings(*train, overrides);

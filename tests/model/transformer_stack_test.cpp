@@ -1,5 +1,6 @@
 // The encoder's shortcuts against the long way.
 #include "model/transformer_stack.h"
+#include "distance.h"
 
 #include <ATen/ATen.h>
 
@@ -25,10 +26,6 @@ at::Tensor ids(std::int64_t count) {
   return at::randint(50, {count}, at::kLong);
 }
 
-double largest(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
-
 }  // namespace
 
 TEST_CASE("computing the last layer at the wanted places only changes nothing") {
@@ -48,7 +45,7 @@ TEST_CASE("computing the last layer at the wanted places only changes nothing") 
     head.loss(states, labels).loss_sum.backward();
     return parameters.flat_gradients().clone();
   };
-  CHECK(largest(gradient(true), gradient(false)) < 1e-10);
+  CHECK(distance(gradient(true), gradient(false)) < 1e-10);
 }
 
 TEST_CASE("sequences end to end without padding equal each sequence alone") {
@@ -67,7 +64,7 @@ TEST_CASE("sequences end to end without padding equal each sequence alone") {
   for (const std::int64_t length : lengths) {
     const at::Tensor alone = encoder.forward(
         {.ids = all.narrow(0, begin, length), .layout = TokenLayout::uniform(1, length)});
-    CHECK(largest(together.narrow(0, begin, length), alone) < 1e-12);
+    CHECK(distance(together.narrow(0, begin, length), alone) < 1e-12);
     begin += length;
   }
 }
@@ -104,5 +101,5 @@ TEST_CASE("training in bfloat16 follows float32") {
   const at::Tensor rough =
       encoder.forward({.ids = ids(16), .layout = layout, .precision = Precision::bf16});
   CHECK(rough.scalar_type() == at::kBFloat16);
-  CHECK(largest(exact, rough.to(at::kFloat)) < 0.1);
+  CHECK(distance(exact, rough.to(at::kFloat)) < 0.1);
 }

@@ -206,6 +206,7 @@ TEST_CASE("a standalone picture states its colours literally, for light and for 
   CHECK(svg.find("var(") == std::string::npos);
   CHECK(svg.find("currentColor") == std::string::npos);
   CHECK(svg.find("--") == std::string::npos);
+  CHECK(svg.find("height:auto") == std::string::npos);  // of a page, and no size to every program
   CHECK(svg.find(".chart .line.c0,.chart .leader.c0,.chart .whisker.c0{stroke:#0b68b0}") <
         svg.find("prefers-color-scheme:dark"));
 }

@@ -1,6 +1,6 @@
 // Fine-tuning as a whole: what it learns, where it starts, and that it goes on where it stopped.
-#include "tasks/glue_task.h"
 #include "config/schemes/learned.h"
+#include "tasks/glue_task.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sealed_json.h"
 #include "base/log.h"
+#include "base/sealed_json.h"
 #include "catch.h"
 #include "config/dump.h"
 #include "has.h"
