@@ -122,8 +122,12 @@ std::string table_caption(const StudySettings& study, const std::vector<StudyRow
   text += labelled
               ? " The score is the task's own metric; a collapsed run gives every example of the "
                 "validation set the same label."
-              : " The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
-                "nearest validation before.";
+              : " The best of each column is bold.";
+  const Table table = study_table(study, rows, TableUse::data);
+  const bool shares =
+      std::any_of(table.columns().begin(), table.columns().end(),
+                  [](const Column& column) { return column.key.starts_with("loss_at_"); });
+  if (shares) text += " Loss at 25, 50 and 75 % of the steps: the nearest validation before.";
   text += checkpoint_sentence(study);
   if (!study.choose.empty()) {
     text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
