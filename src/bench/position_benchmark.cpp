@@ -67,8 +67,10 @@ class Contestant {
     if (training_) note(steps_, training_->step(number).milliseconds);
   }
 
-  PositionCost cost(const at::Tensor& x, const at::Tensor& slopes) const {
+  // `stopped`: without another pass.
+  PositionCost cost(const at::Tensor& x, const at::Tensor& slopes, bool stopped) const {
     const auto memory = [&](AttentionForm form) {
+      if (stopped) return -1.0;
       const MemoryMeter meter;
       train(x, slopes, form);
       return static_cast<double>(meter.peak());
@@ -177,15 +179,17 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
         .normal_();
   };
   const at::Tensor x = input().requires_grad_(), slopes = input();
-  for (std::int64_t round = 0; round <= options.repeats; ++round) {
+  bool stopped = false;
+  for (std::int64_t round = 0; round <= options.repeats && !stopped; ++round) {
     for (const auto& contestant : contestants) {
-      if (contestant == nullptr) continue;
+      if (contestant == nullptr || stopped) continue;
       contestant->round(x, slopes, round, round > 0);
       progress(done += contestant->parts(), parts);
+      stopped = options.stopped && options.stopped();
     }
   }
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (contestants[i] != nullptr) costs[i] = contestants[i]->cost(x, slopes);
+    if (contestants[i] != nullptr) costs[i] = contestants[i]->cost(x, slopes, stopped);
   }
   return costs;
 }

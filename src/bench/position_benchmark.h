@@ -23,6 +23,8 @@ struct PositionBenchmarkOptions {
   bool model = true;         // whole training steps too
   bool plain = false;        // the form that writes every pair out, too
   double memory = std::numeric_limits<double>::infinity();  // bytes that the plain form may take
+  // Asked after every round of a scheme; true: no further one, and no memory is measured.
+  std::function<bool()> stopped = {};
 };
 
 // Medians in milliseconds of one layer or step; bytes beyond what was there before the pass.

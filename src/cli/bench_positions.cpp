@@ -19,6 +19,7 @@
 #include "config/suggest.h"
 #include "config/task_facts.h"
 #include "report/table.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -123,6 +124,7 @@ std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Se
                                   const ComputePlan& plan) {
   std::vector<PositionCost> costs;
   for (const std::int64_t length : options.lengths) {
+    if (StopSignals::received() != 0) break;
     // Half of the free memory: the rest is the other schemes' and the page cache's.
     const double memory = static_cast<double>(inspect_machine(".").memory_free) / 2;
     const PositionBenchmarkOptions benchmark{
@@ -134,7 +136,8 @@ std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Se
         .layers = options.shared_layers,
         .model = !options.layer_only,
         .plain = options.reference,
-        .memory = memory};
+        .memory = memory,
+        .stopped = [] { return StopSignals::received() != 0; }};
     std::optional<ProgressBar> bar;
     const auto progress = [&](std::int64_t done, std::int64_t of) {
       if (!bar) {
@@ -169,7 +172,9 @@ void bench_positions(const BenchPositionsOptions& options) {
   }
   prepare_threads(settings.threads);
   const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const StopSignals signals;  // what was measured is shown all the same
   const std::vector<PositionCost> costs = measure(options, settings, plan);
+  const int stopped = StopSignals::received();
   const Table table = cost_table(options, costs, task_facts(settings.task).causal);
   const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
@@ -189,6 +194,7 @@ void bench_positions(const BenchPositionsOptions& options) {
                                           {"repeats", options.repeats},
                                           {"version", kVersion},
                                           {"commit", kCommit},
+                                          {"stopped", stopped != 0},
                                           {"rows", to_json(table)},
                                           {"remarks", remarks}};
     std::cout << document.dump(2) << '\n';
@@ -205,6 +211,9 @@ void bench_positions(const BenchPositionsOptions& options) {
     std::cout << to_text(table, {.width = terminal_width()});
     print_remarks(costs);
   }
+  if (stopped == 0) return;
+  std::cerr << "stopped by a signal: medians of the rounds that were done, no memory\n";
+  throw CLI::RuntimeError(kSignalExit + stopped);
 }
 
 }  // namespace
@@ -225,6 +234,7 @@ void add_bench_positions(CLI::App& bench) {
            "matrix libraries make for themselves are not seen). Schemes that look only to the "
            "left\n"
            "run causally and are compared with a causal `none`. Tables get a row for each place.\n"
+           "Stopped early (Ctrl-C) it shows the medians of the rounds that were done.\n"
            "Without other sizes: 12 heads, width 768, 2 layers, 4096 tokens a pass.\n"});
   command->add_option("--position", options->schemes, "schemes, with commas; none: all")
       ->delimiter(',');

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -14,51 +11,14 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/stored_data.h"
-#include "metrics/bleu.h"
-#include "report/table.h"
+#include "runs/source_lengths.h"
 #include "tasks/translation_task.h"
 
 namespace roformer {
 namespace {
 
-// Words of the source, separated by white space: buckets of the table and chart by length.
-constexpr std::array<std::int64_t, 6> kBuckets = {1, 11, 21, 31, 41, 61};
-
-struct Bucket {
-  std::string name;
-  std::int64_t sentences = 0;
-  double bleu = 0;
-};
-
-std::int64_t words_of(const std::string& line) {
-  std::int64_t words = 0;
-  bool inside = false;
-  for (const char c : line) {
-    const bool space = c == ' ' || c == '\t';
-    words += !space && !inside ? 1 : 0;
-    inside = !space;
-  }
-  return words;
-}
-
-std::vector<Bucket> by_length(const TranslationEvaluation& found) {
-  std::vector<Bucket> result;
-  for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-    const bool last = i + 1 == kBuckets.size();
-    const std::int64_t low = kBuckets[i];
-    const std::int64_t high = last ? std::numeric_limits<std::int64_t>::max() : kBuckets[i + 1];
-    CorpusBleu bleu;
-    for (std::size_t k = 0; k < found.hypotheses.size(); ++k) {
-      const std::int64_t words = std::max<std::int64_t>(1, words_of(found.sources[k]));
-      if (words >= low && words < high) bleu.add(found.hypotheses[k], {found.references[k]});
-    }
-    if (bleu.sentences() == 0) continue;
-    result.push_back(
-        {.name = last ? fmt::format("{} and more", low) : fmt::format("{} to {}", low, high - 1),
-         .sentences = bleu.sentences(),
-         .bleu = bleu.score().score});
-  }
-  return result;
+std::vector<SourceLengthBucket> by_length(const TranslationEvaluation& found) {
+  return bleu_by_source_length(found.sources, found.references, found.hypotheses);
 }
 
 ParallelSplit split_of(const std::string& name) {
@@ -69,7 +29,7 @@ ParallelSplit split_of(const std::string& name) {
 
 void print_json(const std::string& split, const TranslationEvaluation& found) {
   nlohmann::ordered_json lengths = nlohmann::ordered_json::array();
-  for (const Bucket& bucket : by_length(found)) {
+  for (const SourceLengthBucket& bucket : by_length(found)) {
     lengths.push_back(
         {{"source_words", bucket.name}, {"sentences", bucket.sentences}, {"bleu", bucket.bleu}});
   }
@@ -94,7 +54,7 @@ void print_text(const std::string& split, const TranslationEvaluation& found) {
   fmt::print("loss {:.4f} nats a token, perplexity {:.2f}, accuracy {:.1f} %\n\n", found.loss,
              std::exp(found.loss), 100 * found.accuracy);
   fmt::print("BLEU by words of the source\n");
-  for (const Bucket& bucket : by_length(found)) {
+  for (const SourceLengthBucket& bucket : by_length(found)) {
     fmt::print("  {:<12} {:>6.2f}  ({} sentences)\n", bucket.name, bucket.bleu,
                format_count(bucket.sentences));
   }

@@ -30,6 +30,7 @@ struct StudyCommandOptions {
   std::string record;  // written when all is done
   std::string render;  // instead of running anything
   std::string table;   // of the record that is rendered
+  std::string chart;   // of it, instead of a table
   std::string format = "text";
   bool dry_run = false;
   bool overwrite = false;
@@ -81,41 +82,43 @@ MissingData missing_data(const StudySettings& study) {
 
 void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
-    std::cout << to_markdown(recorded_table(options.render, options.table));
+    std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
+                                        : recorded_chart(options.render, options.chart));
     return;
   }
   if (options.file.empty()) throw_usage("study", "wanted the file of a study, or --render RECORD");
-  const StudySettings study = load_study(options.file, options.overrides, model_source_keys);
-  if (study.axes.empty()) {
+  const StudySettings asked = load_study(options.file, options.overrides, model_source_keys);
+  if (asked.axes.empty()) {
     throw_usage(options.file, "is a single run: it has no matrix and no variants to compare",
                 "roformer train " + options.file + ", or add an axis, as --seed 1,2,3");
   }
   if (options.dry_run) {
-    print_table(study_plan(study), options.format);
-    for (const std::string& problem : missing_data(study).problems) log::warn("{}", problem);
-    const StudyEvaluations& evaluations = study.evaluations;
+    print_table(study_plan(asked), options.format);
+    for (const std::string& problem : missing_data(asked).problems) log::warn("{}", problem);
+    const StudyEvaluations& evaluations = asked.evaluations;
     if (options.format == "text" && !evaluations.lengths.empty()) {
       std::cout << fmt::format("\nthen evaluated in rows of {} tokens, as trained{}\n",
                                fmt::join(evaluations.lengths, ", "), variant_names(evaluations));
     }
     return;
   }
-  const MissingData lacking = missing_data(study);
+  const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
   if (lacking.of_all) {
-    throw_failure(study_folder(study).string(), "none of its runs has its data");
+    throw_failure(study_folder(asked).string(), "none of its runs has its data");
   }
   const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
   const StudyOutcome outcome =
-      run_study(study, {.overwrite = options.overwrite,
+      run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs,
                         .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
                         .origin = origin});
   if (outcome.signal != 0) {
-    std::cerr << study_folder(study).string()
+    std::cerr << study_folder(asked).string()
               << ": stopped by a signal; the same command goes on from here\n";
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
+  const StudySettings& study = outcome.study;
   const bool text = options.format == "text";
   const TableUse use = text                      ? TableUse::page
                        : options.format == "csv" ? TableUse::data
@@ -126,6 +129,10 @@ void study_command(const StudyCommandOptions& options) {
     std::cout << '\n';
   }
   print_table(study_table(study, chosen, use), options.format);
+  if (outcome.tuning && options.format != "csv") {
+    std::cout << '\n' << tuning_sentence(*study.tuning) << "\n\n";
+    print_table(tuning_table(*study.tuning, *outcome.tuning), options.format);
+  }
   if (!study.note.empty() && options.format != "csv") std::cout << '\n' << study.note << '\n';
   const Table missing = missing_table(outcome.rows);
   if (text && !missing.rows().empty()) {
@@ -139,6 +146,15 @@ void study_command(const StudyCommandOptions& options) {
     if (!without.rows().empty()) {
       std::cout << '\n';
       print_table(without, options.format);
+    }
+  }
+  if (outcome.translations && options.format != "csv") {
+    std::cout << '\n';
+    print_table(outcome.translations->scores, options.format);
+    std::cout << '\n' << outcome.translations->scores_caption << '\n';
+    if (!outcome.translations->tests.rows().empty()) {
+      std::cout << '\n';
+      print_table(outcome.translations->tests, options.format);
     }
   }
   std::cerr << "report: " << outcome.report.string() << '\n';
@@ -183,11 +199,18 @@ void add_study_command(CLI::App& program) {
           ->type_name("JSON")
           ->excludes(file)
           ->excludes(record);
+  CLI::Option* table =
+      command
+          ->add_option("--table", options->table,
+                       "which one --render prints: spread, results, differences, lengths, "
+                       "translations, translation_tests or tuning (default: the first)")
+          ->needs(render);
   command
-      ->add_option("--table", options->table,
-                   "which one --render prints: spread, results, differences or lengths (default: "
-                   "the first)")
-      ->needs(render);
+      ->add_option("--chart", options->chart,
+                   "--render prints this chart as SVG: curves, figures, lengths or "
+                   "bleu_by_length")
+      ->needs(render)
+      ->excludes(table);
   command->add_flag("--dry-run", options->dry_run, "list the runs and their state, run nothing");
   command->add_flag("--overwrite", options->overwrite,
                     "replace the runs that were made with other settings");

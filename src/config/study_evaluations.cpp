@@ -22,7 +22,7 @@ class EvaluationReader {
     StudyEvaluations result;
     if (!section_.node.IsMap()) {
       add(location_of(section_.file, section_.node), "evaluate",
-          "wanted `lengths:` and `variants:`");
+          "wanted `lengths:` and `variants:`, or `split:`");
       return result;
     }
     for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
@@ -30,12 +30,18 @@ class EvaluationReader {
         lengths(entry, result.lengths);
       } else if (entry.key == "variants") {
         variants(entry, result.variants);
+      } else if (entry.key == "split") {
+        split(entry, result.split);
+      } else if (entry.key == "sentences") {
+        count(entry, result.sentences);
+      } else if (entry.key == "examples") {
+        count(entry, result.examples);
       } else {
         add(entry.where, "evaluate." + entry.key, "unknown key",
-            suggestion(entry.key, {"lengths", "variants"}));
+            suggestion(entry.key, {"lengths", "variants", "split", "sentences", "examples"}));
       }
     }
-    if (result.lengths.empty() && problems_.empty()) {
+    if (result.lengths.empty() && result.split.empty() && problems_.empty()) {
       add(location_of(section_.file, section_.node), "evaluate.lengths", "not given",
           "lengths: [128, 256]");
     }
@@ -51,6 +57,25 @@ class EvaluationReader {
                    .key = std::move(key),
                    .message = std::move(message),
                    .hint = std::move(hint)});
+  }
+
+  void split(const YamlEntry& entry, std::string& result) {
+    const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "";
+    if (text == "validation" || text == "test") {
+      result = text;
+    } else {
+      add(entry.where, "evaluate.split", "got " + describe(entry.value), "validation or test");
+    }
+  }
+
+  void count(const YamlEntry& entry, std::int64_t& result) {
+    try {
+      result =
+          parse_integer(entry.value.IsScalar() ? entry.value.Scalar() : "", between(0, kLongest));
+    } catch (const InvalidValue& invalid) {
+      add(entry.where, "evaluate." + entry.key,
+          "got " + describe(entry.value) + ", wanted " + invalid.what());
+    }
   }
 
   void lengths(const YamlEntry& entry, std::vector<std::int64_t>& result) {

@@ -7,6 +7,11 @@
 //       - {name: window, attention.window: 128}
 //       - {name: linear, scheme: rope, position.rope.scaling: linear,
 //          stretch: position.rope.factor}
+//
+// Or, of translators: what they make of a set of the data is decoded, scored and shown side by
+// side.
+//
+//   evaluate: {split: test, examples: 20}
 #pragma once
 
 #include <cstdint>
@@ -27,8 +32,11 @@ struct StudyVariant {
 };
 
 struct StudyEvaluations {
-  std::vector<std::int64_t> lengths;  // empty: nothing is evaluated
+  std::vector<std::int64_t> lengths;  // empty: nothing is evaluated at other lengths
   std::vector<StudyVariant> variants;
+  std::string split;           // "validation" or "test", of translators; empty: nothing is decoded
+  std::int64_t sentences = 0;  // the first ones of the set; 0: all
+  std::int64_t examples = 20;  // shown side by side
 };
 
 StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems);

@@ -16,8 +16,9 @@ class SectionReader {
 
   void study(const Section& section, StudySettings& study) {
     if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
-    static const std::vector<std::string> kKeys{"name",   "metric", "columns", "paper",
-                                                "choose", "spread", "note",    "trainings"};
+    static const std::vector<std::string> kKeys{
+        "name",   "metric", "columns",   "paper",     "choose",
+        "spread", "note",   "trainings", "reference", "reference_lines"};
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       if (entry.key == "name") {
         text(entry, "study.name", study.name);
@@ -30,6 +31,10 @@ class SectionReader {
         text(entry, "study.choose", study.choose);
       } else if (entry.key == "spread") {
         text(entry, "study.spread", study.spread);
+      } else if (entry.key == "reference") {
+        text(entry, "study.reference", study.reference);
+      } else if (entry.key == "reference_lines") {
+        reference_lines(section, entry, study);
       } else if (entry.key == "note") {
         text(entry, "study.note", study.note);
       } else if (entry.key == "columns") {
@@ -130,6 +135,50 @@ class SectionReader {
     }
   }
 
+  void reference_lines(const Section& section, const YamlEntry& entry, StudySettings& study) {
+    const std::string wanted_lines = "a list of {label, value}, or of the word unigram";
+    if (!wanted(section, entry.value, entry.value.IsSequence(), "study.reference_lines",
+                wanted_lines)) {
+      return;
+    }
+    study.reference_lines.clear();
+    for (const YAML::Node& node : entry.value) {
+      if (node.IsScalar() && node.Scalar() == kUnigramLine) {
+        study.reference_lines.push_back({.label = kUnigramLine});
+      } else if (wanted(section, node, node.IsMap(), "study.reference_lines", wanted_lines)) {
+        study.reference_lines.push_back(reference_line(section, node));
+      }
+    }
+  }
+
+  StudyReferenceLine reference_line(const Section& section, const YAML::Node& node) {
+    StudyReferenceLine line;
+    std::string value;
+    for (const YamlEntry& field : entries_of(section.file, node, problems_)) {
+      if (field.key == "label") {
+        text(field, "study.reference_lines.label", line.label);
+      } else if (field.key == "value") {
+        text(field, "study.reference_lines.value", value);
+      } else {
+        add(field.where, "study.reference_lines." + field.key, "unknown key",
+            suggestion(field.key, {"label", "value"}));
+      }
+    }
+    line.value = number(section, node, "study.reference_lines.value", value);
+    return line;
+  }
+
+  double number(const Section& section, const YAML::Node& node, const std::string& key,
+                const std::string& text) {
+    try {
+      return parse_number(text, {});
+    } catch (const InvalidValue& invalid) {
+      add(location_of(section.file, node), key, "got \"" + text + "\", wanted " + invalid.what(),
+          "");
+      return 0;
+    }
+  }
+
   void paper(const Section& section, const YamlEntry& entry, StudySettings& study) {
     if (!wanted(section, entry.value, entry.value.IsSequence(), "study.paper",
                 "a list of {row, metric, value, source}")) {
@@ -168,11 +217,7 @@ class SectionReader {
     if (result.row.empty() || result.metric.empty()) {
       add(where, "study.paper", "a value without row or metric", "");
     }
-    try {
-      result.value = parse_number(value, {});
-    } catch (const InvalidValue& invalid) {
-      add(where, "study.paper.value", "got \"" + value + "\", wanted " + invalid.what(), "");
-    }
+    result.value = number(section, node, "study.paper.value", value);
     return result;
   }
 

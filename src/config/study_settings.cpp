@@ -11,7 +11,9 @@
 #include "config/study_axis.h"
 #include "config/study_metrics.h"
 #include "config/study_sections.h"
+#include "config/study_tuning.h"
 #include "config/suggest.h"
+#include "config/task_facts.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
@@ -98,6 +100,67 @@ void require_axis(const std::string& key, const std::string& value,
                 .key = key,
                 .message = "\"" + value + "\" is not varied in this study",
                 .hint = "a key of the matrix, or --" + value + " A,B"});
+}
+
+// "rope" of position, or "rope, 1e4" of position and base: as rows are titled, without what never
+// tells rows apart.
+std::vector<std::string> row_names(const std::vector<MatrixAxis>& axes,
+                                   const StudySettings& study) {
+  std::vector<std::string> titles{""};
+  for (const MatrixAxis& axis : axes) {
+    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    std::vector<std::string> longer;
+    for (const std::string& title : titles) {
+      for (const MatrixValue& value : axis.values) {
+        longer.push_back(title.empty() ? value.label : title + ", " + value.label);
+      }
+    }
+    titles = std::move(longer);
+  }
+  return titles;
+}
+
+// study.reference must name a row, or the value of one axis. Where flags have replaced the values
+// of axes it may be gone with them: then the study has none.
+void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, StudySettings& study,
+                       const std::string& file, Problems& problems) {
+  if (study.reference.empty()) return;
+  std::vector<std::string> names = row_names(axes, study);
+  std::size_t owners = 0;
+  for (const MatrixAxis& axis : axes) {
+    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    for (const MatrixValue& value : axis.values) {
+      owners += value.label == study.reference;
+      names.push_back(value.label);
+    }
+  }
+  const bool titled = std::find(names.begin(), names.end(), study.reference) != names.end();
+  if (titled && owners < 2) return;
+  if (!titled && replaced) {
+    study.reference.clear();
+    return;
+  }
+  problems.add({.where = file,
+                .key = "study.reference",
+                .message = "\"" + study.reference +
+                           (titled ? "\" is a value of several axes" : "\" names no row"),
+                .hint = titled ? "the whole title of a row" : suggestion(study.reference, names)});
+}
+
+// The loss of word frequencies is of prepared text, and beside losses only.
+void check_reference_lines(const StudySettings& study, const std::string& file,
+                           Problems& problems) {
+  for (const StudyReferenceLine& line : study.reference_lines) {
+    if (line.value || study.runs.empty()) continue;
+    const bool text = std::all_of(study.runs.begin(), study.runs.end(), [](const StudyRun& run) {
+      return task_facts(run.settings.task).evaluates_text;
+    });
+    if (text && study.metric == "validation_loss") continue;
+    problems.add({.where = file,
+                  .key = "study.reference_lines",
+                  .message = "unigram is a loss of text, this study's metric is " + study.metric,
+                  .hint = "{label: WORDS, value: NUMBER} is a line of any metric"});
+  }
 }
 
 // The values that stand twice in an axis: two runs of one name.
@@ -201,12 +264,133 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
   return run;
 }
 
+const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key) {
+  const auto found = std::find_if(axes.begin(), axes.end(),
+                                  [&](const MatrixAxis& axis) { return axis.key == key; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+// What the section names must be there, and its seed must not be one of the table's.
+void check_tuning(const TuningSection& section, const std::vector<MatrixAxis>& axes,
+                  const std::vector<StudyRun>& trials, const std::vector<StudyRun>& runs,
+                  Problems& problems) {
+  const auto add = [&](const std::string& key, const std::string& message,
+                       const std::string& hint) {
+    problems.add({.where = section.where, .key = key, .message = message, .hint = hint});
+  };
+  for (const std::string& key : section.per) {
+    if (key == "seed" || axis_named(axes, key) == nullptr) {
+      add("tune.per", "\"" + key + "\" is no axis of this study", "a key of the matrix, not seed");
+    }
+  }
+  for (const StudyRun& trial : trials) {
+    for (const StudyRun& run : runs) {
+      if (trial.settings.seed != run.settings.seed) continue;
+      add("tune.with.seed", fmt::format("{} is a seed of the table", trial.settings.seed),
+          "choose with a seed that the table does not use, for instance 1001");
+      return;
+    }
+  }
+}
+
+// The axes of the tuning's trainings: those that it is done per, then the tuned keys.
+std::vector<MatrixAxis> tuning_axes(const TuningSection& section,
+                                    const std::vector<MatrixAxis>& axes) {
+  std::vector<MatrixAxis> result;
+  for (const MatrixAxis& axis : axes) {
+    const bool named =
+        std::find(section.per.begin(), section.per.end(), axis.key) != section.per.end();
+    if (section.per.empty() ? axis.key != "seed" : named) result.push_back(axis);
+  }
+  result.insert(result.end(), section.values.begin(), section.values.end());
+  return result;
+}
+
+std::string words_of(const std::vector<Assignment>& assignments) {
+  std::string words;
+  for (const Assignment& one : assignments) {
+    words += (words.empty() ? "" : ", ") + one.key + " " + one.text;
+  }
+  return words;
+}
+
+// Lengths are of language models, a split of translators.
+void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems) {
+  const auto all = [&](bool TaskFacts::*can) {
+    return std::all_of(study.runs.begin(), study.runs.end(),
+                       [can](const StudyRun& run) { return task_facts(run.settings.task).*can; });
+  };
+  const auto refuse = [&](const char* key, const char* message) {
+    problems.add({.where = file, .key = key, .message = message, .hint = ""});
+  };
+  if (!study.evaluations.split.empty() && !all(&TaskFacts::translates)) {
+    refuse("evaluate.split", "is of translators; not all runs of this study are that");
+  }
+  if (!study.evaluations.lengths.empty() && !all(&TaskFacts::evaluates_text)) {
+    refuse("evaluate.lengths", "are of language models; not all runs of this study are that");
+  }
+}
+
 // Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems) {
   const bool any_good = std::any_of(runs.begin(), runs.end(),
                                     [](const StudyRun& run) { return run.refusals.empty(); });
   if (any_good && problems.empty()) return;
   for (const StudyRun& run : runs) problems.add_all(run.refusals);
+}
+
+std::vector<StudyAxis> axes_of(const std::vector<MatrixAxis>& axes) {
+  std::vector<StudyAxis> result;
+  for (const MatrixAxis& axis : axes) {
+    result.push_back({.key = axis.key, .values = {}});
+    for (const MatrixValue& value : axis.values) result.back().values.push_back(value.label);
+  }
+  return result;
+}
+
+// The trainings that `tune:` takes; gives every run of the table its candidates.
+StudySettings tuning_study(const TuningSection& section, StudySettings& study,
+                           const std::vector<MatrixAxis>& axes, const std::vector<Assignment>& base,
+                           const SourceKeys& source_keys, Problems& problems) {
+  const SourceKeys keys = remembered(source_keys);
+  StudySettings trials{.name = study.name + ", tuning",
+                       .metric = section.metric.empty() ? study.metric : section.metric};
+  const std::vector<MatrixAxis> own = tuning_axes(section, axes);
+  trials.axes = axes_of(own);
+  std::vector<Assignment> fixed = base;
+  // An axis that the choice does not depend on has its first value.
+  for (const MatrixAxis& axis : axes) {
+    if (axis_named(own, axis.key) != nullptr) continue;
+    const std::vector<Assignment>& first = axis.values.front().assignments;
+    fixed.insert(fixed.end(), first.begin(), first.end());
+  }
+  fixed.insert(fixed.end(), section.with.begin(), section.with.end());
+  std::size_t count = 1;
+  for (const MatrixAxis& axis : own) count *= axis.values.size();
+  std::size_t combinations = 1;
+  for (const MatrixAxis& axis : section.values) combinations *= axis.values.size();
+  if (std::max(count, combinations * study.runs.size()) > kMostRuns) {
+    problems.add({.where = section.where,
+                  .key = "tune.values",
+                  .message = fmt::format("more than {} trainings", kMostRuns),
+                  .hint = ""});
+    return trials;
+  }
+  for (std::size_t index = 0; index < count; ++index) {
+    trials.runs.push_back(make_run(own, index, fixed, keys, problems));
+  }
+  std::vector<MatrixAxis> all = axes;
+  all.insert(all.end(), section.values.begin(), section.values.end());
+  for (std::size_t i = 0; i < study.runs.size(); ++i) {
+    StudyRun& run = study.runs[i];
+    for (std::size_t k = 0; k < combinations; ++k) {
+      StudyRun candidate = make_run(all, i * combinations + k, base, keys, problems);
+      run.refusals.add_all(candidate.refusals);
+      run.candidates.push_back(std::move(candidate.settings));
+    }
+    if (!run.candidates.empty()) run.settings = run.candidates.front();
+  }
+  return trials;
 }
 
 }  // namespace
@@ -233,6 +417,8 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   }
   if (const YamlFile::Section* found = section("matrix")) read_matrix(*found, axes, problems);
   if (const YamlFile::Section* found = section("variants")) read_variants(*found, axes, problems);
+  std::optional<TuningSection> tuning;
+  if (const YamlFile::Section* found = section("tune")) tuning = read_tuning(*found, problems);
   if (const YamlFile::Section* found = section("evaluate")) {
     study.evaluations = read_study_evaluations(*found, problems);
   }
@@ -249,9 +435,18 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   yaml.assignments.insert(yaml.assignments.end(), flags.begin(), flags.end());
   shorten_paths(axes);
   refuse_repeats(axes, problems);
-  refuse_keys_set_twice(axes, flags, problems);
+  if (tuning) {
+    // A tuned key is no axis and no flag beside.
+    std::vector<MatrixAxis> all = axes;
+    all.insert(all.end(), tuning->values.begin(), tuning->values.end());
+    refuse_repeats(tuning->values, problems);
+    refuse_keys_set_twice(all, flags, problems);
+  } else {
+    refuse_keys_set_twice(axes, flags, problems);
+  }
   require_axis("study.choose", study.choose, axes, file.string(), problems);
   require_axis("study.spread", study.spread, axes, file.string(), problems);
+  require_reference(axes, flags.size() < settings_flags.size(), study, file.string(), problems);
   std::size_t count = 1;
   for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
   if (count > kMostRuns) {
@@ -269,16 +464,37 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
     // Which figures there are depends on the task, and that may be what is wrong.
     if (problems.lines().size() == before) refuse_unknown_metrics(metrics, study.runs, problems);
   }
+  check_reference_lines(study, file.string(), problems);
+  check_evaluations(study, file.string(), problems);
+  StudySettings trials;
+  if (tuning) {
+    trials = tuning_study(*tuning, study, axes, yaml.assignments, source_keys, problems);
+    if (problems.empty()) check_tuning(*tuning, axes, trials.runs, study.runs, problems);
+  }
   report_refusals(study.runs, problems);
   problems.throw_if_any();
   study.folder = study.runs.front().settings.runs / study.name;
   for (StudyRun& run : study.runs) {
-    run.settings.run = run.name;
-    run.settings.runs /= study.trainings.empty() ? study.name : study.trainings;
+    const auto name = [&](Settings& settings) {
+      settings.run = run.name;
+      settings.runs /= study.trainings.empty() ? study.name : study.trainings;
+    };
+    name(run.settings);
+    for (Settings& candidate : run.candidates) name(candidate);
   }
-  for (const MatrixAxis& axis : axes) {
-    study.axes.push_back({.key = axis.key, .values = {}});
-    for (const MatrixValue& value : axis.values) study.axes.back().values.push_back(value.label);
+  study.axes = axes_of(axes);
+  if (tuning) {
+    trials.folder = study.runs.front().settings.runs / "tuning";
+    for (StudyRun& trial : trials.runs) {
+      trial.settings.run = trial.name;
+      trial.settings.runs = trials.folder;
+    }
+    StudyTuning result{.with = words_of(tuning->with)};
+    for (const MatrixAxis& axis : tuning->values) result.keys.push_back(axis.key);
+    for (const StudyAxis& axis : trials.axes) result.per.push_back(axis.key);
+    result.per.resize(result.per.size() - result.keys.size());
+    result.study = std::make_shared<const StudySettings>(std::move(trials));
+    study.tuning = std::move(result);
   }
   return study;
 }

@@ -11,9 +11,13 @@
 //   variants:
 //     - {name: plain}
 //     - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
+//
+// `tune:` chooses values of keys for each row beforehand: study_tuning.h.
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +39,15 @@ struct PaperValue {
   std::string model;   // whose it is, where a table has several: a row of study.spread
 };
 
+// A line in the charts of the study's metric: a value of the study's file, or the loss of word
+// frequencies ("unigram"), which is computed from the data of the runs.
+struct StudyReferenceLine {
+  std::string label;
+  std::optional<double> value;  // none: of the data
+};
+
+inline constexpr const char* kUnigramLine = "unigram";
+
 // One key and the values that it takes; "variant" for the axis of `variants:`.
 struct StudyAxis {
   std::string key;
@@ -45,7 +58,24 @@ struct StudyRun {
   std::string name;                 // "rope-seed1", the folder of the run
   std::vector<std::string> values;  // one of each axis, in the axes' order
   Settings settings;                // run and runs are set: runs/STUDY/RUN
+  // The settings with each combination of tune.values, as the runs of StudyTuning::study that
+  // agree with this one in tune.per have them, in their order; empty without tuning. `settings` are
+  // the first ones until a choice is made.
+  std::vector<Settings> candidates;
+  std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
   Problems refusals;                // why this combination contradicts itself; mostly empty
+};
+
+struct StudySettings;
+
+// What `tune:` asks for.
+struct StudyTuning {
+  std::vector<std::string> keys;  // whose values are chosen
+  std::vector<std::string> per;   // axes: runs that agree in these share the choice
+  std::string with;               // what else tells its runs from the table's, for people
+  // The trainings that it takes, in runs/STUDY/tuning. Its axes are `per` and then `keys`, its
+  // metric the one that is chosen by.
+  std::shared_ptr<const StudySettings> study;
 };
 
 struct StudySettings {
@@ -59,9 +89,15 @@ struct StudySettings {
   // An axis whose values become the columns of a table of their own, with `paper` as further rows.
   std::string spread;
   std::string note;  // below the tables
+  // The row that the others are compared with, named before the results are known: a value of one
+  // axis ("rope"; every row is then compared with the one that differs in that axis only), or the
+  // title of a row. Empty: the best one is, and the p-values are corrected for all pairs.
+  std::string reference;
+  std::vector<StudyReferenceLine> reference_lines;
   // Another study whose trainings are taken, and done there where they are missing; empty: its own.
   std::string trainings;
   StudyEvaluations evaluations;  // of what was trained
+  std::optional<StudyTuning> tuning;
   std::filesystem::path folder;  // runs/STUDY, for reports and evaluations
   std::vector<StudyAxis> axes;
   std::vector<StudyRun> runs;  // every combination, the last axis running fastest

@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate"};
+const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate", "tune"};
 
 // The sections that the schema knows: "model", "data", "data.masking", "position.rope", ...
 bool is_section(const std::string& name) {
@@ -52,7 +52,7 @@ const std::vector<std::string>& known_names() {
     std::vector<std::string> made = assignable_keys();
     made.insert(made.end(),
                 {"extends", "model", "data", "data.masking", "tokenizer", "glue", "matching",
-                 "attention", "training", "study", "matrix", "variants", "evaluate"});
+                 "attention", "training", "study", "matrix", "variants", "evaluate", "tune"});
     return made;
   }();
   return names;

@@ -15,7 +15,7 @@ namespace roformer {
 
 struct YamlFile {
   std::vector<Assignment> assignments;  // of the files that it extends first
-  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`), with the file that they
+  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`, `tune`), with the file that they
   // stand in. A file's own section replaces that of the file it extends.
   struct Section {
     std::filesystem::path file;

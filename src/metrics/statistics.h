@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace roformer {
 
@@ -29,6 +30,11 @@ struct PairedComparison {
 };
 PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,
                                 double confidence = 0.95);
+
+// Holm's (1979) step-down correction of the p-values of a family of comparisons: the chance that
+// any true null hypothesis of the family is rejected stays below the level. In the order of
+// `p_values`.
+std::vector<double> holm_adjusted(std::span<const double> p_values);
 
 // Student's t distribution: P(T <= quantile) = probability, and P(|T| > |t|).
 double student_quantile(double probability, double degrees_of_freedom);

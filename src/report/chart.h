@@ -1,6 +1,6 @@
-// Charts as SVG: lines with bands, horizontal bars, heat maps. They are readable in light and dark
-// (prefers-color-scheme), by colour-blind readers (palette and dashes), by screen readers (title
-// and description), and without any file or script beside them.
+// Charts as SVG: lines with bands, dots with intervals, heat maps. They are readable in light and
+// dark (prefers-color-scheme), by colour-blind readers (palette and dashes), by screen readers
+// (title and description), and without any file or script beside them.
 #pragma once
 
 #include <optional>
@@ -51,26 +51,42 @@ struct LineChart {
   Axis x;
   Axis y;
   std::vector<Series> series;
+  std::vector<Series> context = {};  // thin grey lines behind, which set the axes too
   std::vector<ReferenceLine> references;
   Markers markers = Markers::automatic;
   int width = 816;  // pixels; the default fills a report's column
   int height = 420;
 };
 
-// One group of bars a category, one bar a series in it.
-struct BarSeries {
-  std::string name;
-  std::vector<double> values;      // [categories]; not finite: no bar, "–"
-  std::vector<double> deviations;  // [categories] or empty: whiskers
-};
-
-struct BarChart {
+// Several line charts side by side under one title: small multiples, where one chart would have
+// more lines than can be told apart. A panel's own width and height are not asked for.
+struct LineChartGrid {
   std::string title;
   std::string subtitle;
-  std::vector<std::string> categories;
-  std::vector<BarSeries> series;
+  std::vector<LineChart> panels;
+  std::size_t columns = 2;
+  int width = 816;
+  int panel_height = 300;
+};
+
+// A figure for each name, on an axis that is fitted to the figures: 4.755 and 4.756 are two places.
+struct Dot {
+  std::string name;
+  double value = 0;           // not finite: no dot, "–"
+  std::string label;          // at the right edge; the value in the chart's format if empty
+  std::optional<double> low;  // an interval around it, drawn as a whisker
+  std::optional<double> high;
+  std::vector<double> parts;  // what it is the mean of (seeds), as small rings
+  std::string group;          // dots of one group share a colour
+};
+
+struct DotChart {
+  std::string title;
+  std::string subtitle;
+  std::vector<Dot> dots;  // from the top
   Axis value;
-  NumberFormat format;  // of the figures at the bars' ends
+  NumberFormat format;
+  std::vector<ReferenceLine> references;  // vertical, whatever they say
   int width = 816;
 };
 
@@ -104,7 +120,8 @@ struct HeatMapGrid {
 enum class SvgUse { standalone, embedded };
 
 std::string to_svg(const LineChart& chart, SvgUse use = SvgUse::standalone);
-std::string to_svg(const BarChart& chart, SvgUse use = SvgUse::standalone);
+std::string to_svg(const LineChartGrid& grid, SvgUse use = SvgUse::standalone);
+std::string to_svg(const DotChart& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const HeatMap& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const HeatMapGrid& grid, SvgUse use = SvgUse::standalone);
 

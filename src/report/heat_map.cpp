@@ -137,6 +137,13 @@ std::string colour_bar(const HeatMap& chart, const ValueRange& range, const Plot
   return result;
 }
 
+// The picture is as wide as its title asks for.
+Heading unbroken(const std::string& title, const std::string& subtitle) {
+  return {.title = title,
+          .subtitle = subtitle,
+          .width = std::max(text_width(title, 15), text_width(subtitle, 12.5)) + 32};
+}
+
 struct Picture {
   double width = 0;
   double height = 0;
@@ -155,7 +162,7 @@ Picture draw(const HeatMap& chart) {
   const AxisScale column_scale = CellAxis{chart.columns, columns}.scale();
 
   PlotArea area;
-  area.top = heading_height(chart.title, chart.subtitle, true);
+  area.top = unbroken(chart.title, chart.subtitle).height(true);
   area.width = cell * static_cast<double>(columns);
   area.height = cell * static_cast<double>(rows);
   const std::vector<Tick> row_ticks = make_ticks(row_scale, vertical_tick_target(area.height));
@@ -187,8 +194,7 @@ Picture draw(const HeatMap& chart) {
       .left = area.right() + 26, .top = area.top, .width = 14, .height = area.height};
   content += colour_bar(chart, range, bar);
   content += svg_text(bar.left, area.top - 12, chart.value_title, {.classes = "muted"});
-  const double heading =
-      std::max(text_width(chart.title, 15), text_width(chart.subtitle, 12.5)) + 32;
+  const double heading = unbroken(chart.title, chart.subtitle).width;
   const double labels = std::max(60.0, text_width(chart.value_title, 12.5) + 16);
   return {.width = std::max(heading, bar.left + labels),
           .height = area.bottom() + 52,
@@ -215,8 +221,8 @@ std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
   ROFORMER_ASSERT(grid.columns > 0);
   std::string content;
   std::string description = fmt::format("{} heat maps.", grid.maps.size());
-  double width = text_width(grid.title, 15) + 32;
-  double top = heading_height(grid.title, grid.subtitle, false);
+  double width = unbroken(grid.title, grid.subtitle).width;
+  double top = unbroken(grid.title, grid.subtitle).height(false);
   for (std::size_t begin = 0; begin < grid.maps.size(); begin += grid.columns) {
     double left = 0;
     double row_height = 0;
@@ -225,7 +231,7 @@ std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
       const Picture picture = draw(map);
       content +=
           fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n", coordinate(left),
-                      coordinate(top), svg_heading(map.title, map.subtitle), picture.content);
+                      coordinate(top), unbroken(map.title, map.subtitle).draw(), picture.content);
       description += " " + map.title + ": " + picture.description;
       left += picture.width;
       row_height = std::max(row_height, picture.height);

@@ -52,6 +52,16 @@ std::string longest_deviation(const Table& table, std::size_t column) {
   return longest;
 }
 
+constexpr int kNarrowWidth = 352;  // a figure's on a telephone of 400 pixels
+
+template <typename Chart>
+std::string at_both_widths(const Chart& chart) {
+  Chart narrow = chart;
+  narrow.width = kNarrowWidth;
+  return "<div class=\"wide\">\n" + to_svg(chart, SvgUse::embedded) +
+         "</div><div class=\"narrow\">\n" + to_svg(narrow, SvgUse::embedded) + "</div>";
+}
+
 }  // namespace
 
 std::string to_html(const Table& table) {
@@ -107,6 +117,26 @@ void HtmlReport::table(const Table& table, std::string_view caption) {
   body_ += "<figure>\n" + to_html(table);
   if (!caption.empty()) body_ += "<figcaption>" + inline_markup(caption) + "</figcaption>\n";
   body_ += "</figure>\n";
+}
+
+void HtmlReport::chart(const LineChart& chart) {
+  figure(at_both_widths(chart));
+}
+
+void HtmlReport::chart(const DotChart& chart) {
+  figure(at_both_widths(chart));
+}
+
+void HtmlReport::chart(const LineChartGrid& grid) {
+  std::string panels;
+  for (LineChart panel : grid.panels) {
+    panel.width = kNarrowWidth;
+    panel.height = grid.panel_height;
+    panels += to_svg(panel, SvgUse::embedded);
+  }
+  body_ +=
+      fmt::format("<figure>\n<h3>{}</h3>\n<p>{}</p>\n<div class=\"panels\">\n{}</div></figure>\n",
+                  escape_xml(grid.title), escape_xml(grid.subtitle), panels);
 }
 
 void HtmlReport::figure(const std::string& svg) {

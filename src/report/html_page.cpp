@@ -23,14 +23,17 @@ code{background:var(--card);border:1px solid var(--rule);border-radius:4px;paddi
 .figures b{display:block;font-size:21px;overflow-wrap:anywhere;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
 .figures span{display:block;color:var(--soft);font-size:13px;margin-top:2px}
 figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px;position:relative;overflow-x:auto}
-figure svg{display:block}
+figure svg{display:block;max-width:100%;height:auto}
+figure h3{font-size:15px;font-weight:600;margin:10px 10px 2px}figure>p{font-size:13px;color:var(--soft);margin:0 10px 8px}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(340px,1fr));gap:4px 8px}
+.narrow{display:none}
 .pad{visibility:hidden;user-select:none}
 figcaption{color:var(--soft);font-size:14px;padding:10px 10px 6px;max-width:72ch}
 table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:tabular-nums}
 th,td{padding:7px 10px;text-align:left;white-space:nowrap}
 th{font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--rule);vertical-align:bottom;white-space:normal}
 tbody tr+tr td{border-top:1px solid var(--rule)}
-td.words{white-space:normal}
+td.words{white-space:normal}td.words+td.words{overflow-wrap:anywhere}
 .right{text-align:right}.center{text-align:center}
 td.best{font-weight:650;background:var(--best)}
 details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}
@@ -40,18 +43,24 @@ footer{margin-top:48px;padding-top:16px;border-top:1px solid var(--rule);color:v
 font-size:12.5px;line-height:1.45;box-shadow:0 4px 14px rgba(0,0,0,.16);white-space:nowrap;font-variant-numeric:tabular-nums;z-index:1}
 .tip i{display:inline-block;width:10px;height:3px;margin-right:7px;vertical-align:middle;background:currentColor}
 .tip b{float:right;margin-left:16px;color:var(--text);font-weight:600}.tip span{color:var(--text)}
+@media screen and (max-width:640px){
+.wide{display:none}.narrow{display:block}
+main{padding:24px 12px 40px}h1{font-size:25px}figure{padding:4px}
+table{font-size:13.5px}th,td{padding:6px 8px}
+th:first-child,td:first-child{position:sticky;left:0;background:var(--card)}
+}
 @media print{body{background:none}main{max-width:none;padding:0}figure{break-inside:avoid}nav{display:none}}
 )";
 
 const std::string_view kPageScript = R"js(
 for (const svg of document.querySelectorAll('svg[data-x]')) {
-  const figure = svg.parentElement, ns = 'http://www.w3.org/2000/svg';
+  const figure = svg.closest('figure'), ns = 'http://www.w3.org/2000/svg';
   const [x, y] = [JSON.parse(svg.dataset.x), JSON.parse(svg.dataset.y)];
   const value = (s, p) => { const t = (p - s[2]) / s[3];
     return s[4] ? s[0] * Math.pow(s[1] / s[0], t) : s[0] + t * (s[1] - s[0]); };
   const show = v => Math.abs(v) >= 1e4 ? Math.round(v).toLocaleString('en') : String(+v.toPrecision(4));
   const lines = [...svg.querySelectorAll('path[data-name]')].map(path => ({
-    name: path.dataset.name, colour: getComputedStyle(path).color,
+    name: path.dataset.name, colour: getComputedStyle(path).stroke,
     points: [...path.getAttribute('d').matchAll(/[ML](\S+?) ([^ML]+)/g)].map(m => [+m[1], +m[2]]) }));
   const rule = svg.appendChild(document.createElementNS(ns, 'line'));
   const tip = figure.appendChild(document.createElement('div'));

@@ -1,5 +1,6 @@
-// Line charts. Series are named at their line's end where all end at the right edge and there is
-// room; otherwise in a legend below the plot, so that no name ever covers a line.
+// Line charts, alone and as panels of a grid. Series are named at their line's end where all end at
+// the right edge and there is room; otherwise in a legend below the plot, so that no name ever
+// covers a line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,21 +18,18 @@ constexpr std::size_t kMostMarkers = 12;
 class LineDrawing {
  public:
   LineDrawing(const LineChart& chart, SvgUse use) : chart_(chart), use_(use) {
-    for (const Series& series : chart.series) {
-      ROFORMER_ASSERT(series.x.size() == series.y.size());
-      ROFORMER_ASSERT(series.low.size() == series.high.size());
-      ROFORMER_ASSERT(series.low.empty() || series.low.size() == series.y.size());
+    for (const auto* all : {&chart.series, &chart.context}) {
+      for (const Series& series : *all) {
+        ROFORMER_ASSERT(series.x.size() == series.y.size());
+        ROFORMER_ASSERT(series.low.size() == series.high.size());
+        ROFORMER_ASSERT(series.low.empty() || series.low.size() == series.y.size());
+      }
     }
     fit_scales();
     lay_out();
   }
 
   std::string draw() const {
-    std::string content = vertical_axis(chart_.y, y_scale_, area_, heading_height_ - 12);
-    content += horizontal_axis(chart_.x, x_scale_, area_);
-    content += draw_references();
-    content += draw_series();
-    content += direct_ ? draw_direct_labels() : legend_.draw(16, area_.bottom() + 50);
     const auto scale_text = [](const AxisScale& scale, double begin, double length) {
       return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, coordinate(begin),
                          coordinate(length), scale.scale == Axis::Scale::logarithmic ? 1 : 0);
@@ -45,9 +43,36 @@ class LineDrawing {
                                    scale_text(y_scale_, area_.bottom(), -area_.height),
                                    escape_xml(chart_.x.title)),
          .width = static_cast<double>(chart_.width),
-         .height = static_cast<double>(chart_.height) + (direct_ ? 0 : legend_.height()),
+         .height = height(),
          .use = use_},
-        content);
+        content());
+  }
+
+  // All but the heading.
+  std::string content() const {
+    std::string result = vertical_axis(chart_.y, y_scale_, area_, heading_height_ - 12);
+    result += horizontal_axis(chart_.x, x_scale_, area_);
+    result += draw_context();
+    result += draw_references();
+    result += draw_series();
+    return result + (direct_ ? draw_direct_labels() : legend_.draw(16, area_.bottom() + 50));
+  }
+
+  double height() const {
+    return static_cast<double>(chart_.height) + (direct_ ? 0 : legend_.height());
+  }
+
+  Heading heading() const {
+    return {.title = chart_.title,
+            .subtitle = chart_.subtitle,
+            .width = static_cast<double>(chart_.width)};
+  }
+
+  std::string description() const {
+    std::string names;
+    for (const Series& series : chart_.series) names += (names.empty() ? "" : ", ") + series.name;
+    return fmt::format("Line chart of {} against {}: {}.", chart_.y.heading(), chart_.x.heading(),
+                       names.empty() ? "no data" : names);
   }
 
  private:
@@ -71,10 +96,12 @@ class LineDrawing {
   void fit_scales() {
     std::vector<double> x;
     std::vector<double> y;
-    for (const Series& series : chart_.series) {
-      x.insert(x.end(), series.x.begin(), series.x.end());
-      for (const auto* values : {&series.y, &series.low, &series.high}) {
-        y.insert(y.end(), values->begin(), values->end());
+    for (const auto* all : {&chart_.series, &chart_.context}) {
+      for (const Series& series : *all) {
+        x.insert(x.end(), series.x.begin(), series.x.end());
+        for (const auto* values : {&series.y, &series.low, &series.high}) {
+          y.insert(y.end(), values->begin(), values->end());
+        }
       }
     }
     for (const ReferenceLine& line : chart_.references) {
@@ -89,7 +116,7 @@ class LineDrawing {
   }
 
   void lay_out() {
-    heading_height_ = heading_height(chart_.title, chart_.subtitle, true);
+    heading_height_ = heading().height(true);
     area_.top = heading_height_;
     for (const ReferenceLine& line : chart_.references) {
       if (line.direction == ReferenceLine::Direction::vertical && !line.label.empty()) {
@@ -164,13 +191,27 @@ class LineDrawing {
     return border.empty() ? "" : line_path(border) + "Z";
   }
 
-  std::string draw_series() const {
-    // A nested svg cuts off what lies outside the axes' range, and needs no id to be referred to.
-    std::string result = fmt::format(
+  // A nested svg cuts off what lies outside the axes' range, and needs no id to be referred to.
+  std::string open_plot() const {
+    return fmt::format(
         "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\" "
         "overflow=\"hidden\">\n",
         coordinate(area_.left - 5), coordinate(area_.top), coordinate(area_.width + 10),
         coordinate(area_.height));
+  }
+
+  std::string draw_context() const {
+    if (chart_.context.empty()) return "";
+    std::string result = open_plot();
+    for (const Series& series : chart_.context) {
+      result += fmt::format("<path d=\"{}\" class=\"context\"/>\n",
+                            line_path(thinned(points(series, series.y))));
+    }
+    return result + "</svg>\n";
+  }
+
+  std::string draw_series() const {
+    std::string result = open_plot();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
       const std::string shape = band(chart_.series[i]);
       if (shape.empty()) continue;
@@ -231,19 +272,56 @@ class LineDrawing {
     }
     return result;
   }
-
-  std::string description() const {
-    std::string names;
-    for (const Series& series : chart_.series) names += (names.empty() ? "" : ", ") + series.name;
-    return fmt::format("Line chart of {} against {}: {}.", chart_.y.heading(), chart_.x.heading(),
-                       names.empty() ? "no data" : names);
-  }
 };
+
+// Panels of `width` side by side; returns the height of the highest.
+double draw_row(const std::vector<LineChart>& panels, double width, double top,
+                std::string& content) {
+  double height = 0;
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const LineDrawing panel(panels[i], SvgUse::embedded);
+    content += fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n",
+                           coordinate(width * static_cast<double>(i)), coordinate(top),
+                           panel.heading().draw(), panel.content());
+    height = std::max(height, panel.height());
+  }
+  return height;
+}
 
 }  // namespace
 
 std::string to_svg(const LineChart& chart, SvgUse use) {
   return LineDrawing(chart, use).draw();
+}
+
+std::string to_svg(const LineChartGrid& grid, SvgUse use) {
+  ROFORMER_ASSERT(grid.columns > 0);
+  const auto columns =
+      static_cast<int>(std::max<std::size_t>(1, std::min(grid.columns, grid.panels.size())));
+  std::vector<LineChart> panels = grid.panels;
+  std::string description = fmt::format("{} charts.", panels.size());
+  for (LineChart& panel : panels) {
+    panel.width = grid.width / columns;
+    panel.height = grid.panel_height;
+    description += " " + panel.title + ": " + LineDrawing(panel, use).description();
+  }
+  const double width = grid.width;
+  std::string content;
+  double top =
+      Heading{.title = grid.title, .subtitle = grid.subtitle, .width = width}.height(false);
+  for (std::size_t begin = 0; begin < panels.size(); begin += static_cast<std::size_t>(columns)) {
+    const std::size_t end = std::min(panels.size(), begin + static_cast<std::size_t>(columns));
+    const std::vector<LineChart> row(panels.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     panels.begin() + static_cast<std::ptrdiff_t>(end));
+    top += draw_row(row, width / columns, top, content);
+  }
+  return svg_document({.title = grid.title,
+                       .subtitle = grid.subtitle,
+                       .description = description,
+                       .width = width,
+                       .height = top,
+                       .use = use},
+                      content);
 }
 
 }  // namespace roformer

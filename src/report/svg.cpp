@@ -13,9 +13,77 @@ namespace {
 
 constexpr double kFontSize = 12.5;
 constexpr double kTitleSize = 15;
+constexpr double kMargin = 16;
 constexpr std::size_t kColours = 8;
 // Never dots alone: noisy curves would dissolve.
 constexpr std::array<std::string_view, 5> kDashes{"", "7 3", "3 2.5", "10 3 2.5 3", "6 2 2 2 2 2"};
+
+// Broken at spaces; a word that is wider than a line stands alone in it. No line of no text.
+std::vector<std::string> fitting_lines(std::string_view text, double font_size, double width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string word(text.substr(0, space));
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    const bool fits =
+        !lines.empty() && text_width(lines.back() + " " + word, font_size) <= width + 0.5;
+    if (fits) {
+      lines.back() += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+// Stated as literal colours in every rule: not every program that draws SVG knows CSS variables.
+struct Palette {
+  const char *surface, *ink, *muted, *grid, *axis, *context, *masked;
+  std::array<const char*, kColours> series;
+};
+constexpr Palette kLight{
+    "#fff",
+    "#1b2330",
+    "#5a6574",
+    "#e8ebef",
+    "#a5aeba",
+    "#cdd3da",
+    "#c9ced6",
+    {"#0b68b0", "#c4500c", "#007f66", "#8449ad", "#966a00", "#bd3a82", "#525d6b", "#1f88bd"}};
+constexpr Palette kDark{
+    "#151a21",
+    "#e6eaf0",
+    "#98a4b3",
+    "#29303a",
+    "#56616f",
+    "#3b4552",
+    "#3a424d",
+    {"#62b1f2", "#ff925a", "#45c9a5", "#bd9aea", "#dfb445", "#f288bb", "#aab5c2", "#93d9f7"}};
+
+std::string colour_rules(const Palette& palette) {
+  std::string result = fmt::format(
+      ".chart text{{fill:{ink}}}\n"
+      ".chart .muted,.chart .tick{{fill:{muted}}}\n"
+      ".chart .halo{{stroke:{surface}}}\n"
+      ".chart .surface{{fill:{surface}}}\n"
+      ".chart .grid{{stroke:{grid}}}\n"
+      ".chart .axis{{stroke:{axis}}}\n"
+      ".chart .context{{stroke:{context}}}\n"
+      ".chart .reference{{stroke:{muted}}}\n"
+      ".chart .masked{{fill:{masked}}}\n",
+      fmt::arg("ink", palette.ink), fmt::arg("muted", palette.muted),
+      fmt::arg("surface", palette.surface), fmt::arg("grid", palette.grid),
+      fmt::arg("axis", palette.axis), fmt::arg("context", palette.context),
+      fmt::arg("masked", palette.masked));
+  for (std::size_t i = 0; i < kColours; ++i) {
+    result += fmt::format(
+        ".chart .line.c{0},.chart .leader.c{0},.chart .whisker.c{0}{{stroke:{1}}}\n"
+        ".chart .point.c{0}{{fill:{2};stroke:{1}}}\n"
+        ".chart .band.c{0},.chart .fill.c{0},.chart .label.c{0}{{fill:{1}}}\n",
+        i, palette.series[i], palette.surface);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -87,20 +155,25 @@ std::string svg_line(double x1, double y1, double x2, double y2, std::string_vie
                      coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), classes);
 }
 
-double heading_height(std::string_view title, std::string_view subtitle, bool vertical_axis_title) {
-  return 14 + (title.empty() ? 0 : 20) + (subtitle.empty() ? 0 : 19) +
+double Heading::height(bool vertical_axis_title) const {
+  const auto lines = [this](std::string_view text, double size) {
+    return static_cast<double>(fitting_lines(text, size, width - 2 * kMargin).size());
+  };
+  return 14 + 20 * lines(title, kTitleSize) + 19 * lines(subtitle, kFontSize) +
          (vertical_axis_title ? 32 : 12);
 }
 
-std::string svg_heading(std::string_view title, std::string_view subtitle) {
+std::string Heading::draw() const {
   std::string result;
   double y = 14;
-  if (!title.empty()) {
-    y += kTitleSize;
-    result += svg_text(16, y, title, {.classes = "title"});
-    y += 5;
+  for (const std::string& line : fitting_lines(title, kTitleSize, width - 2 * kMargin)) {
+    result += svg_text(kMargin, y + kTitleSize, line, {.classes = "title"});
+    y += 20;
   }
-  if (!subtitle.empty()) result += svg_text(16, y + 14, subtitle, {.classes = "muted"});
+  for (const std::string& line : fitting_lines(subtitle, kFontSize, width - 2 * kMargin)) {
+    result += svg_text(kMargin, y + 14, line, {.classes = "muted"});
+    y += 19;
+  }
   return result;
 }
 
@@ -117,7 +190,9 @@ std::string svg_document(const SvgFrame& frame, const std::string& content) {
     result += fmt::format("<rect class=\"surface\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", width,
                           height);
   }
-  return result + svg_heading(frame.title, frame.subtitle) + content + "</svg>\n";
+  return result +
+         Heading{.title = frame.title, .subtitle = frame.subtitle, .width = frame.width}.draw() +
+         content + "</svg>\n";
 }
 
 double widest_tick_label(const std::vector<Tick>& ticks) {
@@ -183,9 +258,8 @@ std::string Legend::draw(double left, double top) const {
                             coordinate(x), coordinate(y), series_colour(i),
                             series_dashes(i).empty() ? "none" : series_dashes(i));
     } else {
-      result += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" rx=\"2\" class=\"fill c{}\"/>\n",
-          coordinate(x + 14), coordinate(y - 6), series_colour(i));
+      result += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"fill c{}\"/>\n",
+                            coordinate(x + 20), coordinate(y), series_colour(i));
     }
     result += svg_text(x + 34, y + 4.2, names[i], {.classes = "ink"});
   }
@@ -193,35 +267,25 @@ std::string Legend::draw(double left, double top) const {
 }
 
 std::string chart_style() {
-  return R"(.chart{--surface:#fff;--ink:#1b2330;--muted:#5a6574;--grid:#e8ebef;--axis:#a5aeba;--masked:#c9ced6;
-font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif;
-max-width:100%;height:auto}
-.chart text{fill:var(--ink)}
+  const std::string shapes = R"(.chart{
+font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif}
 .chart .title{font-size:15px;font-weight:600}
-.chart .muted{fill:var(--muted)}
-.chart .tick{fill:var(--muted);font-variant-numeric:tabular-nums}
-.chart .halo{paint-order:stroke;stroke:var(--surface);stroke-width:4px;stroke-linejoin:round}
-.chart .surface{fill:var(--surface)}
-.chart .grid{stroke:var(--grid);stroke-width:1;fill:none}
-.chart .axis{stroke:var(--axis);stroke-width:1;fill:none}
-.chart .reference{stroke:var(--muted);stroke-width:1.2;stroke-dasharray:2 3;fill:none}
-.chart .line{stroke:currentColor;stroke-width:2;fill:none;stroke-linejoin:round;stroke-linecap:butt}
-.chart .leader{stroke:currentColor;stroke-width:1;fill:none;opacity:.55}
-.chart .band{fill:currentColor;opacity:.16;stroke:none}
-.chart .fill{fill:currentColor;stroke:none}
-.chart .point{fill:var(--surface);stroke:currentColor;stroke-width:2}
-.chart .whisker{stroke:var(--ink);stroke-width:1.3;fill:none}
-.chart .label{fill:currentColor;font-weight:500}
-.chart .masked{fill:var(--masked)}
+.chart .tick{font-variant-numeric:tabular-nums}
+.chart .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
+.chart .grid,.chart .axis{stroke-width:1;fill:none}
+.chart .reference{stroke-width:1.2;stroke-dasharray:2 3;fill:none}
+.chart .line{stroke-width:2;fill:none;stroke-linejoin:round;stroke-linecap:butt}
+.chart .context{stroke-width:1.2;fill:none;stroke-linejoin:round}
+.chart .leader{stroke-width:1;fill:none;opacity:.55}
+.chart .band{opacity:.16;stroke:none}
+.chart .point{stroke-width:2}
+.chart .part{fill:none;stroke-width:1.2;opacity:.7}
+.chart .whisker{stroke-width:1.8;fill:none}
+.chart .label{font-weight:500}
 .chart .cells{shape-rendering:crispEdges}
-.c0{color:#0b68b0}.c1{color:#c4500c}.c2{color:#007f66}.c3{color:#8449ad}
-.c4{color:#966a00}.c5{color:#bd3a82}.c6{color:#525d6b}.c7{color:#1f88bd}
-@media (prefers-color-scheme:dark){
-.chart{--surface:#151a21;--ink:#e6eaf0;--muted:#98a4b3;--grid:#29303a;--axis:#56616f;--masked:#3a424d}
-.c0{color:#62b1f2}.c1{color:#ff925a}.c2{color:#45c9a5}.c3{color:#bd9aea}
-.c4{color:#dfb445}.c5{color:#f288bb}.c6{color:#aab5c2}.c7{color:#93d9f7}
-}
 )";
+  return shapes + colour_rules(kLight) + "@media (prefers-color-scheme:dark){\n" +
+         colour_rules(kDark) + "}\n";
 }
 
 }  // namespace roformer

@@ -25,7 +25,7 @@ int series_colour(std::size_t index);
 std::string_view series_dashes(std::size_t index);  // for stroke-dasharray; empty for solid
 
 struct TextStyle {
-  std::string_view classes;           // ink, muted, strong, c0 ... c7, halo
+  std::string_view classes;           // ink, muted, title, tick, label c0 ... c7, halo
   std::string_view anchor = "start";  // start, middle, end
 };
 std::string svg_text(double x, double y, std::string_view text, const TextStyle& style);
@@ -42,8 +42,16 @@ struct PlotArea {
   double bottom() const { return top + height; }
 };
 
-// Height taken up at the top by title, subtitle and a line for the vertical axis' title.
-double heading_height(std::string_view title, std::string_view subtitle, bool vertical_axis_title);
+// A picture's title and subtitle, broken into lines that fit its width.
+struct Heading {
+  std::string_view title;
+  std::string_view subtitle;
+  double width = 0;
+
+  // Taken up at the top, with a line for the vertical axis' title where there is one.
+  double height(bool vertical_axis_title) const;
+  std::string draw() const;
+};
 
 struct SvgFrame {
   std::string title;
@@ -54,9 +62,7 @@ struct SvgFrame {
   double height = 0;
   SvgUse use = SvgUse::standalone;
 };
-// Title and subtitle at the top left.
-std::string svg_heading(std::string_view title, std::string_view subtitle);
-// The whole picture around its content.
+// The whole picture around its content, which begins below the heading.
 std::string svg_document(const SvgFrame& frame, const std::string& content);
 
 // Grid, ticks, labels and the title of a horizontal axis below the area, or of a vertical one left
@@ -68,9 +74,9 @@ double widest_tick_label(const std::vector<Tick>& ticks);
 int horizontal_tick_target(double width);
 int vertical_tick_target(double height);
 
-// Names in rows that fit `width`, each behind a sample of its line (or of its bar).
+// Names in rows that fit `width`, each behind a sample of its line (or of its dot).
 struct Legend {
-  enum class Sample { line, box };
+  enum class Sample { line, dot };
 
   std::vector<std::string> names;
   Sample sample = Sample::line;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "config/study_metrics.h"
 #include "metrics/statistics.h"
@@ -29,74 +30,169 @@ std::map<std::string, double> figures_by_seed(const StudySettings& study, const 
   return figures;
 }
 
-// The rows that are compared with each other.
-std::map<std::string, std::vector<const StudyRow*>> groups(const StudySettings& study,
-                                                           const std::vector<StudyRow>& rows) {
-  std::map<std::string, std::vector<const StudyRow*>> result;
-  for (const StudyRow& row : rows) {
-    result[study.spread.empty() ? "" : row.labels[label_place(study, study.spread)]].push_back(
-        &row);
+struct Comparison {
+  const StudyRow* row = nullptr;
+  const StudyRow* other = nullptr;
+  std::int64_t seeds = 0;
+  PairedComparison result;
+  double corrected = 1;
+  bool shown = true;
+};
+
+// Nothing where the rows share fewer than two seeds.
+std::optional<Comparison> compare(const StudySettings& study, const StudyRow& row,
+                                  const StudyRow& other, const std::string& figure) {
+  const std::map<std::string, double> reference = figures_by_seed(study, other, figure);
+  std::vector<double> first, second;
+  for (const auto& [seed, value] : figures_by_seed(study, row, figure)) {
+    const auto found = reference.find(seed);
+    if (found == reference.end()) continue;
+    first.push_back(value);
+    second.push_back(found->second);
   }
-  return result;
+  if (first.size() < 2) return std::nullopt;
+  return Comparison{.row = &row,
+                    .other = &other,
+                    .seeds = static_cast<std::int64_t>(first.size()),
+                    .result = compare_paired(first, second)};
 }
 
-void add_differences(const StudySettings& study, const std::vector<const StudyRow*>& rows,
-                     const Column& metric, Table& table) {
-  const StudyRow& best = **std::min_element(
+// Every pair of the rows; only those with the best are shown.
+void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& rows,
+               const Column& metric, std::vector<Comparison>& comparisons) {
+  const StudyRow* const best = *std::min_element(
       rows.begin(), rows.end(),
       [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
-  const std::map<std::string, double> reference = figures_by_seed(study, best, metric.key);
-  for (const StudyRow* row : rows) {
-    if (row == &best) continue;
-    std::vector<double> own, other;
-    for (const auto& [seed, figure] : figures_by_seed(study, *row, metric.key)) {
-      const auto found = reference.find(seed);
-      if (found == reference.end()) continue;
-      own.push_back(figure);
-      other.push_back(found->second);
+  const auto add = [&](const StudyRow& row, const StudyRow& other, bool shown) {
+    std::optional<Comparison> comparison = compare(study, row, other, metric.key);
+    if (!comparison) return;
+    comparison->shown = shown;
+    comparisons.push_back(*comparison);
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != best) add(*rows[i], *best, true);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (rows[i] != best && rows[j] != best) add(*rows[i], *rows[j], false);
     }
-    if (own.size() < 2) continue;
-    const PairedComparison result = compare_paired(own, other);
-    std::vector<Cell> cells{row->title(), best.title()};
-    cells.emplace_back(static_cast<std::int64_t>(own.size()));
-    cells.emplace_back(result.mean_difference);
-    cells.emplace_back(result.interval.low);
-    cells.emplace_back(result.interval.high);
-    if (result.degenerate) {
-      cells.emplace_back(std::monostate());
-    } else {
-      cells.emplace_back(result.p_value);
-    }
-    table.add_row(std::move(cells));
   }
+}
+
+// One family: all comparisons of the table. Without variance there is no test.
+void correct(std::vector<Comparison>& comparisons) {
+  std::vector<double> p_values;
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.result.degenerate) p_values.push_back(comparison.result.p_value);
+  }
+  const std::vector<double> corrected = holm_adjusted(p_values);
+  std::size_t next = 0;
+  for (Comparison& comparison : comparisons) {
+    if (!comparison.result.degenerate) comparison.corrected = corrected[next++];
+  }
+}
+
+std::vector<Comparison> comparisons_of(const StudySettings& study,
+                                       const std::vector<StudyRow>& rows, const Column& metric) {
+  std::vector<Comparison> comparisons;
+  if (!study.reference.empty()) {
+    for (const StudyRow& row : rows) {
+      const StudyRow* const reference = reference_of(study, rows, row);
+      if (reference == nullptr) continue;
+      if (auto comparison = compare(study, row, *reference, metric.key)) {
+        comparisons.push_back(*comparison);
+      }
+    }
+  } else if (metric.best != Column::Best::none || !study.spread.empty()) {
+    // A score that differs from task to task has no better end in general, but has one in a task.
+    std::map<std::string, std::vector<const StudyRow*>> groups;
+    for (const StudyRow& row : rows) {
+      groups[study.spread.empty() ? "" : row.labels[label_place(study, study.spread)]].push_back(
+          &row);
+    }
+    for (const auto& [name, group] : groups) add_pairs(study, group, metric, comparisons);
+  }
+  correct(comparisons);
+  return comparisons;
+}
+
+Column compared_metric(const StudySettings& study) {
+  return metric_column(median_of(study.metric).value_or(study.metric));
 }
 
 }  // namespace
 
+const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                             const StudyRow& row) {
+  // Its labels with the reference's value in the axis that has it.
+  std::vector<std::string> labels = row.labels;
+  bool replaced = false;
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    if (std::find(axis.values.begin(), axis.values.end(), study.reference) == axis.values.end()) {
+      continue;
+    }
+    labels[label_place(study, axis.key)] = study.reference;
+    replaced = true;
+  }
+  for (const StudyRow& other : rows) {
+    bool same = replaced;
+    if (replaced) {
+      for (const StudyAxis& axis : study.axes) {
+        if (axis.key == "seed" || axis.key == study.choose) continue;
+        const std::size_t place = label_place(study, axis.key);
+        same &= other.labels[place] == labels[place];
+      }
+    } else {
+      same = !study.reference.empty() && other.title() == study.reference;
+    }
+    if (same) return &other == &row || other.labels == row.labels ? nullptr : &other;
+  }
+  return nullptr;
+}
+
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = metric_column(median_of(study.metric).value_or(study.metric));
+  const Column metric = compared_metric(study);
   constexpr auto kWords = Column::Alignment::left;
+  const std::string other = study.reference.empty() ? "best" : "reference";
+  constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
   Table table({{.title = "row", .alignment = kWords},
-               {.title = "best", .alignment = kWords},
+               {.title = other, .alignment = kWords},
                {.title = "seeds", .format = {NumberFormat::Style::count}},
                {.title = "difference", .unit = metric.unit, .format = metric.format},
                {.title = "95 % from", .key = "low", .format = metric.format},
                {.title = "to", .key = "high", .format = metric.format},
-               {.title = "p", .format = {NumberFormat::Style::fixed, 3}}});
-  // A score that differs from task to task has no better end in general, but has one in a task.
-  if (metric.best == Column::Best::none && study.spread.empty()) return table;
-  for (const auto& [name, group] : groups(study, rows)) {
-    add_differences(study, group, metric, table);
+               {.title = "p", .format = kPValue},
+               {.title = "p, Holm", .key = "p_holm", .format = kPValue}});
+  for (const Comparison& comparison : comparisons_of(study, rows, metric)) {
+    if (!comparison.shown) continue;
+    const PairedComparison& result = comparison.result;
+    std::vector<Cell> cells{comparison.row->title(), comparison.other->title(),
+                            comparison.seeds,        result.mean_difference,
+                            result.interval.low,     result.interval.high};
+    for (const double p : {result.p_value, comparison.corrected}) {
+      cells.push_back(result.degenerate ? Cell(std::monostate()) : Cell(p));
+    }
+    table.add_row(std::move(cells));
   }
   return table;
 }
 
-std::string difference_caption(const StudySettings& study) {
+std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const Column metric = compared_metric(study);
+  const std::size_t count = comparisons_of(study, rows, metric).size();
+  const std::string tests = fmt::format(
+      "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "
+      "is corrected for {} comparison{}",
+      count, count == 1 ? "" : "s");
+  if (study.reference.empty()) {
+    return fmt::format(
+        "The {} of each row less that of the best one, seed by seed: {}: all pairs, as which row "
+        "is the best is known only afterwards.",
+        metric.title, tests);
+  }
   return fmt::format(
-      "The {} of each row less that of the best one, seed by seed: the mean, Student's "
-      "95 % interval and the two-sided paired t-test, not corrected for how many "
-      "rows are compared.",
-      metric_column(median_of(study.metric).value_or(study.metric)).title);
+      "The {} of each row less that of {}, which was named beforehand, seed by seed: "
+      "{}.",
+      metric.title, study.reference, tests);
 }
 
 }  // namespace roformer

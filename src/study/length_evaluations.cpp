@@ -7,17 +7,15 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "base/sealed_json.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "runs/evaluation_report.h"
 #include "runs/trained_model.h"
+#include "study/evaluated_weights.h"
 #include "study/job_runner.h"
 #include "study/training_run.h"
-#include "training/checkpoint.h"
-#include "training/training_summary.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -30,11 +28,6 @@ struct Evaluation {
   std::vector<std::string> arguments;
   fs::path file;
 };
-
-const StudyRun& run_named(const StudySettings& study, const std::string& name) {
-  return *std::find_if(study.runs.begin(), study.runs.end(),
-                       [&](const StudyRun& run) { return run.name == name; });
-}
 
 std::vector<Override> overrides_at(const StudyVariant& variant, const Settings& trained,
                                    std::int64_t length) {
@@ -63,43 +56,6 @@ std::string refusal(const Settings& trained, const std::vector<Override>& overri
   } catch (const Error& error) {
     return error.parts().message;
   }
-}
-
-// The checkpoint that is evaluated of a run: that of the validation that its figures are of, so
-// that both stand for the same weights, and where it is not kept the other.
-struct Weights {
-  std::string which;  // "last" or "best", for --checkpoint
-  fs::path checkpoint;
-};
-
-bool keeps_step(const fs::path& run, std::int64_t step) {
-  try {
-    find_checkpoint(run, std::to_string(step));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Throws Error where the run, which is finished, has no checkpoint.
-Weights weights_of(const StudyRun& run) {
-  const fs::path folder = run_folder(run);
-  const std::optional<TrainingSummary> summary = read_training_summary(folder);
-  ROFORMER_ASSERT(summary);
-  bool best = shows_best_validation(run) && summary->best() != nullptr;
-  if (!keeps_step(folder, best ? summary->best()->step : summary->consumed.steps)) best = !best;
-  const std::string which = best ? "best" : "last";
-  return {.which = which, .checkpoint = find_checkpoint(folder, which)};
-}
-
-// The state of the checkpoint tells one training from another, and the record of the run what it
-// and its validation set were made of, wherever that lies today.
-std::string file_name(const std::string& name, const fs::path& checkpoint, const std::string& data,
-                      const std::vector<std::string>& how) {
-  std::string key = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml");
-  key += data;
-  for (const std::string& argument : how) key += " " + argument;
-  return fmt::format("{}-{:016x}.json", name, random_word(key));
 }
 
 class Plan {
@@ -154,7 +110,7 @@ class Plan {
     std::vector<Evaluation> planned;
     try {
       for (const RunResult& run : row.runs) {
-        const Weights weights = weights_of(run_named(study_, run.name));
+        const EvaluatedWeights weights = weights_of(run_named(study_, run.name));
         result.weights.insert(weights.which);
         planned.push_back(evaluation(run, weights, result.variant, overrides, length));
         planned.back().cell = result.cells.size();
@@ -167,8 +123,9 @@ class Plan {
     return "";
   }
 
-  Evaluation evaluation(const RunResult& result, const Weights& weights, const std::string& variant,
-                        const std::vector<Override>& overrides, std::int64_t length) const {
+  Evaluation evaluation(const RunResult& result, const EvaluatedWeights& weights,
+                        const std::string& variant, const std::vector<Override>& overrides,
+                        std::int64_t length) const {
     const StudyRun& run = run_named(study_, result.name);
     const std::string name =
         fmt::format("{}{}{}-{}", run.name, variant.empty() ? "" : "-", variant, length);
@@ -179,7 +136,7 @@ class Plan {
     }
     Evaluation evaluation{.row = rows.size(), .name = name};
     evaluation.file =
-        folder_ / file_name(name, weights.checkpoint, data_fingerprint(result.record), how);
+        folder_ / (evaluation_name(name, weights, data_fingerprint(result.record), how) + ".json");
     evaluation.arguments = {"evaluate", run_folder(run).string(), "--checkpoint", weights.which};
     // The study says where the data lie today.
     if (const fs::path& data = run.settings.data.directory; !data.empty()) {

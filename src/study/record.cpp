@@ -15,7 +15,9 @@
 #include "study/difference_table.h"
 #include "study/length_report.h"
 #include "study/spread_table.h"
+#include "study/stored_chart.h"
 #include "study/stored_table.h"
+#include "study/study_charts.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -99,6 +101,13 @@ ordered_json tables_of(const StudySettings& study, const StudyOutcome& outcome) 
   }
   add_table("results", study_table(study, chosen, TableUse::document), tables);
   add_table("differences", difference_table(study, chosen), tables);
+  if (outcome.translations) {
+    add_table("translations", outcome.translations->scores, tables);
+    add_table("translation_tests", outcome.translations->tests, tables);
+  }
+  if (outcome.tuning) {
+    add_table("tuning", tuning_table(*study.tuning, *outcome.tuning), tables);
+  }
   if (!outcome.lengths.empty()) {
     add_table("lengths", length_table(outcome.lengths, common_training_length(study)), tables);
   }
@@ -119,6 +128,29 @@ json read_record(const fs::path& file) {
   }
   if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
   return read_sealed_json(file);
+}
+
+// What a record has a list of: the list and one of it.
+struct Kind {
+  const char* several;
+  const char* one;
+};
+
+const json& entry_named(const json& document, const Kind& kind, const std::string& name,
+                        const std::string& file) {
+  const auto entries = document.find(kind.several);
+  if (entries == document.end() || !entries->is_array() || entries->empty()) {
+    throw_failure(file, fmt::format("is a record without {}", kind.several));
+  }
+  std::vector<std::string> names;
+  for (const json& entry : *entries) {
+    const json own = entry.is_object() ? entry.value("name", json()) : json();
+    if (!own.is_string()) throw_failure(file, fmt::format("holds a {} without a name", kind.one));
+    names.push_back(own.get<std::string>());
+    if (name.empty() || names.back() == name) return entry;
+  }
+  throw_usage(file, fmt::format("has no {} \"{}\"", kind.one, name),
+              fmt::format("it has {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -147,25 +179,34 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
                            {"command", origin.command},
                            {"program", {{"version", origin.version}, {"commit", origin.commit}}}};
   add_runs(study, outcome.rows, document);
+  if (outcome.tuning) {
+    ordered_json tuning = {{"keys", study.tuning->keys},
+                           {"with", study.tuning->with},
+                           {"settings_fingerprint", settings_fingerprint(*study.tuning->study)}};
+    add_runs(*study.tuning->study, outcome.tuning->rows, tuning);
+    document["tuning"] = std::move(tuning);
+  }
   document["tables"] = tables_of(study, outcome);
+  ordered_json charts = ordered_json::array();
+  for (const NamedChart& one : study_charts(study, outcome)) {
+    ordered_json entry = {{"name", one.name}};
+    entry.update(stored_chart(one.chart));
+    charts.push_back(std::move(entry));
+  }
+  document["charts"] = std::move(charts);
   write_sealed_json(record, document);
 }
 
 Table recorded_table(const fs::path& record, const std::string& name) {
   const json document = read_record(record);
-  const auto tables = document.find("tables");
-  if (tables == document.end() || !tables->is_array() || tables->empty()) {
-    throw_failure(record.string(), "is a record without tables");
-  }
-  std::vector<std::string> names;
-  for (const json& table : *tables) {
-    const json own = table.is_object() ? table.value("name", json()) : json();
-    if (!own.is_string()) throw_failure(record.string(), "holds a table without a name");
-    names.push_back(own.get<std::string>());
-    if (name.empty() || names.back() == name) return read_stored_table(table, record.string());
-  }
-  throw_usage(record.string(), fmt::format("has no table \"{}\"", name),
-              fmt::format("it has {}", fmt::join(names, ", ")));
+  return read_stored_table(entry_named(document, {"tables", "table"}, name, record.string()),
+                           record.string());
+}
+
+std::string recorded_chart(const fs::path& record, const std::string& name) {
+  const json document = read_record(record);
+  return to_svg(read_stored_chart(entry_named(document, {"charts", "chart"}, name, record.string()),
+                                  record.string()));
 }
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
 // What stands beside a table that is published: one file that says which study made it, from which
-// settings, by which program on which machine, what every run came to, and the tables themselves.
-// They are rendered from it without the study's file and without its runs.
+// settings, by which program on which machine, what every run came to, and the tables and charts
+// themselves. They are rendered from it without the study's file and without its runs.
 #pragma once
 
 #include <filesystem>
@@ -27,5 +27,8 @@ void write_study_record(const std::filesystem::path& record,
 // The table of that name, the first one for an empty name. Throws Error (failure) for a file that
 // is damaged, was edited or is no record, and (usage) for a name that it lacks.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
+
+// The chart of that name (study_charts.h) as a standalone SVG picture. Throws as recorded_table.
+std::string recorded_chart(const std::filesystem::path& record, const std::string& name);
 
 }  // namespace roformer

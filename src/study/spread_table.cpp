@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "study/axis_title.h"
+#include "study/commonest_class.h"
 #include "study/metric.h"
 
 namespace roformer {
@@ -55,6 +56,14 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
         static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
     line_of(title_of(study, row), axis->values.size(), lines).cells[column] =
         figure_cell(row, metric, use);
+  }
+  if (metric.key == "score") {
+    for (const StudyRow& row : rows) {
+      if (!row.commonest_class) continue;
+      const auto column =
+          static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
+      line_of(kCommonestClass, axis->values.size(), lines).cells[column] = *row.commonest_class;
+    }
   }
   for (const PaperValue& value : study.paper) {
     const auto column = static_cast<std::size_t>(column_of(value.row));

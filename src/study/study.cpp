@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "config/dump.h"
+#include "config/task_facts.h"
+#include "study/chosen_rows.h"
+#include "study/commonest_class.h"
 #include "study/training_run.h"
+#include "study/translations.h"
+#include "study/unigram_loss.h"
 #include "training/run_directory.h"
 
 namespace roformer {
@@ -48,7 +54,7 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
     }
   }
   if (changed == 0) return;
-  throw_usage(study_folder(study).string(),
+  throw_usage(study.folder.string(),
               fmt::format("{} of {} runs were made with other settings: {}", changed,
                           study.runs.size(), some_of(changes)),
               "--overwrite replaces these runs, --run NAME makes another study");
@@ -102,34 +108,30 @@ std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
   }
 }
 
-}  // namespace
-
-fs::path study_folder(const StudySettings& study) {
-  return study.folder;
+StudyOutcome stopped_by(int signal) {
+  StudyOutcome outcome;
+  outcome.signal = signal;
+  return outcome;
 }
 
-Table study_plan(const StudySettings& study) {
-  Table table({{.title = "run", .alignment = Column::Alignment::left},
-               {.title = "state", .alignment = Column::Alignment::left}});
-  for (const StudyRun& run : study.runs) {
-    std::vector<Cell> cells;
-    cells.emplace_back(run.name);
-    cells.emplace_back(state_text(run, training_status(run)));
-    table.add_row(std::move(cells));
-  }
-  return table;
+std::vector<RunResult> results_of(const StudySettings& study) {
+  std::vector<RunResult> results;
+  for (const StudyRun& run : study.runs) results.push_back(training_result(run));
+  return results;
 }
 
-StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) {
-  const fs::path folder = study_folder(study);
-  const fs::path trainings = study.runs.front().settings.runs;
-  make_directories(folder);
-  make_directories(trainings / "configs");
-  make_directories(trainings / "logs");
-  const DirectoryLock lock(folder);
-  std::optional<DirectoryLock> trainings_lock;
-  if (trainings != folder) trainings_lock.emplace(trainings);
-  refuse_subset(study);
+// What the trainings of a study, or of its tuning, have come to.
+struct Trainings {
+  std::vector<RunResult> results;  // of all runs
+  std::size_t failed = 0;          // now
+  int signal = 0;                  // that stopped them
+};
+
+// Runs what is not done yet. Throws Error (usage) as run_study does.
+Trainings run_trainings(const StudySettings& study, const StudyOptions& options) {
+  const fs::path folder = study.runs.front().settings.runs;
+  make_directories(folder / "configs");
+  make_directories(folder / "logs");
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);
   std::vector<Job> jobs;
@@ -144,14 +146,12 @@ StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) 
     log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
   }
   const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
-  if (outcomes.signal != 0) return {.rows = {}, .report = {}, .signal = outcomes.signal};
-
-  std::vector<RunResult> results;
-  for (const StudyRun& run : study.runs) results.push_back(training_result(run));
-  StudyOutcome outcome;
+  Trainings trainings{.signal = outcomes.signal};
+  if (trainings.signal != 0) return trainings;
+  trainings.results = results_of(study);
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const JobOutcome& ended = outcomes.outcomes[job];
-    RunResult& result = results[run_of_job[job]];
+    RunResult& result = trainings.results[run_of_job[job]];
     if (ended.end != JobOutcome::End::failed) continue;
     // What an earlier attempt left is not what these settings came to.
     result = {.name = result.name,
@@ -159,18 +159,115 @@ StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) 
               .state = RunResult::State::failed,
               .remark = ended.reason,
               .record = result.record};
-    ++outcome.failed;
+    ++trainings.failed;
   }
-  outcome.rows = study_rows(study, results, options.order);
+  return trainings;
+}
+
+std::vector<ReferenceLine> reference_lines(const StudySettings& study) {
+  std::vector<ReferenceLine> lines;
+  for (const StudyReferenceLine& line : study.reference_lines) {
+    std::optional<double> value = line.value;
+    if (!value) value = unigram_loss(study.runs.front().settings);
+    if (!value) continue;
+    lines.push_back(
+        {.direction = ReferenceLine::Direction::horizontal, .value = *value, .label = line.label});
+  }
+  return lines;
+}
+
+// Of each data set once: many rows are of one task.
+void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows) {
+  std::map<std::string, std::optional<double>> scores;
+  for (StudyRow& row : rows) {
+    const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
+      return other.name == row.runs.front().name;
+    });
+    if (run == study.runs.end() || !task_facts(run->settings.task).predicts_labels) continue;
+    const std::string data = fmt::format("{}|{}", static_cast<int>(run->settings.glue.task),
+                                         run->settings.data.directory.string());
+    if (!scores.contains(data)) scores[data] = commonest_class_score(run->settings);
+    row.commonest_class = scores[data];
+  }
+}
+
+}  // namespace
+
+fs::path study_folder(const StudySettings& study) {
+  return study.folder;
+}
+
+Table study_plan(const StudySettings& study) {
+  Table table({{.title = "run", .alignment = Column::Alignment::left},
+               {.title = "state", .alignment = Column::Alignment::left}});
+  const auto add = [&](const std::string& name, const std::string& state) {
+    std::vector<Cell> cells;
+    cells.emplace_back(name);
+    cells.emplace_back(state);
+    table.add_row(std::move(cells));
+  };
+  StudySettings planned = study;
+  bool chosen = true;
+  if (study.tuning) {
+    const StudySettings& trials = *study.tuning->study;
+    for (const StudyRun& run : trials.runs) {
+      const TrainingRunStatus status = training_status(run);
+      chosen &= status.state == State::finished || status.state == State::refused;
+      add("tuning/" + run.name, state_text(run, status));
+    }
+    if (chosen) planned = with_choices(study, choose_tuned(*study.tuning, results_of(trials)));
+  }
+  for (const StudyRun& run : planned.runs) {
+    add(run.name, chosen ? state_text(run, training_status(run)) : "waits for the tuning");
+  }
+  return table;
+}
+
+StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) {
+  const fs::path folder = study_folder(given);
+  const fs::path trainings = given.runs.front().settings.runs;
+  make_directories(folder);
+  const DirectoryLock lock(folder);
+  std::optional<DirectoryLock> trainings_lock;
+  if (trainings != folder) {
+    make_directories(trainings);
+    trainings_lock.emplace(trainings);
+  }
+  refuse_subset(given);
+  StudyOutcome outcome;
+  outcome.study = given;
+  StudySettings& study = outcome.study;
+  if (study.tuning) {
+    Trainings tried = run_trainings(*study.tuning->study, options);
+    if (tried.signal != 0) return stopped_by(tried.signal);
+    outcome.tuning = choose_tuned(*study.tuning, tried.results);
+    outcome.failed += tried.failed;
+    study = with_choices(given, *outcome.tuning);
+  }
+  Trainings trained = run_trainings(study, options);
+  if (trained.signal != 0) return stopped_by(trained.signal);
+  outcome.failed += trained.failed;
+  outcome.rows = study_rows(study, trained.results, options.order);
+  outcome.references = reference_lines(study);
+  add_commonest_class(study, outcome.rows);
   // Before anything else can go wrong: the trainings are what took the time.
-  outcome.report = write_study_report(folder, study, outcome.rows, options.origin);
+  outcome.report = write_study_report(folder, study, outcome, options.origin);
   if (!study.evaluations.lengths.empty()) {
     LengthOutcome lengths = evaluate_lengths(
         study, outcome.rows, {.program = options.program, .parallel = options.parallel});
-    if (lengths.signal != 0) return {.rows = {}, .report = {}, .signal = lengths.signal};
+    if (lengths.signal != 0) return stopped_by(lengths.signal);
     outcome.lengths = std::move(lengths.rows);
-    outcome.failed_evaluations = lengths.failed;
-    write_study_report(folder, study, outcome.rows, options.origin, outcome.lengths);
+    outcome.failed_evaluations += lengths.failed;
+    write_study_report(folder, study, outcome, options.origin);
+  }
+  if (!study.evaluations.split.empty()) {
+    const std::vector<StudyRow> shown = chosen_rows(study, outcome.rows);
+    const TranslationOutcome decoded =
+        translate_sets(study, shown, {.program = options.program, .parallel = options.parallel});
+    if (decoded.signal != 0) return stopped_by(decoded.signal);
+    outcome.translations = translation_report(study, shown, decoded.translations);
+    outcome.failed_evaluations += decoded.failed;
+    write_study_report(folder, study, outcome, options.origin);
   }
   return outcome;
 }

@@ -11,7 +11,6 @@
 
 #include "config/study_settings.h"
 #include "report/table.h"
-#include "study/length_evaluations.h"
 #include "study/study_report.h"
 
 namespace roformer {
@@ -26,11 +25,10 @@ struct StudyOptions {
   std::string program = "/proc/self/exe";
 };
 
-struct StudyOutcome {
-  std::vector<StudyRow> rows;
-  std::filesystem::path report;    // runs/STUDY/report.html
-  std::size_t failed = 0;          // runs
-  std::vector<LengthRow> lengths;  // of studies that evaluate
+struct StudyOutcome : StudyResults {
+  StudySettings study;           // as it was run: with what its tuning chose
+  std::filesystem::path report;  // runs/STUDY/report.html
+  std::size_t failed = 0;        // runs
   std::size_t failed_evaluations = 0;
   int signal = 0;  // that stopped it; then there are no rows and no path of a report
 };

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/file.h"
 #include "base/progress.h"
 #include "config/dump.h"
-#include "config/study_metrics.h"
 #include "config/task_facts.h"
-#include "metrics/statistics.h"
 #include "report/html.h"
 #include "study/chosen_rows.h"
 #include "study/difference_table.h"
@@ -20,66 +19,11 @@
 #include "study/metric.h"
 #include "study/provenance.h"
 #include "study/spread_table.h"
+#include "study/study_charts.h"
 #include "study/training_run.h"
 
 namespace roformer {
 namespace {
-
-// With "(1 of 3)" behind it where not all runs have the figure.
-std::string shared_title(const StudyRow& row, const std::string& metric) {
-  const std::string share = row.share(metric);
-  return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
-}
-
-// The mean over a row's finished runs where all of them have a point, and one deviation to either
-// side where there are several.
-Series row_series(const StudyRow& row, const std::string& metric) {
-  std::map<double, std::vector<double>> points;
-  std::size_t runs = 0;
-  for (const RunResult& run : row.runs) {
-    const auto curve = run.curves.find(metric);
-    if (run.state != RunResult::State::finished || curve == run.curves.end()) continue;
-    ++runs;
-    for (const CurvePoint& point : curve->second) points[point.x].push_back(point.y);
-  }
-  Series series{.name = shared_title(row, metric)};
-  for (const auto& [x, values] : points) {
-    if (values.size() != runs) continue;
-    const double middle = mean(values);
-    series.x.push_back(x);
-    series.y.push_back(middle);
-    if (runs < 2) continue;
-    const double deviation = sample_standard_deviation(values);
-    series.low.push_back(middle - deviation);
-    series.high.push_back(middle + deviation);
-  }
-  return series;
-}
-
-bool any_band(const LineChart& chart) {
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [](const Series& series) { return !series.low.empty(); });
-}
-
-void add_curves(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const std::string figure = median_of(study.metric).value_or(study.metric);
-  const Column metric = metric_column(figure);
-  LineChart chart{.title = metric.title + " over the steps",
-                  .x = {.title = "steps"},
-                  .y = {.title = metric.title},
-                  .markers = LineChart::Markers::never};
-  for (const StudyRow& row : rows) {
-    Series series = row_series(row, figure);
-    if (!series.x.empty()) chart.series.push_back(std::move(series));
-  }
-  constexpr std::size_t kMost = 24;  // more cannot be told apart
-  if (chart.series.empty() || chart.series.size() > kMost) return;
-  chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
-                                     "to either side; same held-out text and masks for all"
-                                   : "Same held-out text and masks for all";
-  report.section("Curves");
-  report.chart(chart);
-}
 
 bool any_best_validation(const StudySettings& study) {
   return std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
@@ -94,25 +38,26 @@ std::string validation_sentence(const StudySettings& study) {
   return "Figures of the last validation; of the best where training.patience ends the run.";
 }
 
-void add_bars(HtmlReport& report, const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = metric_column(study.metric);
-  BarSeries bars{.name = metric.title};
-  BarChart chart{.title = metric.title + (any_best_validation(study) ? "" : " at the end"),
-                 .value = {.title = metric.title, .unit = metric.unit},
-                 .format = metric.format};
-  for (const StudyRow& row : rows) {
-    const std::vector<double> values = row.figures(study.metric);
-    if (values.empty()) continue;
-    chart.categories.push_back(shared_title(row, study.metric));
-    bars.values.push_back(row.value(study.metric));
-    bars.deviations.push_back(sample_standard_deviation(values));
+// Several seeds that all go on from one pretraining say nothing of the pretraining's own noise.
+std::string checkpoint_sentence(const StudySettings& study) {
+  const auto seeds = std::find_if(study.axes.begin(), study.axes.end(),
+                                  [](const StudyAxis& axis) { return axis.key == "seed"; });
+  if (seeds == study.axes.end() || seeds->values.size() < 2) return "";
+  const auto place = static_cast<std::size_t>(seeds - study.axes.begin());
+  // From where the runs of each row start.
+  std::map<std::vector<std::string>, std::set<std::string>> sources;
+  for (const StudyRun& run : study.runs) {
+    if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
+    std::vector<std::string> labels = run.values;
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(place));
+    sources[labels].insert(run.settings.model.from.string());
   }
-  const bool several = std::any_of(bars.deviations.begin(), bars.deviations.end(),
-                                   [](double deviation) { return deviation > 0; });
-  if (!several) bars.deviations.clear();
-  if (chart.categories.size() < 2) return;
-  chart.series.push_back(std::move(bars));
-  report.chart(chart);
+  for (const auto& [labels, from] : sources) {
+    if (from.size() > 1) return "";
+  }
+  return " The seeds are of the fine-tuning: all of a row go on from one pretraining, so that "
+         "deviations and tests compare these checkpoints, not the schemes that they were trained "
+         "with.";
 }
 
 std::size_t count_runs(const std::vector<StudyRow>& rows, RunResult::State state) {
@@ -177,8 +122,13 @@ std::string table_caption(const StudySettings& study, const std::vector<StudyRow
   text += labelled
               ? " The score is the task's own metric; a collapsed run gives every example of the "
                 "validation set the same label."
-              : " The best of each column is bold. Loss at 25, 50 and 75 % of the steps: the "
-                "nearest validation before.";
+              : " The best of each column is bold.";
+  const Table table = study_table(study, rows, TableUse::data);
+  const bool shares =
+      std::any_of(table.columns().begin(), table.columns().end(),
+                  [](const Column& column) { return column.key.starts_with("loss_at_"); });
+  if (shares) text += " Loss at 25, 50 and 75 % of the steps: the nearest validation before.";
+  text += checkpoint_sentence(study);
   if (!study.choose.empty()) {
     text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
   }
@@ -196,8 +146,15 @@ std::string table_caption(const StudySettings& study, const std::vector<StudyRow
   return text;
 }
 
+void add_chart(HtmlReport& report, const std::vector<NamedChart>& charts, const std::string& name) {
+  for (const NamedChart& one : charts) {
+    if (one.name != name) continue;
+    std::visit([&](const auto& chart) { report.chart(chart); }, one.chart);
+  }
+}
+
 void add_lengths(HtmlReport& report, const StudySettings& study,
-                 const std::vector<LengthRow>& lengths) {
+                 const std::vector<LengthRow>& lengths, const std::vector<NamedChart>& charts) {
   if (lengths.empty()) return;
   const std::optional<std::int64_t> training_length = common_training_length(study);
   report.section("At other lengths");
@@ -209,7 +166,24 @@ void add_lengths(HtmlReport& report, const StudySettings& study,
                            weights_sentence(lengths)));
   const Table missing = missing_lengths(lengths);
   if (!missing.rows().empty()) report.table(missing);
-  for (const LineChart& chart : length_charts(lengths, training_length)) report.chart(chart);
+  for (const NamedChart& one : charts) {
+    const bool own = one.name.starts_with("lengths") || one.name.starts_with("positions");
+    if (own) add_chart(report, charts, one.name);
+  }
+}
+
+void add_translations(HtmlReport& report, const TranslationReport& translations,
+                      const std::vector<NamedChart>& charts) {
+  report.section("Translations");
+  report.table(translations.scores, translations.scores_caption);
+  if (!translations.missing.rows().empty()) report.table(translations.missing);
+  if (!translations.tests.rows().empty()) {
+    report.table(translations.tests, translations.tests_caption);
+  }
+  add_chart(report, charts, "bleu_by_length");
+  report.section("Examples");
+  report.paragraph(translations.examples_caption);
+  for (const Table& example : translations.examples) report.table(example);
 }
 
 const StudyRun* first_good(const StudySettings& study) {
@@ -221,8 +195,9 @@ const StudyRun* first_good(const StudySettings& study) {
 
 }  // namespace
 
-std::string study_html(const StudySettings& study, const std::vector<StudyRow>& rows,
-                       const StudyOrigin& origin, const std::vector<LengthRow>& lengths) {
+std::string study_html(const StudySettings& study, const StudyResults& results,
+                       const StudyOrigin& origin) {
+  const std::vector<StudyRow>& rows = results.rows;
   std::string axes;
   for (const StudyAxis& axis : study.axes) axes += (axes.empty() ? "" : " × ") + axis.key;
   HtmlReport report({.title = study.name,
@@ -230,22 +205,31 @@ std::string study_html(const StudySettings& study, const std::vector<StudyRow>& 
                      .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,
                                            origin.commit)});
   const std::vector<StudyRow> chosen = chosen_rows(study, rows);
+  const std::vector<NamedChart> charts = study_charts(study, results);
   add_key_figures(report, study, rows);
-  add_curves(report, study, chosen);
+  const bool curves = std::any_of(charts.begin(), charts.end(),
+                                  [](const NamedChart& one) { return one.name == "curves"; });
+  if (curves) report.section("Curves");
+  add_chart(report, charts, "curves");
   report.section("Results");
   if (!study.spread.empty()) report.table(spread_table(study, chosen, TableUse::page));
   report.table(study_table(study, chosen, TableUse::page), table_caption(study, chosen));
   if (!study.note.empty()) report.paragraph(study.note);
   const Table missing = missing_table(rows);
   if (!missing.rows().empty()) report.table(missing);
-  add_bars(report, study, chosen);
+  add_chart(report, charts, "figures");
   const Table differences = difference_table(study, chosen);
-  if (!differences.rows().empty()) report.table(differences, difference_caption(study));
+  if (!differences.rows().empty()) report.table(differences, difference_caption(study, chosen));
   if (!study.choose.empty()) {
     report.section("Every value of " + study.choose);
     report.table(study_table(study, rows, TableUse::page));
   }
-  add_lengths(report, study, lengths);
+  if (results.translations) add_translations(report, *results.translations, charts);
+  if (results.tuning) {
+    report.section("What was tuned");
+    report.table(tuning_table(*study.tuning, *results.tuning), tuning_sentence(*study.tuning));
+  }
+  add_lengths(report, study, results.lengths, charts);
   report.section("How it was made");
   report.paragraph(fmt::format("Again: `{}`", origin.command));
   report.table(provenance_table(rows));
@@ -259,8 +243,9 @@ std::string study_html(const StudySettings& study, const std::vector<StudyRow>& 
   return report.html();
 }
 
-std::string study_json(const StudySettings& study, const std::vector<StudyRow>& rows,
+std::string study_json(const StudySettings& study, const StudyResults& results,
                        const StudyOrigin& origin) {
+  const std::vector<StudyRow>& rows = results.rows;
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const StudyRow& row : rows) {
     for (const RunResult& run : row.runs) {
@@ -292,11 +277,11 @@ std::string study_json(const StudySettings& study, const std::vector<StudyRow>& 
 }
 
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
-                                         const StudySettings& study,
-                                         const std::vector<StudyRow>& rows,
-                                         const StudyOrigin& origin,
-                                         const std::vector<LengthRow>& lengths) {
+                                         const StudySettings& study, const StudyResults& results,
+                                         const StudyOrigin& origin) {
   make_directories(folder);
+  const std::vector<StudyRow>& rows = results.rows;
+  const std::vector<LengthRow>& lengths = results.lengths;
   const std::vector<StudyRow> chosen = chosen_rows(study, rows);
   std::string markdown = to_markdown(study_table(study, chosen, TableUse::document));
   if (!study.spread.empty()) {
@@ -304,16 +289,28 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
     write_file_atomically(folder / "spread.csv",
                           to_csv(spread_table(study, chosen, TableUse::data)));
   }
-  markdown += "\n" + validation_sentence(study) + "\n";
+  markdown += "\n" + validation_sentence(study) + checkpoint_sentence(study) + "\n";
   const Table differences = difference_table(study, chosen);
   if (!differences.rows().empty()) {
-    markdown += "\n" + to_markdown(differences) + "\n" + difference_caption(study) + "\n";
+    markdown += "\n" + to_markdown(differences) + "\n" + difference_caption(study, chosen) + "\n";
+  }
+  if (const auto& translations = results.translations) {
+    markdown +=
+        "\n" + to_markdown(translations->scores) + "\n" + translations->scores_caption + "\n";
+    if (!translations->tests.rows().empty()) {
+      markdown +=
+          "\n" + to_markdown(translations->tests) + "\n" + translations->tests_caption + "\n";
+    }
+  }
+  if (results.tuning) {
+    markdown += "\n" + to_markdown(tuning_table(*study.tuning, *results.tuning)) + "\n" +
+                tuning_sentence(*study.tuning) + "\n";
   }
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
   write_file_atomically(folder / "table.md", markdown);
   write_file_atomically(folder / "table.csv", to_csv(study_table(study, chosen, TableUse::data)));
-  write_file_atomically(folder / "table.json", study_json(study, rows, origin));
-  write_file_atomically(folder / "report.html", study_html(study, rows, origin, lengths));
+  write_file_atomically(folder / "table.json", study_json(study, results, origin));
+  write_file_atomically(folder / "report.html", study_html(study, results, origin));
   if (!lengths.empty()) {
     const Table at_lengths = length_table(lengths, common_training_length(study));
     const Table missing = missing_lengths(lengths);

@@ -4,11 +4,9 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "config/study_settings.h"
-#include "study/length_evaluations.h"
-#include "study/study_table.h"
+#include "study/study_results.h"
 
 namespace roformer {
 
@@ -19,19 +17,17 @@ struct StudyOrigin {
 };
 
 // The whole page.
-std::string study_html(const StudySettings& study, const std::vector<StudyRow>& rows,
-                       const StudyOrigin& origin, const std::vector<LengthRow>& lengths = {});
+std::string study_html(const StudySettings& study, const StudyResults& results,
+                       const StudyOrigin& origin);
 
 // The table's rows and, run by run, every figure and curve with the run's record.
-std::string study_json(const StudySettings& study, const std::vector<StudyRow>& rows,
+std::string study_json(const StudySettings& study, const StudyResults& results,
                        const StudyOrigin& origin);
 
 // Writes report.html and table.{md,csv,json} into the folder, and lengths.{md,csv,json} where there
 // are evaluations at several lengths; returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
-                                         const StudySettings& study,
-                                         const std::vector<StudyRow>& rows,
-                                         const StudyOrigin& origin,
-                                         const std::vector<LengthRow>& lengths = {});
+                                         const StudySettings& study, const StudyResults& results,
+                                         const StudyOrigin& origin);
 
 }  // namespace roformer

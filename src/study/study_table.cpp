@@ -12,6 +12,8 @@
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "study/axis_title.h"
+#include "study/commonest_class.h"
+#include "study/evaluated_weights.h"
 #include "study/metric.h"
 
 namespace roformer {
@@ -102,6 +104,23 @@ Cell number_cell(const StudyRow& row, const Column& metric) {
   const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
   if (constant || row.runs.size() == 1) return cell.mean;
   return cell;
+}
+
+// A row below the others where all of them are of the same data.
+void add_commonest_class(const StudySettings& study, const std::vector<StudyRow>& rows,
+                         Table& table) {
+  if (!study.spread.empty() || rows.empty() || !rows.front().commonest_class) return;
+  const bool same = std::all_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
+    return row.commonest_class == rows.front().commonest_class;
+  });
+  const std::string_view own = glue_metric(study.runs.front().settings.glue.task);
+  if (!same || (study.metric != "score" && study.metric != own)) return;
+  std::vector<Cell> cells{kCommonestClass};
+  for (std::size_t i = 1; i < table.columns().size(); ++i) {
+    const bool here = table.columns()[i].key == study.metric;
+    cells.push_back(here ? Cell(*rows.front().commonest_class) : Cell(std::monostate()));
+  }
+  table.add_row(std::move(cells));
 }
 
 }  // namespace
@@ -214,8 +233,12 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   for (const StudyAxis& axis : study.axes) {
     if (axis.key != kSeed) columns.push_back(axis_column(axis));
   }
+  const std::size_t tuned = study.tuning ? study.tuning->keys.size() : 0;
   const bool untitled = columns.empty();
   if (untitled) columns.push_back({.title = "run", .alignment = Column::Alignment::left});
+  for (std::size_t i = 0; i < tuned; ++i) {
+    columns.push_back(axis_column({.key = study.tuning->keys[i], .values = {}}));
+  }
   const std::vector<Column> metrics = metric_columns(study);
   for (const Column& metric : metrics) {
     columns.push_back(metric);
@@ -239,6 +262,10 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
       cells.emplace_back(axis_value_title(axis.key, row.labels[label_place(study, axis.key)]));
     }
     if (untitled) cells.emplace_back(row.title());
+    for (std::size_t i = 0; i < tuned; ++i) {
+      const std::vector<std::string>& chosen = run_named(study, row.runs.front().name).chosen;
+      cells.push_back(i < chosen.size() ? Cell(chosen[i]) : Cell(std::monostate()));
+    }
     for (const Column& metric : metrics) {
       cells.push_back(figure_cell(row, metric, use));
       if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
@@ -249,6 +276,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
     }
     table.add_row(std::move(cells));
   }
+  add_commonest_class(study, rows, table);
   return table;
 }
 

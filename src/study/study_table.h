@@ -2,6 +2,7 @@
 // figures are averaged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ enum class StudyOrder {
 struct StudyRow {
   std::vector<std::string> labels;  // one of each axis but the seed
   std::vector<RunResult> runs;
+  // What always answering the commonest class scores on the row's data; where there are classes.
+  std::optional<double> commonest_class = {};
 
   // The labels in one line; "all" for a study without other axes than the seed.
   std::string title() const;

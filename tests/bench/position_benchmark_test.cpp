@@ -51,6 +51,25 @@ TEST_CASE("every scheme is measured beside a none that looks to the same sides")
   CHECK(done == of);
 }
 
+TEST_CASE("a benchmark that is stopped has what was measured so far") {
+  int asked = 0;
+  const std::vector<PositionCost> costs = benchmark_positions(
+      small(), {},
+      {.schemes = {"rope", "learned"},
+       .length = 16,
+       .sequences = 1,
+       .repeats = 50,
+       .model = false,
+       .stopped = [&] { return ++asked == 5; }},  // of 3 schemes a round, the first does not count
+      [](std::int64_t, std::int64_t) {});
+  CHECK(asked == 5);
+  REQUIRE(costs.size() == 3);
+  CHECK(costs[0].forward > 0);
+  CHECK(costs[1].forward > 0);
+  CHECK(costs[2].forward == -1);
+  CHECK(costs[0].memory == -1);
+}
+
 TEST_CASE("a causal scheme is measured in spite of keys that serve the other task") {
   Settings settings = small();
   settings.data.masking.probability = 0.3;

@@ -29,6 +29,20 @@ TEST_CASE("summaries, intervals and paired tests equal numpy's and scipy's") {
   }
 }
 
+TEST_CASE("Holm's correction equals statsmodels'") {
+  const json fixture = json::parse(read_file(FIXTURES "/holm_cases.json"));
+  for (const json& one : fixture.at("cases")) {
+    const std::vector<double> p_values = one.at("p_values");
+    const std::vector<double> expected = one.at("adjusted");
+    const std::vector<double> adjusted = holm_adjusted(p_values);
+    REQUIRE(adjusted.size() == expected.size());
+    for (std::size_t i = 0; i < adjusted.size(); ++i) {
+      CHECK(adjusted[i] == Approx(expected[i]).epsilon(1e-12).margin(1e-15));
+    }
+  }
+  CHECK(holm_adjusted({}).empty());
+}
+
 TEST_CASE("quantiles of Student's t equal scipy's") {
   for (const json& one : cases().at("quantiles")) {
     const double degrees = one.at("degrees");

@@ -134,7 +134,8 @@ TEST_CASE("no two of forty lines look alike") {
 
 TEST_CASE("nothing to show, or nothing finite, is a picture all the same") {
   CHECK(xml_problem(to_svg(LineChart{})) == "");
-  CHECK(xml_problem(to_svg(BarChart{})) == "");
+  CHECK(xml_problem(to_svg(DotChart{})) == "");
+  CHECK(xml_problem(to_svg(LineChartGrid{})) == "");
   CHECK(xml_problem(to_svg(HeatMap{.values = {{kNan}}})) == "");
   CHECK(xml_problem(to_svg(HeatMapGrid{})) == "");
   LineChart chart = two_lines();
@@ -153,21 +154,71 @@ TEST_CASE("nothing to show, or nothing finite, is a picture all the same") {
   }
 }
 
-TEST_CASE("bars are as long as their values") {
-  const BarChart chart{.title = "Speed",
-                       .categories = {"rope", "none"},
-                       .series = {{.name = "forward", .values = {50, 100}, .deviations = {5, 0}}},
-                       .value = {.title = "tokens/s"}};
+TEST_CASE("dots lie on an axis that is fitted to them") {
+  DotChart chart{
+      .title = "Loss",
+      .dots = {{.name = "rope", .value = 4.755, .low = 4.75, .high = 4.76, .parts = {4.751, 4.759}},
+               {.name = "none", .value = 4.765},
+               {.name = "t5", .value = kNan}},
+      .value = {.title = "loss"},
+      .format = {NumberFormat::Style::fixed, 3}};
+  const auto places = [](const std::string& svg) {
+    const std::regex dot(R"re(<circle cx="([0-9.]+)" cy="[0-9.]+" r="5" class="fill c)re");
+    std::vector<double> result;
+    for (std::sregex_iterator match(svg.begin(), svg.end(), dot), end; match != end; ++match) {
+      result.push_back(std::stod((*match)[1]));
+    }
+    return result;
+  };
   const std::string svg = to_svg(chart);
   CHECK(xml_problem(svg) == "");
-  CHECK(svg.find(">50 ± 5</text>") != std::string::npos);
-  const std::regex bar(R"re(<rect x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"[^>]*class="fill)re");
-  std::vector<double> lengths;
-  for (std::sregex_iterator match(svg.begin(), svg.end(), bar), end; match != end; ++match) {
-    lengths.push_back(std::stod((*match)[2]));
-  }
-  REQUIRE(lengths.size() == 2);
-  CHECK(lengths[1] == Approx(2 * lengths[0]).epsilon(1e-3));
+  REQUIRE(places(svg).size() == 2);              // what is not finite has no dot
+  CHECK(places(svg)[1] - places(svg)[0] > 300);  // a hundredth of a nat is most of the width
+  CHECK(count(svg, "class=\"whisker") == 3);
+  CHECK(count(svg, "class=\"line part") == 2);
+  CHECK(svg.find(">4.755</text>") != std::string::npos);
+  CHECK(svg.find("nan") == std::string::npos);
+  // A line belongs to the axis too.
+  chart.references = {{.value = 6, .label = "unigram"}};
+  const std::string far = to_svg(chart);
+  CHECK(far.find(">unigram</text>") != std::string::npos);
+  CHECK(places(far)[1] - places(far)[0] < 10);
+  // One group has no colours of its own, several have.
+  CHECK(far.find("class=\"fill c1") == std::string::npos);
+  chart.dots[1].group = "other";
+  CHECK(to_svg(chart).find("class=\"fill c1") != std::string::npos);
+}
+
+TEST_CASE("panels of a grid share what is behind them") {
+  LineChart one = two_lines();
+  one.context = {{.name = "far", .x = {0, 2}, .y = {20, 19}}};
+  const LineChartGrid grid{.title = "By family", .panels = {one, one, one}};
+  const std::string svg = to_svg(grid);
+  CHECK(xml_problem(svg) == "");
+  CHECK(count(svg, "<g transform") == 3);
+  CHECK(count(svg, "class=\"context\"") == 3);
+  CHECK(svg.find(">far</text>") == std::string::npos);
+  CHECK(svg.find(">20</text>") != std::string::npos);  // the axis reaches there
+}
+
+TEST_CASE("a standalone picture states its colours literally, for light and for dark") {
+  const std::string svg = to_svg(two_lines());
+  CHECK(svg.find("var(") == std::string::npos);
+  CHECK(svg.find("currentColor") == std::string::npos);
+  CHECK(svg.find("--") == std::string::npos);
+  CHECK(svg.find("height:auto") == std::string::npos);  // of a page, and no size to every program
+  CHECK(svg.find(".chart .line.c0,.chart .leader.c0,.chart .whisker.c0{stroke:#0b68b0}") <
+        svg.find("prefers-color-scheme:dark"));
+}
+
+TEST_CASE("titles are broken into lines that fit") {
+  LineChart chart = two_lines();
+  chart.subtitle = "Mean over the seeds, the band is one standard deviation wide to either side";
+  chart.width = 352;
+  const std::string svg = to_svg(chart);
+  CHECK(svg.find(">Mean over the seeds, the band is one standard</text>") != std::string::npos);
+  CHECK(Heading{.title = "a b", .width = 20}.height(false) ==
+        Heading{.title = "a", .width = 20}.height(false) + 20);
 }
 
 TEST_CASE("a heat map has all its cells in few paths") {

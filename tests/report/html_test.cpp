@@ -8,8 +8,6 @@
 
 using namespace roformer;
 
-namespace {}  // namespace
-
 TEST_CASE("a page escapes what it is given and needs nothing from elsewhere") {
   HtmlReport report({.title = "A <b> & \"c\"", .subtitle = "by `--position`", .footer = "commit"});
   report.section("One & two");
@@ -36,6 +34,22 @@ TEST_CASE("a page escapes what it is given and needs nothing from elsewhere") {
     without.erase(at, 26);
   }
   CHECK_FALSE(has(without, "://"));
+}
+
+TEST_CASE("charts are there for the column's width and for a telephone's") {
+  HtmlReport report({.title = "r", .subtitle = "", .footer = ""});
+  const LineChart line{.title = "curve", .series = {{.name = "rope", .x = {1}, .y = {2}}}};
+  report.chart(line);
+  report.chart(DotChart{.title = "end", .dots = {{.name = "rope", .value = 2}}});
+  const std::string html = report.html();
+  CHECK(has(html, "<div class=\"wide\">\n<svg"));
+  CHECK(has(html, "<div class=\"narrow\">\n<svg"));
+  CHECK(has(html, "viewBox=\"0 0 816"));
+  CHECK(has(html, "viewBox=\"0 0 352"));
+  HtmlReport panels({.title = "r", .subtitle = "", .footer = ""});
+  panels.chart(LineChartGrid{.title = "By family", .panels = {line, line}});
+  CHECK(has(panels.html(), "<h3>By family</h3>"));
+  CHECK_FALSE(has(panels.html(), "viewBox=\"0 0 816"));
 }
 
 TEST_CASE("a table in HTML") {

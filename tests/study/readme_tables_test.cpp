@@ -1,7 +1,9 @@
 // The tables of the repository's Markdown files: one that stands below a line
 //   <!-- record: PATH -->  or  <!-- record: PATH TABLE -->
 // (PATH from the file's folder, TABLE a name where not the first is meant) is the rendering of that
-// record, byte for byte: `roformer study --render PATH --table TABLE`.
+// record, byte for byte: `roformer study --render PATH --table TABLE`. With chart:NAME for TABLE
+// the line below is a picture, ![words](FILE.svg), and that file is the drawing of the record's
+// chart: `roformer study --render PATH --chart NAME > FILE.svg`.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -15,6 +17,7 @@
 #include "catch.h"
 #include "has.h"
 #include "study/record.h"
+#include "study/stored_chart.h"
 #include "study/stored_table.h"
 #include "temporary_folder.h"
 
@@ -31,6 +34,21 @@ struct CheckedTables {
 std::string rendering(const fs::path& record, const std::string& table) {
   try {
     return to_markdown(recorded_table(record, table));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// The complaint about a picture that is not its record's chart; "" where it is.
+std::string picture_breach(const fs::path& folder, const std::string& line, const fs::path& record,
+                           const std::string& chart) {
+  static const std::regex picture(R"re(^!\[[^\]]+\]\((\S+\.svg)\)$)re");
+  std::smatch match;
+  if (!std::regex_match(line, match, picture)) return "no picture ![words](FILE.svg) below";
+  try {
+    return read_file(folder / match[1].str()) == recorded_chart(record, chart)
+               ? ""
+               : match[1].str() + " is not the record's chart " + chart;
   } catch (const Error& error) {
     return error.what();
   }
@@ -53,6 +71,14 @@ void check_tables(const fs::path& file, CheckedTables& checked) {
     if (!told) continue;
     ++checked.count;
     const int first = number;
+    if (const std::string wanted = match[3]; wanted.starts_with("chart:")) {
+      const std::string breach =
+          picture_breach(file.parent_path(), line, file.parent_path() / match[1].str(),
+                         wanted.substr(wanted.find(':') + 1));
+      if (breach.empty()) continue;
+      checked.breaches += file.string() + ":" + std::to_string(first) + ": " + breach + "\n";
+      continue;
+    }
     std::string table;
     for (; more && line.starts_with("|"); more = next()) table += line + "\n";
     const std::string expected = rendering(file.parent_path() / match[1].str(), match[3]);
@@ -85,9 +111,13 @@ TEST_CASE("a table with a record is told from one that differs from it in a byte
   table.add_row({"rope", 0.5});
   nlohmann::ordered_json entry = stored_table(table);
   entry["name"] = "results";
+  const StudyChart dots = DotChart{.dots = {{.name = "rope", .value = 1}}};
+  nlohmann::ordered_json chart = stored_chart(dots);
+  chart["name"] = "figures";
   write_sealed_json(folder.path / "r.json", {{"format", "roformer study record"},
                                              {"version", 1},
-                                             {"tables", nlohmann::ordered_json::array({entry})}});
+                                             {"tables", nlohmann::ordered_json::array({entry})},
+                                             {"charts", nlohmann::ordered_json::array({chart})}});
   const auto breaches = [&](const std::string& text, int count) {
     write_file_atomically(folder.path / "README.md", text);
     CheckedTables checked;
@@ -108,6 +138,13 @@ TEST_CASE("a table with a record is told from one that differs from it in a byte
   CHECK_FALSE(breaches("<!-- record: r.json -->\n\n" + good, 1).empty());
   CHECK(has(breaches("<!-- record: gone.json -->\n" + good, 1), "gone.json"));
   CHECK(has(breaches("<!-- record: r.json lengths -->\n" + good, 1), "has no table"));
+  const std::string pictured = "<!-- record: r.json chart:figures -->\n![Dots](dots.svg)\n";
+  CHECK(has(breaches(pictured, 1), "dots.svg"));
+  write_file_atomically(folder.path / "dots.svg", to_svg(dots));
+  CHECK(breaches(pictured, 1).empty());
+  write_file_atomically(folder.path / "dots.svg", to_svg(dots) + " ");
+  CHECK(has(breaches(pictured, 1), "is not the record's chart figures"));
+  CHECK(has(breaches("<!-- record: r.json chart:figures -->\nWords\n", 1), "no picture"));
   CHECK(has(breaches("<!-- record: -->\n" + good, 0), "not understood"));
 }
 

@@ -11,6 +11,7 @@
 #include "finished_run.h"
 #include "has.h"
 #include "message_of.h"
+#include "study/stored_chart.h"
 #include "study/stored_table.h"
 #include "study/study_table.h"
 
@@ -81,6 +82,55 @@ TEST_CASE("a table that is stored and read again renders the same") {
   CHECK(to_text(again) == to_text(table));
   CHECK(to_csv(again) == to_csv(table));
   CHECK(to_json(again) == to_json(table));
+}
+
+TEST_CASE("a chart that is stored and read again draws the same") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const LineChart lines{
+      .title = "a < b",
+      .subtitle = "c",
+      .x = {.title = "x", .unit = "s", .scale = Axis::Scale::logarithmic, .ticks = {1, 4}},
+      .y = {.title = "y", .minimum = 0.1},
+      .series = {{.name = "rope", .x = {1, 2}, .y = {1.0 / 3, nan}, .low = {0, 1}, .high = {1, 2}}},
+      .context = {{.name = "none", .x = {1}, .y = {5}}},
+      .references = {{.value = 2, .label = "here"}},
+      .markers = LineChart::Markers::always};
+  const DotChart dots{.title = "d",
+                      .dots = {{.name = "rope",
+                                .value = 0.1 + 0.2,
+                                .low = 0.2,
+                                .high = 0.4,
+                                .parts = {0.3},
+                                .group = "g"},
+                               {.name = "none", .value = nan, .label = "none"}},
+                      .value = {.title = "v"},
+                      .format = {NumberFormat::Style::fixed, 3},
+                      .references = {{.value = 1, .label = "unigram"}}};
+  for (const StudyChart& chart :
+       {StudyChart(lines), StudyChart(dots),
+        StudyChart(LineChartGrid{.title = "g", .panels = {lines, lines}})}) {
+    const nlohmann::json stored = parse_json(stored_chart(chart).dump(), "chart");
+    CHECK(to_svg(read_stored_chart(stored, "r.json")) == to_svg(chart));
+  }
+  nlohmann::json bad = stored_chart(lines);
+  bad["series"][0]["y"] = {1};
+  CHECK(has(message_of([&] { read_stored_chart(bad, "r.json"); }),
+            "r.json: is no chart that was stored"));
+  bad = stored_chart(dots);
+  bad["kind"] = "pie";
+  CHECK(has(message_of([&] { read_stored_chart(bad, "r.json"); }),
+            "wanted a chart of lines, panels or dots"));
+}
+
+TEST_CASE("the charts of a record are the study's, without its file and its runs") {
+  const RecordedStudy fake;
+  fake.write();
+  const std::vector<NamedChart> charts = study_charts(fake.study, fake.outcome);
+  REQUIRE(charts.size() == 2);
+  CHECK(recorded_chart(fake.record, "curves") == to_svg(charts[0].chart));
+  CHECK(recorded_chart(fake.record, "figures") == to_svg(charts[1].chart));
+  CHECK(message_of([&] { recorded_chart(fake.record, "lengths"); }) ==
+        fake.record.string() + ": has no chart \"lengths\" (hint: it has curves, figures)");
 }
 
 TEST_CASE("a stored table that is not one is refused with what was wanted") {

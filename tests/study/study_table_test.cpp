@@ -56,13 +56,13 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   CHECK(study_rows(study, results, StudyOrder::file)[0].title() == "none");
 
   const StudyOrigin origin{.command = "roformer study <tiny>", .version = "1", .commit = "abc"};
-  const std::string page = study_html(study, rows, origin);
+  const std::string page = study_html(study, {.rows = rows}, origin);
   CHECK(has(page, "roformer study &lt;tiny&gt;"));
   CHECK(has(page, "4.000"));
   CHECK(has(page, "Su 2021"));
   CHECK(has(page, "1 of 4") == false);
   CHECK(has(page, "3 of 4"));
-  const auto document = nlohmann::json::parse(study_json(study, rows, origin));
+  const auto document = nlohmann::json::parse(study_json(study, {.rows = rows}, origin));
   CHECK(document["rows"][0]["validation_loss"]["count"] == 2);
   CHECK(document["runs"][0]["curves"]["validation_loss"][1][1] == 3.0);
   CHECK(document["runs"][3]["state"] == "failed");
@@ -154,11 +154,12 @@ TEST_CASE("a row that lacks seeds stands behind, is never the best and says so")
   CHECK(cell(table, 2, "parameters") == "1,000");
   CHECK(has(to_csv(study_table(study, rows, TableUse::data)), "none,1000,2,0,1,"));
   const StudyOrigin origin;
-  const std::string page = study_html(study, rows, origin);
+  const std::string page = study_html(study, {.rows = rows}, origin);
   CHECK(has(page, "<b>rope</b><span>best validation loss</span>"));
   CHECK(has(page, "none (1 of 2)"));  // in the charts
   results[3].state = results[5].state = RunResult::State::failed;
-  CHECK(!has(study_html(study, study_rows(study, results), origin), "best validation loss"));
+  CHECK(!has(study_html(study, {.rows = study_rows(study, results)}, origin),
+             "best validation loss"));
 }
 
 TEST_CASE("a median may be the metric itself") {

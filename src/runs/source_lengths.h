@@ -1,0 +1,22 @@
+// BLEU by the length of the source, in words: where positional schemes should differ.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace roformer {
+
+struct SourceLengthBucket {
+  std::string name;  // "11 to 20", "61 and more"
+  std::int64_t sentences = 0;
+  double mean_words = 0;
+  double bleu = 0;  // sacreBLEU's, of these sentences
+};
+
+// As many of each. Only buckets with sentences, the shortest first.
+std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::string>& sources,
+                                                      const std::vector<std::string>& references,
+                                                      const std::vector<std::string>& hypotheses);
+
+}  // namespace roformer

@@ -1,0 +1,56 @@
+#include "study/evaluated_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "study/training_run.h"
+#include "training/checkpoint.h"
+#include "training/training_summary.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+bool keeps_step(const fs::path& run, std::int64_t step) {
+  try {
+    find_checkpoint(run, std::to_string(step));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+const StudyRun& run_named(const StudySettings& study, const std::string& name) {
+  const auto found = std::find_if(study.runs.begin(), study.runs.end(),
+                                  [&](const StudyRun& run) { return run.name == name; });
+  ROFORMER_ASSERT(found != study.runs.end());
+  return *found;
+}
+
+EvaluatedWeights weights_of(const StudyRun& run) {
+  const fs::path folder = run_folder(run);
+  const std::optional<TrainingSummary> summary = read_training_summary(folder);
+  ROFORMER_ASSERT(summary);
+  bool best = shows_best_validation(run) && summary->best() != nullptr;
+  if (!keeps_step(folder, best ? summary->best()->step : summary->consumed.steps)) best = !best;
+  const std::string which = best ? "best" : "last";
+  return {.which = which, .checkpoint = find_checkpoint(folder, which)};
+}
+
+std::string evaluation_name(const std::string& name, const EvaluatedWeights& weights,
+                            const std::string& data, const std::vector<std::string>& how) {
+  const fs::path& checkpoint = weights.checkpoint;
+  std::string key = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml");
+  key += data;
+  for (const std::string& argument : how) key += " " + argument;
+  return fmt::format("{}-{:016x}", name, random_word(key));
+}
+
+}  // namespace roformer

@@ -1,0 +1,168 @@
+#include "study/translations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "data/parallel_dataset.h"
+#include "study/evaluated_weights.h"
+#include "study/job_runner.h"
+#include "study/training_run.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+struct Decoding {
+  std::size_t row = 0;  // in the result
+  std::string run;
+  std::vector<std::string> arguments;
+  fs::path file;
+};
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  const std::string text = read_file(file);
+  std::vector<std::string> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+Decoding decoding_of(const StudySettings& study, const RunResult& result, std::size_t row,
+                     const fs::path& folder) {
+  const StudyRun& run = run_named(study, result.name);
+  const EvaluatedWeights weights = weights_of(run);
+  const std::vector<std::string> how{"--split", study.evaluations.split, "--decoding.sentences",
+                                     std::to_string(study.evaluations.sentences)};
+  Decoding decoding{.row = row, .run = run.name};
+  const std::string data = data_fingerprint(result.record);
+  decoding.file =
+      folder /
+      (evaluation_name(run.name + "-" + study.evaluations.split, weights, data, how) + ".txt");
+  decoding.arguments = {"evaluate",     run_folder(run).string(),
+                        "--checkpoint", weights.which,
+                        "--data",       run.settings.data.directory.string()};
+  decoding.arguments.insert(decoding.arguments.end(), how.begin(), how.end());
+  return decoding;
+}
+
+// The lines that a decoding left; nothing where it is not done or not whole.
+std::optional<std::vector<std::string>> stored(const Decoding& decoding, std::size_t sentences) {
+  std::error_code error;
+  if (!fs::exists(decoding.file, error)) return std::nullopt;
+  std::vector<std::string> lines = lines_of(decoding.file);
+  if (lines.size() == sentences) return lines;
+  log::warn("{} has {} lines for {} sentences", decoding.file.string(), lines.size(), sentences);
+  return std::nullopt;
+}
+
+Job job_of(const Decoding& decoding, const std::string& program) {
+  std::vector<std::string> arguments = decoding.arguments;
+  arguments.insert(arguments.end(), {"--output", decoding.file.string()});
+  fs::path log = decoding.file;
+  return {.name = decoding.run,
+          .command = {.program = program,
+                      .arguments = std::move(arguments),
+                      .output = log.replace_extension(".log")},
+          .progress = [] { return JobProgress{}; }};
+}
+
+StudyTranslations empty_translations(const StudySettings& study) {
+  const ParallelDataset dataset(study.runs.front().settings.data.directory);
+  const ParallelSplit split =
+      study.evaluations.split == "test" ? ParallelSplit::test : ParallelSplit::validation;
+  if (dataset.sentences(split) == 0) {
+    throw_usage(dataset.folder().string(), fmt::format("has no {} set", study.evaluations.split),
+                "evaluate.split names the other one, or prepare it with --test-fraction");
+  }
+  StudyTranslations result{.split = study.evaluations.split,
+                           .target_language = dataset.description().languages.target,
+                           .sources = dataset.text(split, Side::source),
+                           .references = dataset.text(split, Side::target)};
+  if (study.evaluations.sentences > 0) {
+    const std::size_t count =
+        std::min(result.sources.size(), static_cast<std::size_t>(study.evaluations.sentences));
+    result.sources.resize(count);
+    result.references.resize(count);
+  }
+  return result;
+}
+
+// Why a row has nothing to compare; "" where it has.
+std::string refusal(const StudySettings& study, const StudyRow& row) {
+  if (!row.finished()) return row.reasons();
+  const fs::path& data = study.runs.front().settings.data.directory;
+  for (const RunResult& run : row.runs) {
+    if (run_named(study, run.name).settings.data.directory != data) {
+      return "its data are others than those of " + study.runs.front().name;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TranslationOutcome translate_sets(const StudySettings& study, const std::vector<StudyRow>& rows,
+                                  const TranslationOptions& options) {
+  TranslationOutcome outcome{.translations = empty_translations(study)};
+  StudyTranslations& result = outcome.translations;
+  const fs::path folder = study.folder / "evaluations";
+  make_directories(folder);
+  std::vector<Decoding> decodings;
+  for (const StudyRow& row : rows) {
+    result.rows.push_back(
+        {.title = row.title(), .labels = row.labels, .runs = {}, .reason = refusal(study, row)});
+    if (!result.rows.back().reason.empty()) continue;
+    try {
+      std::vector<Decoding> own;
+      for (const RunResult& run : row.runs) {
+        own.push_back(decoding_of(study, run, result.rows.size() - 1, folder));
+      }
+      decodings.insert(decodings.end(), own.begin(), own.end());
+    } catch (const Error& error) {
+      result.rows.back().reason = error.what();
+    }
+  }
+  std::vector<Job> jobs;
+  std::vector<const Decoding*> of_job;
+  for (const Decoding& decoding : decodings) {
+    if (stored(decoding, result.sources.size())) continue;
+    jobs.push_back(job_of(decoding, options.program));
+    of_job.push_back(&decoding);
+  }
+  const std::size_t before = decodings.size() - jobs.size();
+  if (!jobs.empty()) log::info("decoding the {} set with {} runs", result.split, jobs.size());
+  const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
+  outcome.signal = outcomes.signal;
+  if (outcome.signal != 0) return outcome;
+  const auto fail = [&](const Decoding& decoding, const std::string& reason) {
+    ++outcome.failed;
+    TranslationRow& row = result.rows[decoding.row];
+    row.reason = decoding.run + " failed: " + reason;
+    row.runs.clear();  // the others' mean would stand for all
+  };
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    if (outcomes.outcomes[job].end == JobOutcome::End::good) continue;
+    fail(*of_job[job], outcomes.outcomes[job].reason);
+  }
+  for (const Decoding& decoding : decodings) {
+    TranslationRow& row = result.rows[decoding.row];
+    if (!row.reason.empty()) continue;
+    if (auto lines = stored(decoding, result.sources.size())) {
+      row.runs.push_back({.run = decoding.run, .lines = std::move(*lines)});
+    } else {
+      fail(decoding, "it left no translations in " + decoding.file.string());
+    }
+  }
+  return outcome;
+}
+
+}  // namespace roformer

@@ -1,0 +1,20 @@
+// The loss of a model that knows how frequent each token is and nothing else: the cross-entropy of
+// the training text's frequencies on the held-out text. A language model that stands there has
+// learned nothing yet from the words around a place.
+#pragma once
+
+#include <optional>
+
+#include "config/settings.h"
+#include "data/dataset.h"
+
+namespace roformer {
+
+// In nats a token, counts smoothed by one. `with_special` counts the marks of the vocabulary too:
+// they are predicted by a causal model, never by a masked one.
+double unigram_loss(const Dataset& dataset, bool with_special);
+
+// Of the data that a run with these settings is trained on; nothing where they cannot be read.
+std::optional<double> unigram_loss(const Settings& settings);
+
+}  // namespace roformer

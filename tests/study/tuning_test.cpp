@@ -1,0 +1,99 @@
+// Recipes that are chosen beforehand, row by row, with a program that only pretends to train.
+#include "study/tuning.h"
+
+#include <algorithm>
+
+#include "catch.h"
+#include "config/load.h"
+#include "fake_program.h"
+#include "has.h"
+#include "study/record.h"
+#include "study/study_report.h"
+
+using namespace roformer;
+
+namespace {
+
+// rope does best at 1e-3 and none at the greatest rate; t5 fails at every one.
+struct TunedStudy : FakeStudy {
+  explicit TunedStudy(const std::string& positions) : FakeStudy(positions) {
+    write_file_atomically(path / "tiny.yaml",
+                          read_file(path / "tiny.yaml") +
+                              "  seed: [1, 2]\n"
+                              "tune:\n"
+                              "  values: {training.learning_rate: [5e-4, 1e-3, 2e-3]}\n"
+                              "  with: {seed: 1001, training.steps: 50}\n");
+    std::string train = kFakeTrain;
+    const std::string before = "case $name in rope*)";
+    train.replace(train.find(before), before.size(),
+                  "case $name in *learning_rate*) seed=1 ;; esac\n"
+                  "case $name in rope-learning_rate1e-3|none-learning_rate2e-3) first=2 ;; rope*)");
+    write_file_atomically(path / "train", train);
+    std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
+  }
+  double rate(const StudySettings& study, const std::string& name) const {
+    return std::find_if(study.runs.begin(), study.runs.end(),
+                        [&](const StudyRun& run) { return run.name == name; })
+        ->settings.training.learning_rate;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("each row is trained with the values that did best for it with another seed") {
+  const TunedStudy fake("rope, none");
+  const StudySettings study = fake.load();
+  REQUIRE(study.tuning);
+  REQUIRE(study.tuning->study->runs.size() == 6);
+  const StudyRun& trial = study.tuning->study->runs[1];
+  CHECK(trial.name == "rope-learning_rate1e-3");
+  CHECK(trial.settings.seed == 1001);
+  CHECK(trial.settings.training.steps.amount == 50);
+  CHECK(trial.settings.runs == fake.runs() / "tuning");
+  CHECK(has(to_text(study_plan(study)), "waits for the tuning"));
+
+  const StudyOutcome outcome = run_study(study, fake.options());
+  CHECK(outcome.failed == 0);
+  CHECK(fake.rate(outcome.study, "rope-seed1") == 1e-3);
+  CHECK(fake.rate(outcome.study, "rope-seed2") == 1e-3);
+  CHECK(fake.rate(outcome.study, "none-seed2") == 2e-3);
+  CHECK(load_settings(fake.runs() / "none-seed1" / "config.yaml").training.learning_rate == 2e-3);
+  CHECK(load_settings(fake.runs() / "none-seed1" / "config.yaml").training.steps.amount == 100);
+  CHECK(outcome.rows.front().runs.size() == 2);  // the tuning's are in no row
+  REQUIRE(outcome.tuning);
+  const std::string tuned = to_markdown(tuning_table(*outcome.study.tuning, *outcome.tuning));
+  CHECK(has(tuned, "| rope | 3.100 | 2.100 | 3.100 | 1e-3 |"));
+  CHECK(has(tuned, "| none | 4.100 | 4.100 | 2.100 | 2e-3, the edge of what was tried |"));
+  CHECK(has(read_file(outcome.report), "What was tuned"));
+  CHECK(has(read_file(fake.runs() / "table.md"), "| rope | 1e-3 |"));
+  CHECK(has(to_text(study_plan(study)), "tuning/none-learning_rate2e-3"));
+  CHECK_FALSE(has(to_text(study_plan(study)), "waits"));
+
+  SECTION("once") {
+    const StudyOutcome again = run_study(study, fake.options());
+    CHECK(again.rows.size() == 2);
+    CHECK(fake.starts("tuning/rope-learning_rate1e-3").size() == 1);
+    CHECK(fake.starts("rope-seed1").size() == 1);
+  }
+  SECTION("and the record has what was tried") {
+    write_study_record(fake.path / "r.json", fake.path / "tiny.yaml", outcome.study, outcome, {});
+    CHECK(to_markdown(recorded_table(fake.path / "r.json", "tuning")) == tuned);
+    CHECK(has(read_file(fake.path / "r.json"), "rope-learning_rate5e-4"));
+  }
+  SECTION("a choice that changes is not taken for what was trained before") {
+    std::string text = read_file(fake.path / "tiny.yaml");
+    write_file_atomically(fake.path / "tiny.yaml",
+                          text.replace(text.find("[5e-4, 1e-3, 2e-3]"), 18, "[5e-4]"));
+    CHECK_THROWS_AS(run_study(fake.load(), fake.options()), Error);
+  }
+}
+
+TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
+  const TunedStudy fake("rope, t5");
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed == 3);
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(outcome.rows[1].state() == "cannot be run");
+  CHECK(has(outcome.rows[1].reasons(), "no training of its tuning was finished"));
+  CHECK(fake.starts("t5-seed1").empty());
+}
