@@ -111,7 +111,7 @@ std::string refusal(const StudySettings& study, const StudyRow& row) {
 }  // namespace
 
 TranslationOutcome translate_sets(const StudySettings& study, const std::vector<StudyRow>& rows,
-                                  const TranslationOptions& options) {
+                                  const SetTranslationOptions& options) {
   TranslationOutcome outcome{.translations = empty_translations(study)};
   StudyTranslations& result = outcome.translations;
   const fs::path folder = study.folder / "evaluations";

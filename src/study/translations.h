@@ -31,7 +31,7 @@ struct StudyTranslations {
   std::vector<TranslationRow> rows;  // in the order of the study's
 };
 
-struct TranslationOptions {
+struct SetTranslationOptions {
   std::string program;
   std::int64_t parallel = 1;
 };
@@ -44,6 +44,6 @@ struct TranslationOutcome {
 
 // Throws Error (failure) where the data of the first run cannot be read.
 TranslationOutcome translate_sets(const StudySettings& study, const std::vector<StudyRow>& rows,
-                                  const TranslationOptions& options);
+                                  const SetTranslationOptions& options);
 
 }  // namespace roformer
