@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
+#include "cli/data_triplets.h"
 #include "cli/parallel_flags.h"
 #include "cli/parallel_inspection.h"
 #include "cli/tokenizer_flags.h"
@@ -208,7 +209,7 @@ void add_inspect(CLI::App& data) {
   command->add_option("--seed", options->seed, "of the rows and masks shown")
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--whole-word", options->masking.whole_word, "mask whole words");
+  command->add_flag("--whole-word", options->masking.whole_words, "mask whole words");
   command->callback([folder, options] {
     if (is_parallel_dataset(*folder)) {
       inspect_pairs(*folder, *options);
@@ -229,6 +230,8 @@ void add_data_command(CLI::App& program) {
   data->require_subcommand(1);
   add_prepare(*data);
   add_inspect(*data);
+  add_triplets_command(*data);
+  add_baseline_command(*data);
 }
 
 }  // namespace roformer

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_translator.h"
+#include "cli/matching_commands.h"
 #include "cli/stored_data.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
@@ -233,19 +234,24 @@ const TaskFacts& facts_of(const EvaluateOptions& options) {
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts) {
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
                         options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
-                        options.by_position || !options.chart.empty() || !options.against.empty();
-  if (facts.predicts_labels && (language || !options.output.empty())) {
+                        options.by_position || !options.chart.empty();
+  const bool against = !options.against.empty();
+  if (facts.predicts_labels && (language || against || !options.output.empty())) {
     throw_usage(options.model, "is a classifier's run",
                 "it takes --data, --errors, --json and --checkpoint");
   }
-  if (facts.translates && language) {
+  if (facts.translates && (language || against)) {
     throw_usage(options.model, "is a translator's run",
                 "it takes --data, --split, --output, --json and --checkpoint");
   }
-  if (!facts.translates && options.split != "validation") {
+  if (facts.matches && (language || !options.output.empty())) {
+    throw_usage(options.model, "is a matcher's run",
+                "it takes --data, --split, --errors, --against, --json and --checkpoint");
+  }
+  if (!facts.translates && !facts.matches && options.split != "validation") {
     throw_usage("--split", "is for a translator's run; " + options.model + " is none");
   }
-  if (!facts.predicts_labels && options.errors > 0) {
+  if (!facts.predicts_labels && !facts.matches && options.errors > 0) {
     throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
   }
 }
@@ -268,6 +274,16 @@ void evaluate_command(const EvaluateOptions& options) {
         options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
     evaluate_classifier(trained,
                         {.data = options.data, .errors = options.errors, .json = options.json});
+    return;
+  }
+  if (facts.matches) {
+    evaluate_matcher(open_trained_matcher(options.model, {.checkpoint = options.checkpoint,
+                                                          .overrides = options.overrides}),
+                     {.data = options.data,
+                      .split = options.split,
+                      .against = options.against,
+                      .errors = options.errors,
+                      .json = options.json});
     return;
   }
   const TrainedModel trained = open_trained_model(
@@ -301,7 +317,8 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("--data", options->data,
                       "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--against", options->against,
-                      "another run on the same targets: the difference of the losses, paired");
+                      "another run on the same targets: the difference of the losses, paired; of "
+                      "matchers: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained");
   command
@@ -324,9 +341,11 @@ void add_evaluate_command(CLI::App& program) {
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", options->errors,
-                   "of a classifier: show the N mistakes that it is surest of")
+                   "of a classifier or matcher: show the N mistakes that it is surest of")
       ->check(not_negative());
-  command->add_option("--split", options->split, "of a translator's data: validation or test")
+  command
+      ->add_option("--split", options->split,
+                   "of a translator's or matcher's data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();
   command->add_option("--output", options->output,

@@ -209,6 +209,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   if (!start.empty()) log::info("{}", start);
   look_at_memory(settings, *task, plan, needed);
   return train(*task, {.settings = settings.training,
+                       .stages = settings.stages,
                        .seed = settings.seed,
                        .run = run,
                        .prefetch = {.threads = settings.data.loader_threads,

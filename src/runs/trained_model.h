@@ -66,6 +66,9 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
 // Likewise of a run with task glue.
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});
+// Likewise of a run with task matching.
+TrainedClassifier open_trained_matcher(const std::filesystem::path& run_or_checkpoint,
+                                       const TrainedModelOptions& options = {});
 // Likewise of a run with task translation; its `tokenizer` is not filled.
 TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});

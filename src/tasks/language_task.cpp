@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "config/task_facts.h"
 #include "metrics/clustered_mean.h"
 #include "metrics/language.h"
@@ -124,6 +126,47 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   return result;
 }
 
+// The data of a stage and how they are dealt with there.
+struct Stage {
+  std::shared_ptr<const Dataset> dataset;
+  std::int64_t length = 0;
+  std::int64_t rows = 0;
+  std::uint64_t seed = 0;
+};
+
+// At least one: a training without stages is one. A stage has a seed of its own, so that a later
+// one of the same length does not repeat the rows and masks of an earlier one.
+std::vector<Stage> stages_of(const Settings& settings,
+                             const std::shared_ptr<const Dataset>& dataset) {
+  std::vector<Stage> result;
+  for (const StageSettings& stage : settings.stages) {
+    result.push_back(
+        {.dataset =
+             stage.directory.empty() ? dataset : std::make_shared<const Dataset>(stage.directory),
+         .length = stage.length.value_or(settings.data.length),
+         .rows = stage.batch.value_or(settings.training.batch),
+         .seed = result.empty()
+                     ? settings.seed
+                     : random_key({settings.seed, random_word("stage"), result.size()})});
+    const Tokenizer& own = result.back().dataset->tokenizer();
+    if (own.fingerprint() == dataset->tokenizer().fingerprint()) continue;
+    throw_usage("stages",
+                fmt::format("stage {}: {} has another tokenizer ({} pieces) than data.directory "
+                            "({} pieces)",
+                            result.size(), stage.directory.string(), own.vocabulary_size(),
+                            dataset->tokenizer().vocabulary_size()),
+                "prepare it with the same one: roformer data prepare TEXT --tokenizer " +
+                    dataset->folder().string());
+  }
+  if (result.empty()) {
+    result.push_back({.dataset = dataset,
+                      .length = settings.data.length,
+                      .rows = settings.training.batch,
+                      .seed = settings.seed});
+  }
+  return result;
+}
+
 class LanguageTask : public TrainingTask {
  public:
   LanguageTask(const Settings& settings, std::shared_ptr<const Dataset> dataset,
@@ -131,30 +174,44 @@ class LanguageTask : public TrainingTask {
       : settings_(settings),
         dataset_(std::move(dataset)),
         model_(settings, dataset_->tokenizer().vocabulary_size(), plan),
-        batches_(
-            make_language_batches(settings, *dataset_,
-                                  {.split = Split::train,
-                                   .length = settings.data.length,
-                                   .batches = {.rows = settings.training.batch,
-                                               .cross_documents = settings.data.cross_documents,
-                                               .seed = settings.seed}})),
-        validation_(validation_batches(settings, *dataset_, settings.data.length)) {
-    require_targets(*validation_, settings, *dataset_);
+        stages_(stages_of(settings, dataset_)) {
+    validations_[settings.data.length];
+    for (const Stage& stage : stages_) {
+      batches_.push_back(
+          make_language_batches(settings, *stage.dataset,
+                                {.split = Split::train,
+                                 .length = stage.length,
+                                 .batches = {.rows = stage.rows,
+                                             .cross_documents = settings.data.cross_documents,
+                                             .seed = stage.seed}}));
+      validations_[stage.length];
+    }
+    for (auto& [length, batches] : validations_) {
+      batches = validation_batches(settings, *dataset_, length);
+    }
+    require_targets(*validations_.at(settings.data.length), settings, *dataset_);
   }
 
   ParameterStore& parameters() override { return model_.parameters(); }
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    return make_batch_of(0, number);
+  }
+  std::unique_ptr<TrainingBatch> make_batch_of(std::int64_t stage,
+                                               std::int64_t number) const override {
     auto result = std::make_unique<LanguageTrainingBatch>();
-    result->batch = batches_->training(number);
+    result->batch = batches_[static_cast<std::size_t>(stage)]->training(number);
     result->target_count = result->batch.labels.numel();
     result->tokens = result->batch.ids.numel();
     return result;
   }
 
-  double batches_per_epoch() const override { return batches_->batches_per_epoch(); }
+  double batches_per_epoch() const override { return batches_per_epoch_of(0); }
+  double batches_per_epoch_of(std::int64_t stage) const override {
+    return batches_[static_cast<std::size_t>(stage)]->batches_per_epoch();
+  }
   double tokens_per_batch() const override {
-    return static_cast<double>(settings_.training.batch * settings_.data.length);
+    return static_cast<double>(stages_.front().rows * stages_.front().length);
   }
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
@@ -162,19 +219,38 @@ class LanguageTask : public TrainingTask {
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
 
+  // Ranked at data.length in every stage; the other stages' lengths stand beside it.
   ValidationResult validate() override {
-    const LanguageEvaluation evaluation = evaluate(model_, settings_, *dataset_, *validation_, {});
     const TaskFacts& facts = task_facts(settings_.task);
-    ValidationResult result{.figures = {{"loss", evaluation.loss},
-                                        {"accuracy", evaluation.accuracy},
-                                        {"perplexity", perplexity(evaluation.loss)}},
-                            .ranked_by = std::string(facts.ranked_by(settings_)),
-                            .tokens = evaluation.tokens};
-    if (std::isfinite(evaluation.standard_error)) {
-      result.figures["loss_standard_error"] = evaluation.standard_error;
+    ValidationResult result{.ranked_by = std::string(facts.ranked_by(settings_))};
+    for (const auto& [length, batches] : validations_) {
+      const LanguageEvaluation evaluation =
+          evaluate(model_, settings_, *dataset_, *batches, {.length = length});
+      result.tokens += evaluation.tokens;
+      if (length != settings_.data.length) {
+        result.figures[fmt::format("loss_at_length_{}", length)] = evaluation.loss;
+        result.figures[fmt::format("accuracy_at_length_{}", length)] = evaluation.accuracy;
+        continue;
+      }
+      result.figures["loss"] = evaluation.loss;
+      result.figures["accuracy"] = evaluation.accuracy;
+      result.figures["perplexity"] = perplexity(evaluation.loss);
+      if (std::isfinite(evaluation.standard_error)) {
+        result.figures["loss_standard_error"] = evaluation.standard_error;
+      }
+      if (facts.causal) {
+        result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+      }
     }
-    if (facts.causal) {
-      result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+    return result;
+  }
+
+  // Of the data sets that stages bring with them.
+  std::vector<std::string> stage_fingerprints() const {
+    std::vector<std::string> result;
+    for (const Stage& stage : stages_) {
+      if (stage.dataset == dataset_) continue;
+      result.push_back(fmt::format("{:016x}", stage.dataset->description().fingerprint));
     }
     return result;
   }
@@ -187,8 +263,9 @@ class LanguageTask : public TrainingTask {
   Settings settings_;
   std::shared_ptr<const Dataset> dataset_;
   LanguageModel model_;
-  std::unique_ptr<LanguageBatches> batches_;
-  std::unique_ptr<LanguageBatches> validation_;
+  std::vector<Stage> stages_;
+  std::vector<std::unique_ptr<LanguageBatches>> batches_;                 // of the stages
+  std::map<std::int64_t, std::unique_ptr<LanguageBatches>> validations_;  // by length
 };
 
 // A recipe that says how the data is split holds for its prepared set, too.
@@ -219,9 +296,13 @@ OpenedTask open_language_task(const TaskSources& sources) {
   const auto dataset = std::make_shared<const Dataset>(settings.data.directory);
   check_split(settings, dataset->description());
   if (task_facts(settings.task).causal) warn_of_line_ends(*dataset);
-  return {.task = std::make_unique<LanguageTask>(settings, dataset, sources.plan),
+  auto task = std::make_unique<LanguageTask>(settings, dataset, sources.plan);
+  nlohmann::json data = data_record(settings, dataset->description());
+  const std::vector<std::string> stages = task->stage_fingerprints();
+  if (!stages.empty()) data["stage_fingerprints"] = stages;
+  return {.task = std::move(task),
           .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer()),
-          .data = data_record(settings, dataset->description())};
+          .data = std::move(data)};
 }
 
 LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,

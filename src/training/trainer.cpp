@@ -20,6 +20,7 @@
 #include "training/optimizer.h"
 #include "training/schedule.h"
 #include "training/signals.h"
+#include "training/stage_plan.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
 
@@ -89,6 +90,7 @@ class Trainer {
         settings_(setup.settings),
         run_(setup.run),
         numbers_({.accumulation = setup.settings.accumulation}),
+        plan_(settings_, setup.stages, numbers_),
         schedule_(make_schedule(setup.settings, task, numbers_)),
         optimizer_(task.parameters(), {.beta1 = settings_.beta1,
                                        .beta2 = settings_.beta2,
@@ -100,7 +102,8 @@ class Trainer {
         done_at_start_(done()),
         log_(setup.run, state_.consumed.steps),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
-          return task_.make_batch(numbers_.number(first, i));
+          const StagePlan::Place place = plan_.of_batch(numbers_.number(first, i));
+          return task_.make_batch_of(place.stage, place.number);
         }) {}
 
   TrainingSummary run() {
@@ -145,6 +148,7 @@ class Trainer {
   const TrainingSettings& settings_;
   const RunDirectory& run_;
   BatchNumbers numbers_;
+  StagePlan plan_;
   Schedule schedule_;
   AdamW optimizer_;
   TrainingState state_;
@@ -208,7 +212,7 @@ class Trainer {
     const double steps = settings_.steps.unit == Period::Unit::minutes
                              ? static_cast<double>(state_.consumed.steps) / std::max(done(), 1e-9)
                              : steps_in(settings_.steps, task_, numbers_);
-    return settings_.learning_rate *
+    return plan_.peak_rate(state_.consumed.steps) *
            learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
   }
 
@@ -233,8 +237,9 @@ class Trainer {
     const Consumed before = std::exchange(looked_at_, state_.consumed);
     const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
     const bool log_due = due(settings_.log_every);
-    bool save_due = due(settings_.save_every);
-    state_.validation_due = due(settings_.validate_every);
+    const bool stage_done = plan_.ends_stage(state_.consumed.steps);
+    bool save_due = due(settings_.save_every) || stage_done;
+    state_.validation_due = due(settings_.validate_every) || stage_done;
     if (log_due || save_due || state_.validation_due) {
       settle();
       count_time(watch.lap());
@@ -268,9 +273,10 @@ class Trainer {
   void compute_step() {
     const std::int64_t step = state_.consumed.steps;
     const double rate = learning_rate();
+    const BatchNumbers& numbers = plan_.numbers(step);
     const Stopwatch loading;
     std::vector<std::unique_ptr<TrainingBatch>> batches;
-    for (std::int64_t micro = 0; micro < numbers_.accumulation; ++micro) {
+    for (std::int64_t micro = 0; micro < numbers.accumulation; ++micro) {
       batches.push_back(loader_.next());
     }
     state_.window.loader_seconds += loading.seconds();
@@ -279,17 +285,18 @@ class Trainer {
     StepResult result = take_training_step(task_, optimizer_, std::move(batches),
                                            {.step = step,
                                             .seed = state_.seed,
-                                            .numbers = numbers_,
+                                            .numbers = numbers,
                                             .learning_rate = rate,
                                             .clip = settings_.clip});
     if (finite) require_finite_outputs(step + 1, *finite, result);
-    state_.next_batch += numbers_.per_step();
+    state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
-    state_.consumed.epochs = static_cast<double>(state_.next_batch) / task_.batches_per_epoch();
+    state_.consumed.epochs = plan_.epochs(state_.next_batch, task_);
     state_.consumed.tokens += result.sums.tokens;
     state_.window.tokens += result.sums.tokens;
     state_.window.padding += result.sums.padding;
     report_.learning_rate = rate;
+    if (plan_.stages() > 0) report_.stage = plan_.stage_of_step(step) + 1;
     unsettled_.push_back({.step = step + 1, .result = std::move(result)});
   }
 

@@ -22,6 +22,7 @@ struct StepReport {
   double learning_rate = 0;
   double gradient_norm = 0;
   double tokens_per_second = 0;  // real ones
+  std::int64_t stage = 0;        // from 1; 0: the training has none
 };
 
 class TrainingLog {

@@ -1,10 +1,11 @@
 // The encoder's shortcuts against the long way.
 #include "model/transformer_stack.h"
-#include "distance.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "catch.h"
+#include "distance.h"
 #include "model/language_head.h"
 #include "tensor/finite_check.h"
 

@@ -33,18 +33,6 @@ TrainingSummary train_toy(const fs::path& path, ToyTask& task, const TrainingSet
   return train(task, {.settings = settings, .seed = kSeed, .run = run, .prefetch = {.threads = 0}});
 }
 
-// All that must be equal between two runs: no times.
-std::vector<nlohmann::json> lasting_metrics(const fs::path& run) {
-  std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
-  for (nlohmann::json& line : lines) {
-    for (const char* key :
-         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
-      line.erase(key);
-    }
-  }
-  return lines;
-}
-
 std::string last_weights(const fs::path& run) {
   return read_file(find_checkpoint(run, "last") / "model.safetensors");
 }
