@@ -150,7 +150,9 @@ class Reader {
     if (!root.IsMap()) {
       problems_.add({.where = location_of(path, root),
                      .key = "",
-                     .message = "got " + describe(root) + ", wanted `key: value` lines",
+                     // Not its text: `extends` may name any file, which need be no configuration.
+                     .message = "got " + (root.IsScalar() ? "a text" : describe(root)) +
+                                ", wanted `key: value` lines",
                      .hint = ""});
       return;
     }

@@ -200,6 +200,11 @@ TEST_CASE("files that are no configuration are refused in one line") {
   CHECK(has(folder.local(refusal([&] { load_settings(syntax); })), "syntax.yaml:3: is not valid"));
   const auto list = folder.write("list.yaml", "- a\n- b\n");
   CHECK(has(refusal([&] { load_settings(list); }), "got a list, wanted `key: value` lines"));
+  const auto foreign = folder.write("foreign", "user:secret\n");
+  const auto extending = folder.write("extending.yaml", "extends: foreign\n");
+  const std::string said = refusal([&] { load_settings(extending); });
+  CHECK(has(said, "got a text, wanted `key: value` lines"));
+  CHECK(!has(said, "secret"));
   const auto alias = folder.write("alias.yaml", "model: &m\n  model: *m\n");
   CHECK(refusal([&] { load_settings(alias); }) != "no error");
   const auto deep = folder.write("deep.yaml", std::string(100'000, '['));
