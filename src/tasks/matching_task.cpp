@@ -221,7 +221,7 @@ std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double
   std::vector<bool> right;
   for (std::size_t i = 0; i < set.source.examples.size(); ++i) {
     right.push_back(set.source.triplets ? scores[2 * i] > scores[2 * i + 1]
-                                        : scores[i] > 0 == set.source.examples[i].matches);
+                                        : (scores[i] > 0) == set.source.examples[i].matches);
   }
   return right;
 }
