@@ -92,9 +92,7 @@ std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& 
                                           std::int64_t standard) {
   auto options = std::make_shared<BenchOptions>();
   command.add_option("--config", options->config, "configuration file, for its sizes")->required();
-  command.add_option("--steps", options->steps, steps)
-      ->default_val(standard)
-      ->check(CLI::PositiveNumber);
+  command.add_option("--steps", options->steps, steps)->default_val(standard)->check(positive());
   command.add_flag("--json", options->json, "one JSON object");
   accept_settings(command, options->overrides);
   return options;

@@ -162,6 +162,7 @@ void write_run(const NewRun& in, ExistingRun existing, ImportedRun& result) {
     result.parameters += value.numel();
   }
   result.path = in.settings.runs / in.settings.run;
+  refuse_existing(result.path, existing, "choose another name with --run");
   const RunDirectory run(result.path, existing);
   const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);
@@ -175,6 +176,7 @@ void write_run(const NewRun& in, ExistingRun existing, ImportedRun& result) {
     write_file_atomically(target / "config.yaml", config);
     in.save_assets(target);
   });
+  run.confirm();
 }
 
 ImportedRun import_translator(const fs::path& folder, const std::vector<Override>& overrides,
