@@ -101,10 +101,10 @@ void add_bench_decoding(CLI::App& bench) {
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("--input", options->input, "file of one sentence a line")->required();
   command->add_option("--lines", options->lines, "of the file, from its first; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--repeats", options->repeats, "measured, after one that is not")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--output", options->output, "file for the translations");

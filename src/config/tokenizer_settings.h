@@ -12,8 +12,8 @@ enum class TokenizerKind {
   characters,
   bytes,
   subwords,
-  words,
-  marian
+  marian,
+  words
 };
 
 struct TokenizerSettings {

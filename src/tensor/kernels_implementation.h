@@ -412,6 +412,13 @@ struct Candidate {
   }
 };
 
+// A type of this instruction set's own: the functions of std::vector<float> are the whole
+// program's.
+template <typename A>
+struct BlockLargest {
+  A value;
+};
+
 // Two passes over the row, both in vectors, and a look into the blocks whose largest value is above
 // the least of those held.
 template <typename T>
@@ -421,7 +428,8 @@ void row_tops(const RowTops<T>& o, std::int64_t begin, std::int64_t end) {
   const auto ranks_before = [](const Candidate<A>& a, const Candidate<A>& b) {
     return a.before(b);
   };
-  std::vector<A> block_largest(static_cast<std::size_t>((o.columns + kBlock - 1) / kBlock));
+  std::vector<BlockLargest<A>> block_largest(
+      static_cast<std::size_t>((o.columns + kBlock - 1) / kBlock));
   std::vector<Candidate<A>> held;
   for (std::int64_t row = begin; row < end; ++row) {
     const T* __restrict logits = o.logits + row * o.columns;
@@ -433,7 +441,7 @@ void row_tops(const RowTops<T>& o, std::int64_t begin, std::int64_t end) {
         const A value = load(logits[c]);
         most = value > most ? value : most;
       }
-      block_largest[static_cast<std::size_t>(block)] = most;
+      block_largest[static_cast<std::size_t>(block)].value = most;
       largest = most > largest ? most : largest;
     }
     A total = 0;
@@ -442,7 +450,8 @@ void row_tops(const RowTops<T>& o, std::int64_t begin, std::int64_t end) {
     held.clear();
     for (std::int64_t first = 0, block = 0; first < o.columns; first += kBlock, ++block) {
       const bool full = static_cast<std::int64_t>(held.size()) == o.wanted;
-      if (full && !(block_largest[static_cast<std::size_t>(block)] > held.front().value)) continue;
+      if (full && !(block_largest[static_cast<std::size_t>(block)].value > held.front().value))
+        continue;
       const std::int64_t last = first + kBlock < o.columns ? first + kBlock : o.columns;
       for (std::int64_t c = first; c < last; ++c) {
         const A value = load(logits[c]);

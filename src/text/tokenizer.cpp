@@ -10,11 +10,6 @@ bool Tokenizer::is_special(TokenId id) const {
                      id == tokens.separator || id == tokens.mask);
 }
 
-void Tokenizer::find_words(std::span<const TokenId> ids, std::vector<char>& begins) const {
-  begins.resize(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) begins[i] = begins_word(ids[i]) ? 1 : 0;
-}
-
 bool same_vocabulary(const Tokenizer& a, const Tokenizer& b) {
   if (a.fingerprint() == b.fingerprint()) return true;
   if (a.vocabulary_size() != b.vocabulary_size()) return false;
@@ -22,6 +17,11 @@ bool same_vocabulary(const Tokenizer& a, const Tokenizer& b) {
     if (a.piece(id) != b.piece(id)) return false;
   }
   return true;
+}
+
+void Tokenizer::find_words(std::span<const TokenId> ids, std::vector<char>& begins) const {
+  begins.resize(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) begins[i] = begins_word(ids[i]) ? 1 : 0;
 }
 
 std::uint64_t Tokenizer::fingerprint(std::string_view description, std::string_view file_contents) {

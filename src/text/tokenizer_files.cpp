@@ -56,10 +56,10 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_byte_tokenizer();
     case TokenizerKind::subwords:
       return make_subword_tokenizer(std::move(source.contents), source.place);
-    case TokenizerKind::words:
-      return make_word_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::marian:
       return make_marian_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::words:
+      return make_word_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -111,8 +111,8 @@ Description read_description(const fs::path& path) {
   const std::string kind = text_field("kind");
   for (const TokenizerKind value :
        {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
-        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::words,
-        TokenizerKind::marian}) {
+        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian,
+        TokenizerKind::words}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {

@@ -33,7 +33,7 @@ TEST_CASE("pieces take the ids of the vocabulary beside the model") {
   const auto words = make_marian_tokenizer(marian_model(vocabulary(), sentencepiece()), "here");
   CHECK(words->kind() == TokenizerKind::marian);
   CHECK(words->vocabulary_size() == 11);
-  for (const TokenId id : words->encode("a c")) CHECK((id == 6 || id == 7));
+  CHECK(words->decode(words->encode("c a b")) == "c a b");
   CHECK(words->encode(">>de<<a").front() == 8);
   CHECK(words->encode(">>fr<<").front() == 1);
   CHECK(words->encode("q").back() == 1);
