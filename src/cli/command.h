@@ -43,6 +43,10 @@ struct SettingsFlags {
 // must live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
+// Checks of a flag's number, with a message that fits on a line.
+CLI::Validator positive();
+CLI::Validator not_negative();
+
 // What the number of a signal is added to, as shells count a program that one ended.
 inline constexpr int kSignalExit = 128;
 

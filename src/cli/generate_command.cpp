@@ -161,7 +161,7 @@ void add_generate_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("prompt", options->prompt, "the text to continue; none: a new document");
   command->add_option("--tokens", generation.tokens, "tokens to add at most")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command
       ->add_option("--temperature", generation.sampling.temperature,
@@ -170,14 +170,14 @@ void add_generate_command(CLI::App& program) {
   command
       ->add_option("--top-k", generation.sampling.top_k,
                    "choose among the K most likely tokens; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command
       ->add_option("--top-p", generation.sampling.top_p,
                    "choose among the fewest tokens that have this probability together")
       ->capture_default_str();
   command->add_option("--samples", generation.samples, "texts, side by side")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--seed", generation.seed, "of the choices")->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

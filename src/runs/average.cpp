@@ -84,6 +84,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   Settings settings = read_run_settings(checkpoints.back());
   settings.runs = options.output.parent_path();
   settings.run = options.output.filename().string();
+  refuse_existing(options.output, options.existing, "choose another --output");
   const RunDirectory run(options.output, options.existing);
   const std::string config = dump(settings, DumpStyle::compact);
   write_file_atomically(run.config(), config);
@@ -107,6 +108,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
                  }
                  write_file_atomically(target / "config.yaml", config);
                });
+  run.confirm();
   return checkpoints;
 }
 

@@ -16,6 +16,7 @@
 #include "study/training_run.h"
 #include "study/translations.h"
 #include "study/unigram_loss.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -57,6 +58,22 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
               fmt::format("{} of {} runs were made with other settings: {}", changed,
                           study.runs.size(), some_of(changes)),
               "--overwrite replaces these runs, --run NAME makes another study");
+}
+
+// The report that lies there is of more runs, and would be lost.
+void refuse_subset(const StudySettings& study) {
+  std::vector<std::string> others;
+  for (const fs::path& run : runs_in(study_folder(study))) {
+    std::error_code error;
+    const std::string name = run.filename().string();
+    const bool ours = std::any_of(study.runs.begin(), study.runs.end(),
+                                  [&](const StudyRun& own) { return own.name == name; });
+    if (!ours && fs::exists(run / "summary.json", error)) others.push_back(name);
+  }
+  if (others.empty()) return;
+  throw_usage(study_folder(study).string(),
+              "its report is of runs that these settings leave out: " + some_of(others),
+              "--run NAME makes a study of its own; or move them away");
 }
 
 Job training_job(const StudyRun& run, const TrainingRunStatus& status,
@@ -166,7 +183,8 @@ void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows
     const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
       return other.name == row.runs.front().name;
     });
-    if (run == study.runs.end() || !task_facts(run->settings.task).predicts_labels) continue;
+    if (run == study.runs.end() || task_facts(run->settings.task).data != TaskData::glue_folder)
+      continue;
     const std::string data = fmt::format("{}|{}", static_cast<int>(run->settings.glue.task),
                                          run->settings.data.directory.string());
     if (!scores.contains(data)) scores[data] = commonest_class_score(run->settings);
@@ -216,6 +234,7 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     make_directories(trainings);
     trainings_lock.emplace(trainings);
   }
+  refuse_subset(given);
   StudyOutcome outcome;
   outcome.study = given;
   StudySettings& study = outcome.study;

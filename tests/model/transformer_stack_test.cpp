@@ -1,11 +1,13 @@
 // The encoder's shortcuts against the long way.
 #include "model/transformer_stack.h"
-#include "distance.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "catch.h"
+#include "distance.h"
 #include "model/language_head.h"
+#include "tensor/finite_check.h"
 
 using namespace roformer;
 
@@ -46,6 +48,37 @@ TEST_CASE("computing the last layer at the wanted places only changes nothing") 
     return parameters.flat_gradients().clone();
   };
   CHECK(distance(gradient(true), gradient(false)) < 1e-10);
+}
+
+TEST_CASE("a check names the first layer whose output is not finite") {
+  ParameterStore parameters(1, at::kDouble);
+  const TransformerStack encoder(small("rope"), parameters);
+  parameters.flatten();
+  const TokenLayout layout = TokenLayout::uniform(2, 6);
+  const auto first_bad = [&](const std::string& damaged) {
+    const at::NoGradGuard no_gradient;
+    at::Tensor kept, weight;
+    if (!damaged.empty()) {
+      weight = parameters.find(damaged)->value;
+      kept = weight.clone();
+      weight.fill_(std::numeric_limits<double>::infinity());
+    }
+    std::string found;
+    {
+      const FiniteCheck check;
+      encoder.forward({.ids = ids(12), .layout = layout});
+      found = check.first();
+    }
+    if (weight.defined()) weight.copy_(kept);
+    return found;
+  };
+  CHECK(first_bad("").empty());
+  CHECK(first_bad("embedding.tokens.weight") == "embedding");
+  CHECK(first_bad("layers.0.attention.query_key_value.weight") == "layers.0.attention");
+  CHECK(first_bad("layers.0.attention.output.weight") == "layers.0.attention.output");
+  CHECK(first_bad("layers.1.feed_forward.inner.weight") == "layers.1.feed_forward");
+  CHECK(first_bad("layers.1.feed_forward.norm.weight") == "layers.1.feed_forward.output");
+  CHECK(first_bad("").empty());
 }
 
 TEST_CASE("sequences end to end without padding equal each sequence alone") {
