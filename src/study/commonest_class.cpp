@@ -24,7 +24,8 @@ std::int64_t commonest_label(const std::vector<GlueExample>& examples, std::size
 std::optional<double> commonest_class_score(const Settings& settings) {
   const GlueTask task = settings.glue.task;
   const GlueTaskFacts& facts = glue_task_facts(task);
-  if (!task_facts(settings.task).predicts_labels || facts.is_regression()) return std::nullopt;
+  const bool glue = task_facts(settings.task).data == TaskData::glue_folder;
+  if (!glue || facts.is_regression()) return std::nullopt;
   try {
     const GlueExamples train = read_glue(settings.data.directory, task, GlueSplit::train);
     const GlueExamples held_out = read_glue(settings.data.directory, task, GlueSplit::validation);

@@ -183,7 +183,8 @@ void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows
     const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
       return other.name == row.runs.front().name;
     });
-    if (run == study.runs.end() || !task_facts(run->settings.task).predicts_labels) continue;
+    if (run == study.runs.end() || task_facts(run->settings.task).data != TaskData::glue_folder)
+      continue;
     const std::string data = fmt::format("{}|{}", static_cast<int>(run->settings.glue.task),
                                          run->settings.data.directory.string());
     if (!scores.contains(data)) scores[data] = commonest_class_score(run->settings);

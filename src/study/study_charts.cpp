@@ -18,6 +18,7 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kMostLines = 8;  // as many as there are colours
+constexpr double kNormal = 1.96;       // standard errors to either side of a 95 % interval
 constexpr std::size_t kMostSeeds = 2;  // that have no interval worth drawing
 
 // With "(1 of 3)" behind it where not all runs have the figure.
@@ -95,6 +96,12 @@ void add_curves(const StudySettings& study, const StudyResults& results,
 Dot dot_of(const StudyRow& row, const Column& metric) {
   Dot dot{.name = shared_title(row, metric.key), .value = row.value(metric.key)};
   const std::vector<double> values = row.figures(metric.key);
+  if (values.size() == 1) {
+    const std::vector<double> error = row.figures(metric.key + "_standard_error");
+    if (error.size() != 1) return dot;
+    dot.low = dot.value - kNormal * error.front();
+    dot.high = dot.value + kNormal * error.front();
+  }
   if (values.size() < 2) return dot;
   dot.parts = values;
   dot.label = format_number(dot.value, metric.format);
@@ -136,9 +143,11 @@ void add_figures(const StudySettings& study, const StudyResults& results,
     if (rows.size() > kMostLines) chart.dots.back().group = family_of(study, row);
   }
   if (chart.dots.size() < 2) return;
-  chart.subtitle = intervals ? "Mean over the seeds with Student's 95 % interval; rings: the seeds"
-                   : several ? "Mean over the seeds; rings: the seeds"
-                             : "One seed: its noise is not known";
+  chart.subtitle =
+      several     ? intervals ? "Mean over the seeds with Student's 95 % interval; rings: the seeds"
+                              : "Mean over the seeds; rings: the seeds"
+      : intervals ? "One seed; the 95 % interval is of the held-out text, not of other trainings"
+                  : "One seed: its noise is not known";
   if (metric.format.style == NumberFormat::Style::percent) {
     for (Dot& dot : chart.dots) {
       if (dot.label.empty()) dot.label = format_number(dot.value, metric.format);

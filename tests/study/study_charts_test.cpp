@@ -4,6 +4,7 @@
 #include "catch.h"
 #include "fake_program.h"
 #include "finished_run.h"
+#include "has.h"
 
 using namespace roformer;
 
@@ -73,4 +74,13 @@ TEST_CASE("more lines than colours become a panel for each family of schemes") {
   CHECK(dots->dots[1].group == "rotary");
   CHECK_FALSE(dots->dots[1].low.has_value());
   CHECK(dots->subtitle == "One seed: its noise is not known");
+  StudyResults measured{.rows = rows_of(study)};
+  for (StudyRow& row : measured.rows) {
+    row.runs.front().figures["validation_loss_standard_error"] = 0.1;
+  }
+  const std::vector<NamedChart> with_errors = study_charts(study, measured);
+  const auto* intervals = chart_named<DotChart>(with_errors, "figures");
+  REQUIRE(intervals != nullptr);
+  CHECK(intervals->dots[0].low.value() == Approx(3.01 - 0.196));
+  CHECK(has(intervals->subtitle, "of the held-out text"));
 }
