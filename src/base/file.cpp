@@ -29,19 +29,26 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
   }
 }
 
+// After a system call that set errno.
+[[noreturn]] void throw_unreadable(const fs::path& path) {
+  if (errno != ENOENT && errno != ENOTDIR) throw ReadError(path, errno);
+  throw_failure(path.string(), "cannot read: " + system_message(errno));
+}
+
 }  // namespace
+
+ReadError::ReadError(const fs::path& path, int error_number)
+    : Error({.message = "cannot read: " + system_message(error_number), .place = path.string()}) {}
 
 std::string read_file(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  if (descriptor < 0) throw_unreadable(path);
   const struct Closed {
     int descriptor;
     ~Closed() { ::close(descriptor); }
   } closed{descriptor};
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) {
-    throw_failure(path.string(), "cannot read: " + system_message(errno));
-  }
+  if (::fstat(descriptor, &status) != 0) throw_unreadable(path);
   if (S_ISDIR(status.st_mode)) throw_failure(path.string(), "is a directory, not a file");
   // A device may have no end.
   if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
@@ -51,7 +58,7 @@ std::string read_file(const fs::path& path) {
   for (std::size_t size = 0;;) {
     const ssize_t more = ::read(descriptor, contents.data() + size, contents.size() - size);
     if (more < 0 && errno == EINTR) continue;
-    if (more < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+    if (more < 0) throw_unreadable(path);
     size += static_cast<std::size_t>(more);
     if (more == 0) {
       contents.resize(size);
@@ -140,7 +147,7 @@ void write_file_atomically(const fs::path& path, std::string_view contents) {
 
 MappedFile::MappedFile(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_failure(path.string(), "cannot read: " + system_message(errno));
+  if (descriptor < 0) throw_unreadable(path);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
@@ -151,9 +158,7 @@ MappedFile::MappedFile(const fs::path& path) {
     void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
     const int error_number = errno;
     ::close(descriptor);
-    if (address == MAP_FAILED) {
-      throw_failure(path.string(), "cannot map: " + system_message(error_number));
-    }
+    if (address == MAP_FAILED) throw ReadError(path, error_number);
     data_ = static_cast<const std::byte*>(address);
   } else {
     ::close(descriptor);

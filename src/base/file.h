@@ -8,9 +8,18 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace roformer {
 
-// Throws Error (failure) with the path and the system's reason.
+// A file that is there, and that the system does not let us read (a broken disk, missing rights).
+// What it holds is not known: no sign of damage.
+class ReadError : public Error {
+ public:
+  ReadError(const std::filesystem::path& path, int error_number);
+};
+
+// Throws ReadError, or Error (failure) where there is no such file.
 std::string read_file(const std::filesystem::path& path);
 
 // Makes the directory and its parents; throws Error (failure) naming the path.

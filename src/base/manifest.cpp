@@ -60,7 +60,7 @@ void Manifest::write() const {
 std::optional<Manifest> Manifest::read(const fs::path& folder) {
   const fs::path path = folder / kFile;
   std::error_code error;
-  if (!fs::exists(path, error)) return std::nullopt;
+  if (fs::status(path, error).type() == fs::file_type::not_found) return std::nullopt;
   const std::string place = path.string();
   const auto refuse = [&] { throw_failure(place, "is damaged: not a manifest of this program"); };
   const nlohmann::json json = read_sealed_json(path);
@@ -104,7 +104,7 @@ std::optional<Damage> Manifest::check(const std::string& name) const {
   const File& written = found->second;
   Damage damage{.file = folder_ / name};
   std::error_code error;
-  if (!fs::exists(damage.file, error)) {
+  if (fs::status(damage.file, error).type() == fs::file_type::not_found) {
     damage.message = "is not there";
     return damage;
   }

@@ -32,6 +32,7 @@ namespace {
 struct EvaluateOptions {
   std::string model;
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::string data;
   std::string lengths;
   std::int64_t tokens = 0;
@@ -205,8 +206,10 @@ void evaluate_command(const EvaluateOptions& options) {
   const TaskFacts& facts = facts_of(options);
   refuse_foreign_flags(options, facts);
   if (facts.translates) {
-    const TrainedTranslator trained = open_trained_translator(
-        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    const TrainedTranslator trained =
+        open_trained_translator(options.model, {.checkpoint = options.checkpoint,
+                                                .weights = options.weights,
+                                                .overrides = options.overrides});
     evaluate_translator(trained, {.data = options.data,
                                   .split = options.split,
                                   .output = options.output,
@@ -214,14 +217,17 @@ void evaluate_command(const EvaluateOptions& options) {
     return;
   }
   if (facts.predicts_labels) {
-    const TrainedClassifier trained = open_trained_classifier(
-        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    const TrainedClassifier trained =
+        open_trained_classifier(options.model, {.checkpoint = options.checkpoint,
+                                                .weights = options.weights,
+                                                .overrides = options.overrides});
     evaluate_classifier(trained,
                         {.data = options.data, .errors = options.errors, .json = options.json});
     return;
   }
-  const TrainedModel trained = open_trained_model(
-      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+                                                                  .weights = options.weights,
+                                                                  .overrides = options.overrides});
   const EvaluationReport report = evaluate_model(options, trained);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
   if (!options.output.empty()) {
@@ -248,6 +254,7 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_option("--data", options->data,
                       "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--length", options->lengths,

@@ -27,6 +27,7 @@ struct PredictOptions {
   std::string model;
   std::string file = "-";
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::string format = "auto";
   std::string glue;
   std::string output = "glue_submission";
@@ -159,8 +160,10 @@ void predict_command(const PredictOptions& options) {
   if (!options.glue.empty() && options.file != "-") {
     throw_usage("--glue", "predicts the benchmark's test files, not " + options.file);
   }
-  const TrainedClassifier trained = open_trained_classifier(
-      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  const TrainedClassifier trained =
+      open_trained_classifier(options.model, {.checkpoint = options.checkpoint,
+                                              .weights = options.weights,
+                                              .overrides = options.overrides});
   if (options.glue.empty()) {
     predict_texts(options, trained);
   } else {
@@ -187,6 +190,7 @@ void add_predict_command(CLI::App& program) {
   command->add_option("file", options->file, "texts; - or nothing: standard input");
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
       ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
       ->capture_default_str();
