@@ -50,8 +50,8 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     const Outcome outcome =
         run({"evaluate", folder, "--by-position", "--tokens", "640", "--drop-middle", "0.25"});
     REQUIRE(outcome.code == 0);
-    CHECK(
-        outcome.output.starts_with("length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
+    CHECK(outcome.output.starts_with(
+        "length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
     CHECK(has(outcome.output, "\n32,0,0.25,0,"));
   }
   SECTION("mistakes are one line") {
