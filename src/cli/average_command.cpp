@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "runs/average.h"
 
@@ -41,13 +41,11 @@ void average_command(const AverageFlags& flags) {
 
 void add_average_command(CLI::App& program) {
   auto flags = std::make_shared<AverageFlags>();
-  CLI::App* command = add_command(
-      program, {.name = "average",
-                .summary = "Average the weights of checkpoints",
-                .details = "roformer average runs/en-de --last 5\n"
-                           "Makes a run, runs/en-de-average, that evaluates, translates and "
-                           "exports as any other.\n",
-                .group = kGroupTraining});
+  CLI::App* command =
+      add_listed_command(program, "average",
+                         "roformer average runs/en-de --last 5\n"
+                         "Makes a run, runs/en-de-average, that evaluates, translates and "
+                         "exports as any other.\n");
   command->add_option("run", flags->run, "folder of a run")->required();
   CLI::Option* last =
       command->add_option("--last", flags->last, "average the latest N checkpoints (default: 5)")

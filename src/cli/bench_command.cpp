@@ -11,6 +11,7 @@
 #include "bench/classifier_benchmark.h"
 #include "cli/bench_positions.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
 
@@ -95,9 +96,7 @@ void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
 }  // namespace
 
 void add_bench_command(CLI::App& program) {
-  CLI::App* command = add_command(
-      program,
-      {.name = "bench", .summary = "Measure the speed of this machine", .group = kGroupInspect});
+  CLI::App* command = add_listed_command(program, "bench");
   command->require_subcommand(1);
   add_steps(*command,
             {.name = "mlm",

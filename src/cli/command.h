@@ -1,10 +1,10 @@
 // What the subcommands share. A subcommand is one file: a function `add_X_command(CLI::App&)`,
-// declared in commands.h and called in main.cpp, that describes its flags and sets its callback:
+// declared in commands.h and named in command_list.cpp, that describes its flags and sets its
+// callback:
 //
 //   void add_train_command(CLI::App& program) {
 //     auto options = std::make_shared<TrainOptions>();
-//     CLI::App* command = add_command(program, {.name = "train", .summary = "Train a model",
-//                                               .group = kGroupTraining});
+//     CLI::App* command = add_listed_command(program, "train");
 //     command->add_option("config", options->config, "configuration file")->required();
 //     accept_settings(*command, options->overrides);
 //     command->callback([options] { train(*options); });
@@ -23,12 +23,6 @@
 #include "config/assignment.h"
 
 namespace roformer {
-
-// Headings of `roformer --help`, in the order of their first command.
-inline constexpr const char* kGroupTraining = "Train and evaluate";
-inline constexpr const char* kGroupData = "Prepare text";
-inline constexpr const char* kGroupCompare = "Compare";
-inline constexpr const char* kGroupInspect = "Look into";
 
 struct CommandText {
   std::string name;

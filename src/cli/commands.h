@@ -1,4 +1,4 @@
-// The subcommands, each in the file of its name; main.cpp registers them.
+// The subcommands, each in the file of its name; main.cpp and main_torch.cpp register them.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/dump.h"
 #include "config/load.h"
@@ -106,11 +107,7 @@ void list_keys(const ConfigOptions& options) {
 }  // namespace
 
 void add_config_command(CLI::App& program) {
-  CLI::App* config =
-      add_command(program, {.name = "config",
-                            .summary = "Show, check and compare configurations; list their keys",
-                            .details = "",
-                            .group = kGroupInspect});
+  CLI::App* config = add_listed_command(program, "config");
   config->require_subcommand(1);
   auto options = std::make_shared<ConfigOptions>();
 

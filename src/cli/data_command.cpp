@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
@@ -216,11 +217,7 @@ void add_inspect(CLI::App& data) {
 }  // namespace
 
 void add_data_command(CLI::App& program) {
-  CLI::App* data =
-      add_command(program, {.name = "data",
-                            .summary = "Prepare text for training, look into prepared data",
-                            .details = "",
-                            .group = kGroupData});
+  CLI::App* data = add_listed_command(program, "data");
   data->require_subcommand(1);
   add_prepare(*data);
   add_inspect(*data);

@@ -14,7 +14,7 @@
 #include "base/progress.h"
 #include "base/version.h"
 #include "bench/benchmark.h"
-#include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "tensor/device.h"
@@ -159,11 +159,8 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
 
 void add_doctor_command(CLI::App& program) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "doctor",
-                .summary = "What this machine and this build can do",
-                .details = "Measures for about two seconds, so best on a quiet machine.\n",
-                .group = kGroupInspect});
+  CLI::App* command = add_listed_command(
+      program, "doctor", "Measures for about two seconds, so best on a quiet machine.\n");
   command->add_option("--threads", options->threads, "threads to measure with; 0: all cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -15,6 +15,7 @@
 #include "base/sealed_json.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_translator.h"
@@ -246,11 +247,7 @@ void evaluate_command(const EvaluateOptions& options) {
 
 void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<EvaluateOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "evaluate",
-                .summary = "Loss and metrics of a trained model, or of a fine-tuned one",
-                .details = "RUN means its best checkpoint.\n",
-                .group = kGroupTraining});
+  CLI::App* command = add_listed_command(program, "evaluate", "RUN means its best checkpoint.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();

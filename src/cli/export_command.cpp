@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/log.h"
-#include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "runs/hugging_face_run.h"
@@ -30,13 +30,11 @@ void export_command(const ExportOptions& options) {
 
 void add_export_command(CLI::App& program) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "export",
-                .summary = "Write a run as a Hugging Face folder",
-                .details = "roformer export runs/wikipedia/rope my-roformer\n"
-                           "Models with rope become RoFormer, with learned positions BERT; what "
-                           "these cannot\nexpress is refused in words.\n",
-                .group = kGroupTraining});
+  CLI::App* command =
+      add_listed_command(program, "export",
+                         "roformer export runs/wikipedia/rope my-roformer\n"
+                         "Models with rope become RoFormer, with learned positions BERT; what "
+                         "these cannot\nexpress is refused in words.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

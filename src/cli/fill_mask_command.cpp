@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "runs/fill_mask.h"
@@ -95,12 +96,10 @@ void fill_mask_command(const FillMaskOptions& options) {
 
 void add_fill_mask_command(CLI::App& program) {
   auto options = std::make_shared<FillMaskOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "fill-mask",
-                .summary = "What a masked language model puts in the place of [MASK]",
-                .details = "roformer fill-mask runs/quickstart/rope \"Click the [MASK] button\"\n"
-                           "Without TEXT, the lines of standard input.\n",
-                .group = kGroupTraining});
+  CLI::App* command =
+      add_listed_command(program, "fill-mask",
+                         "roformer fill-mask runs/quickstart/rope \"Click the [MASK] button\"\n"
+                         "Without TEXT, the lines of standard input.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("text", options->text, "a text with one [MASK] or several");
   command->add_option("--top", options->top, "predictions for each mask")

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
@@ -145,12 +146,9 @@ void generate_command(const GenerateOptions& options) {
 
 void add_generate_command(CLI::App& program) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command =
-      add_command(program, {.name = "generate",
-                            .summary = "Continue a text with a causal language model",
-                            .details = "A text ends at the model's end of a document or after "
-                                       "--tokens. With the same seed the same text.\n",
-                            .group = kGroupTraining});
+  CLI::App* command = add_listed_command(program, "generate",
+                                         "A text ends at the model's end of a document or after "
+                                         "--tokens. With the same seed the same text.\n");
   GenerationOptions& generation = options->generation;
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("prompt", options->prompt, "the text to continue; none: a new document");

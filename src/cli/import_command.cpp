@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "runs/hugging_face_run.h"
 
@@ -52,13 +53,11 @@ void import_command(const ImportOptions& options) {
 
 void add_import_command(CLI::App& program) {
   auto options = std::make_shared<ImportOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "import",
-                .summary = "Make a run of a Hugging Face folder",
-                .details = "roformer import bert-base-uncased --run bert\n"
-                           "Reads BERT and RoFormer: config.json, model.safetensors (or "
-                           "shards), vocab.txt.\n",
-                .group = kGroupTraining});
+  CLI::App* command =
+      add_listed_command(program, "import",
+                         "roformer import bert-base-uncased --run bert\n"
+                         "Reads BERT and RoFormer: config.json, model.safetensors (or "
+                         "shards), vocab.txt.\n");
   command->add_option("folder", options->folder, "folder with config.json")->required();
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote");
   accept_settings(*command, options->overrides, import_flags());

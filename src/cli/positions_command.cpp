@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/position_plots.h"
 #include "config/load.h"
@@ -199,11 +200,7 @@ void plot_schemes(const PositionsOptions& options) {
 
 void add_positions_command(CLI::App& program) {
   auto options = std::make_shared<PositionsOptions>();
-  CLI::App* positions =
-      add_command(program, {.name = "positions",
-                            .summary = "Explain, draw and verify the positional schemes",
-                            .details = "",
-                            .group = kGroupInspect});
+  CLI::App* positions = add_listed_command(program, "positions");
   positions->require_subcommand(1);
   const auto causal = [&](CLI::App* command) {
     command->add_flag("--causal", options->causal, "as in a causal model instead of an encoder");

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
@@ -175,17 +176,13 @@ void predict_command(const PredictOptions& options) {
 
 void add_predict_command(CLI::App& program) {
   auto options = std::make_shared<PredictOptions>();
-  CLI::App* command = add_command(
-      program,
-      {.name = "predict",
-       .summary = "Labels of a fine-tuned classifier for new texts",
-       .details =
-           "roformer predict runs/sst2 reviews.txt\n"
-           "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
-           "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
-           "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
-           "  server takes them; runs of several tasks may share the folder.\n",
-       .group = kGroupTraining});
+  CLI::App* command = add_listed_command(
+      program, "predict",
+      "roformer predict runs/sst2 reviews.txt\n"
+      "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
+      "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
+      "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
+      "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("file", options->file, "texts; - or nothing: standard input");
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

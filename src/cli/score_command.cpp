@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/score_flags.h"
 #include "cli/score_report.h"
@@ -233,16 +233,12 @@ void score_command(ScoreOptions options) {
 
 void add_score_command(CLI::App& program) {
   auto options = std::make_shared<ScoreOptions>();
-  CLI::App* command = add_command(
-      program,
-      {.name = "score",
-       .summary = "BLEU, chrF and TER of translations, equal to sacreBLEU's",
-       .details =
-           "roformer score output.de reference.de --metrics bleu,chrf\n"
-           "roformer score output.de reference.de --other baseline.de --paired-bs\n"
-           "One detokenized translation a line; plain, .gz or .xz; - is standard input. Every\n"
-           "score stands beside the signature of how it was computed.\n",
-       .group = kGroupTraining});
+  CLI::App* command = add_listed_command(
+      program, "score",
+      "roformer score output.de reference.de --metrics bleu,chrf\n"
+      "roformer score output.de reference.de --other baseline.de --paired-bs\n"
+      "One detokenized translation a line; plain, .gz or .xz; - is standard input. Every\n"
+      "score stands beside the signature of how it was computed.\n");
   add_score_flags(*command, *options);
   command->callback([options] { score_command(*options); });
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/study_settings.h"
 #include "runs/model_source.h"
@@ -127,16 +128,12 @@ void study_command(const StudyCommandOptions& options) {
 
 void add_study_command(CLI::App& program) {
   auto options = std::make_shared<StudyCommandOptions>();
-  CLI::App* command = add_command(
-      program,
-      {.name = "study",
-       .summary = "Run a matrix of configurations and compare them in one table",
-       .details =
-           "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
-           "runs/STUDY/report.html and table.{md,csv,json}. A study that was stopped goes on.\n"
-           "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
-           "  --run NAME                    name of the study\n",
-       .group = kGroupCompare});
+  CLI::App* command = add_listed_command(
+      program, "study",
+      "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
+      "runs/STUDY/report.html and table.{md,csv,json}. A study that was stopped goes on.\n"
+      "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
+      "  --run NAME                    name of the study\n");
   CLI::Option* file =
       command->add_option("file", options->file, "study file (YAML with `matrix:` or `variants:`)");
   CLI::Option* record =

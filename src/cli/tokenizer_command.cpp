@@ -14,6 +14,7 @@
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
@@ -296,11 +297,7 @@ void add_info(CLI::App& parent) {
 }  // namespace
 
 void add_tokenizer_command(CLI::App& program) {
-  CLI::App* tokenizer =
-      add_command(program, {.name = "tokenizer",
-                            .summary = "Train tokenizers; turn text into ids and back",
-                            .details = "",
-                            .group = kGroupData});
+  CLI::App* tokenizer = add_listed_command(program, "tokenizer");
   tokenizer->require_subcommand(1);
   add_train(*tokenizer);
   add_encode(*tokenizer);

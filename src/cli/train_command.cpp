@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
 #include "runs/model_source.h"
@@ -59,11 +60,8 @@ void train_command(const TrainOptions& options) {
 
 void add_train_command(CLI::App& program) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App* command = add_command(
-      program, {.name = "train",
-                .summary = "Train one configuration",
-                .details = "Writes runs/NAME: the resolved configuration, metrics, checkpoints.",
-                .group = kGroupTraining});
+  CLI::App* command = add_listed_command(
+      program, "train", "Writes runs/NAME: the resolved configuration, metrics, checkpoints.");
   command->add_option("config", options->config, "configuration file (YAML)")->required();
   CLI::Option* resume = command->add_flag("--resume", options->resume,
                                           "go on from the last whole checkpoint, with the stored "

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
@@ -158,19 +159,16 @@ void translate_command(const TranslateOptions& options) {
 
 void add_translate_command(CLI::App& program) {
   auto options = std::make_shared<TranslateOptions>();
-  CLI::App* command = add_command(
-      program,
-      {.name = "translate",
-       .summary = "Translate lines with a trained run",
-       .details = "roformer translate runs/en-de < in.txt > out.txt\n"
-                  "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
-                  "vocabulary translate together. With --score, each line is a source, a tab and\n"
-                  "a translation, and its probability is printed (--format json or marian).\n"
-                  "--sample draws translations in place of the search, --n-best N of each line.\n"
-                  "--alignment puts \" ||| 0-0 1-2\" behind each: which token of the source a\n"
-                  "token attended to; tokens are the vocabulary's pieces (--format json lists\n"
-                  "them), counted from 0 without the ends.\n",
-       .group = kGroupTraining});
+  CLI::App* command = add_listed_command(
+      program, "translate",
+      "roformer translate runs/en-de < in.txt > out.txt\n"
+      "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
+      "vocabulary translate together. With --score, each line is a source, a tab and\n"
+      "a translation, and its probability is printed (--format json or marian).\n"
+      "--sample draws translations in place of the search, --n-best N of each line.\n"
+      "--alignment puts \" ||| 0-0 1-2\" behind each: which token of the source a\n"
+      "token attended to; tokens are the vocabulary's pieces (--format json lists\n"
+      "them), counted from 0 without the ends.\n");
   command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
   command->add_option("--input", options->input, "file of lines; -: standard input")
       ->capture_default_str();

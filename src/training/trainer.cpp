@@ -162,6 +162,8 @@ class Trainer {
     for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
       try {
         require_whole(*folder);
+      } catch (const ReadError&) {
+        throw;  // it may be whole: nothing is given up
       } catch (const Error& problem) {
         if (std::next(folder) == all.rend()) throw;
         log::warn("{}; going back to {}: the steps since then are done again", problem.what(),

@@ -489,6 +489,21 @@ TEST_CASE("a damaged checkpoint is set aside and the one before it used") {
   CHECK(last_weights(folder.path / "run") == whole);
 }
 
+TEST_CASE("a checkpoint that the system does not let us read is left as it is") {
+  const TemporaryFolder folder;
+  ToyTask task;
+  train_toy(folder.path / "run", task, toy_settings());
+  const fs::path last = find_checkpoint(folder.path / "run", "last");
+  const std::string name = GENERATE("state.json", "manifest.json", "optimizer.safetensors");
+  fs::remove(last / name);
+  fs::create_symlink(name, last / name);  // a link to itself cannot be opened
+  ToyTask again;
+  CHECK_THROWS_AS(train_toy(folder.path / "run", again, toy_settings(), ExistingRun::resume),
+                  ReadError);
+  CHECK(fs::exists(last));
+  CHECK(!fs::exists(last.string() + ".damaged"));
+}
+
 TEST_CASE("checkpoints that do not fit are refused and kept") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";

@@ -1,0 +1,55 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "cli/command_list.h"
+
+namespace roformer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTorchProgram = "roformer-torch";
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& here,
+                                       const std::function<void()>& elsewhere) {
+  auto program = std::make_unique<CLI::App>(
+      "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
+      "roformer");
+  program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
+                            "print version and commit");
+  for (const ListedCommand& listed : listed_commands()) {
+    if (const auto found = here.find(listed.name); found != here.end()) {
+      found->second(*program);
+      continue;
+    }
+    CLI::App* command = add_listed_command(*program, listed.name);
+    command->set_help_flag();
+    command->prefix_command();
+    command->callback(elsewhere);
+  }
+  return program;
+}
+
+void continue_with_torch(char** arguments) {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& place :
+       {folder / kTorchProgram, folder / ROFORMER_LIBEXEC / kTorchProgram}) {
+    ::execv(place.c_str(), arguments);
+    if (errno != ENOENT && errno != ENOTDIR) {
+      throw_failure(place.string(), "cannot start: " + system_message(errno));
+    }
+  }
+  throw_failure((folder / kTorchProgram).string(), "is not there",
+                "it is built and installed together with roformer; copy both");
+}
+
+}  // namespace roformer
