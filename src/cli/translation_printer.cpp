@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,6 +21,13 @@ std::string words_of(const Alignment& alignment) {
   return words;
 }
 
+// A vocabulary of bytes has line breaks, too; a line in stays a line out.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
 }  // namespace
 
 TranslationPrinter::TranslationPrinter(TranslationFormat format, const std::string& file)
@@ -36,7 +44,7 @@ void TranslationPrinter::print(const std::string& source, const TranslatedLine& 
   } else {
     if (line.translations.empty()) text_ += '\n';
     for (const TranslatedText& text : line.translations) {
-      text_ += text.text;
+      text_ += one_line(text.text);
       if (format_.alignment) text_ += " ||| " + words_of(text.alignment);
       text_ += '\n';
     }
@@ -45,7 +53,7 @@ void TranslationPrinter::print(const std::string& source, const TranslatedLine& 
 }
 
 void TranslationPrinter::add_marian(const TranslatedText& text) {
-  text_ += fmt::format("{} ||| {} ||| ", number_, text.text);
+  text_ += fmt::format("{} ||| {} ||| ", number_, one_line(text.text));
   if (format_.alignment) text_ += words_of(text.alignment) + " ||| ";
   text_ += fmt::format("LogProbability= {:.4f} ||| {:.4f}\n", text.log_probability, text.score);
 }

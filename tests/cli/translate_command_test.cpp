@@ -135,7 +135,7 @@ TEST_CASE("the output file is what standard output would be, whole or not there"
 }
 
 TEST_CASE("every format says the same, and alignments name a source token for each target token") {
-  const TinyRunOfPairs pairs({{"training.steps", "20"}, {"model.dropout", "0"}});
+  const TinyRunOfPairs pairs({{"training.steps", "150"}, {"model.dropout", "0"}});
   const std::string input = "abcd\n\nba\n";
   const auto printed = [&](std::vector<std::string> words) {
     words.insert(words.begin(), pairs.folder);
