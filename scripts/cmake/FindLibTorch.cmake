@@ -14,6 +14,12 @@ foreach(name c10 torch_cpu)
   mark_as_advanced(LIBTORCH_${name}_LIBRARY)
 endforeach()
 
+# What a copy of LibTorch needs beside its two libraries; the wheel keeps NVIDIA's in packages of their
+# own.
+file(GLOB LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_LIBRARY_DIR}/libgomp*.so*"
+     "${_libtorch_root}/../nvidia/cu*/lib/libcupti.so.*" "${_libtorch_root}/../nvidia/cu*/lib/libcudart.so.*")
+list(APPEND LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_c10_LIBRARY}" "${LIBTORCH_torch_cpu_LIBRARY}")
+
 set(LibTorch_VERSION "")
 foreach(part MAJOR MINOR PATCH)
   file(STRINGS "${_libtorch_root}/include/torch/headeronly/version.h" _line

@@ -3,14 +3,18 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/terminal.h"
 
 namespace roformer::log {
 
 void initialize() {
-  auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
+      wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
   terminal->set_pattern("%^%v%$");
   auto logger = std::make_shared<spdlog::logger>("roformer", terminal);
   logger->flush_on(spdlog::level::info);

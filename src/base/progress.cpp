@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/terminal.h"
+
 namespace roformer {
 namespace {
 
@@ -14,9 +16,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+constexpr std::size_t kUsualColumns = 80;
+
 std::string format_amount(double amount, const std::string& unit) {
   if (unit == "B") return format_bytes(static_cast<std::uint64_t>(amount));
   return format_count(std::llround(amount)) + " " + unit;
+}
+
+// Slow work has a rate, too: "0.23 passes/s".
+std::string format_rate(double rate, const std::string& unit) {
+  if (unit == "B" || rate >= 10) return format_amount(rate, unit) + "/s";
+  return fmt::format("{:.2g} {}/s", rate, unit);
 }
 
 }  // namespace
@@ -35,6 +45,10 @@ std::string format_count(std::int64_t value) {
     digits.insert(static_cast<std::size_t>(place), ",");
   }
   return value < 0 ? "-" + digits : digits;
+}
+
+std::string format_counted(std::int64_t value, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(value), noun, value == 1 ? "" : "s");
 }
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -65,7 +79,9 @@ bool StatusLine::due() const {
 void StatusLine::show(std::string_view text) {
   last_ = std::chrono::steady_clock::now();
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", text);
+    // A line that wraps could not be taken back. The last column is left to the cursor.
+    const std::size_t columns = terminal_columns(STDERR_FILENO, kUsualColumns);
+    fmt::print(stderr, "\r\x1b[K{}", cut_to_columns(text, columns > 1 ? columns - 1 : 1));
     std::fflush(stderr);
     visible_ = true;
   } else {
@@ -93,15 +109,15 @@ void ProgressBar::advance_to(std::uint64_t done) {
 void ProgressBar::finish(std::uint64_t done) {
   line_.clear();
   const double seconds = seconds_since(start_);
-  fmt::print(stderr, "{}: {} in {} ({}/s)\n", title_,
-             format_amount(static_cast<double>(done), unit_), format_duration(seconds),
-             format_amount(static_cast<double>(done) / std::max(seconds, 1e-9), unit_));
+  fmt::print(stderr, "{}: {} in {} ({})\n", title_, format_amount(static_cast<double>(done), unit_),
+             format_duration(seconds),
+             format_rate(static_cast<double>(done) / std::max(seconds, 1e-9), unit_));
 }
 
 std::string ProgressBar::describe(std::uint64_t done) const {
   const double seconds = std::max(seconds_since(start_), 1e-9);
   const double rate = static_cast<double>(done) / seconds;
-  const std::string speed = format_amount(rate, unit_) + "/s";
+  const std::string speed = format_rate(rate, unit_);
   if (total_ == 0 || done == 0) {
     return fmt::format("{}  {}  {}", title_, format_amount(static_cast<double>(done), unit_),
                        speed);

@@ -12,6 +12,8 @@ namespace roformer {
 std::string format_duration(double seconds);
 // Thousands separated by commas: 1,234,567.
 std::string format_count(std::int64_t value);
+// "1 thread", "2 threads".
+std::string format_counted(std::int64_t value, std::string_view noun);
 // "1.2 GiB", "340 MiB", "12 KiB".
 std::string format_bytes(std::uint64_t bytes);
 

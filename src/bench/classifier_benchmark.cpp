@@ -73,7 +73,7 @@ class RandomSentences : public TrainingObjective {
                   std::vector<std::int64_t> lengths)
       : settings_(settings),
         lengths_(std::move(lengths)),
-        model_(settings, settings.model.vocabulary, glue_outputs(settings.glue.task), plan),
+        model_(settings, settings.model.vocabulary, glue_shape(settings.glue), plan),
         examples_(lengths_.size(), &example_) {}
 
   ParameterStore& parameters() override { return model_.parameters(); }
@@ -132,7 +132,7 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
                                    std::int64_t steps, std::int64_t warmup) {
   const std::int64_t vocabulary = settings.model.vocabulary;
-  Classifier model(settings, vocabulary, glue_outputs(settings.glue.task), plan);
+  Classifier model(settings, vocabulary, glue_shape(settings.glue), plan);
   const std::vector<std::int64_t> lengths =
       sst2_lengths(kPredictedBatches * settings.training.batch);
   std::vector<StepTime> times;

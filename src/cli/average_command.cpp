@@ -49,9 +49,9 @@ void add_average_command(CLI::App& program) {
   command->add_option("run", flags->run, "folder of a run")->required();
   CLI::Option* last =
       command->add_option("--last", flags->last, "average the latest N checkpoints (default: 5)")
-          ->check(CLI::PositiveNumber);
+          ->check(positive());
   command->add_option("--best", flags->best, "average the best N by validation")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->excludes(last);
   command->add_option("--output", flags->output, "the run to make (default: RUN-average)");
   command->add_flag("--overwrite", flags->overwrite, "remove what an earlier run wrote");

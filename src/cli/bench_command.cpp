@@ -87,7 +87,7 @@ void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
       ->add_option("--steps", options->steps,
                    fmt::format("steps measured, after {} that are not", kWarmup))
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_flag("--json", options->json, "one JSON object");
   accept_settings(*command, options->overrides);
   command->callback([options, benchmark] { bench_steps(*options, benchmark); });

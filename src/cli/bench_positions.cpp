@@ -198,10 +198,10 @@ void bench_positions(const BenchPositionsOptions& options) {
     std::cout << to_markdown(table);
     print_remarks(costs);
   } else {
-    fmt::print(
-        "an attention layer ({} heads, width {}) and a step of {} layers, {}, {} threads, {}\n\n",
-        settings.model.heads, settings.model.width, settings.model.layers, device,
-        at::get_num_threads(), precision);
+    fmt::print("an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}\n\n",
+               settings.model.heads, settings.model.width,
+               format_counted(settings.model.layers, "layer"), device,
+               format_counted(at::get_num_threads(), "thread"), precision);
     std::cout << to_text(table, {.width = terminal_width()});
     print_remarks(costs);
   }
@@ -234,16 +234,16 @@ void add_bench_positions(CLI::App& bench) {
   command
       ->add_option("--batch", options->sequences,
                    "sequences of a pass; default: 4096 tokens, 8 sequences of 512")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--repeats", options->repeats, "rounds that count")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command
       ->add_option("--shared-layers", options->shared_layers,
                    "attention layers of one pass, which share what a scheme makes once a model "
                    "(the bias of t5 and tupe); times are of one")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_flag("--layer-only", options->layer_only, "no steps of a model");
   command->add_flag("--reference", options->reference,
                     "beside it the plain form: every pair of places written out, vectors of "

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <exception>
 #include <iostream>
-#include <new>
-#include <sstream>
+#include <optional>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "config/schema.h"
@@ -102,27 +103,6 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-bool is_out_of_memory(const std::string& text) {
-  return text.find("not enough memory") != std::string::npos ||
-         text.find("out of memory") != std::string::npos ||
-         text.find("alloc_cpu") != std::string::npos;
-}
-
-// " for another 37.3 GiB", from "you tried to allocate 40000000000 bytes. Error code 12" and, of a
-// GPU, "Tried to allocate 2.00 GiB. GPU 0 has".
-std::string bytes_asked_for(const std::string& text) {
-  constexpr std::string_view kBefore = "ried to allocate ";
-  const std::size_t begin = text.find(kBefore);
-  if (begin == std::string::npos) return "";
-  std::istringstream rest(text.substr(begin + kBefore.size()));
-  double amount = 0;
-  std::string unit;
-  if (!(rest >> amount >> unit)) return "";
-  unit = unit.substr(0, unit.find_first_of(".,"));
-  if (unit == "bytes") return " for another " + format_bytes(static_cast<std::uint64_t>(amount));
-  return fmt::format(" for another {} {}", amount, unit);
-}
-
 void print_error(const std::string& text) {
   std::size_t start = 0;
   while (start <= text.size()) {
@@ -148,13 +128,9 @@ int run_command(CLI::App& program, int argc, char** argv) {
   }
 }
 
-int out_of_memory(const std::string& asked) {
-  print_error("not enough memory" + asked +
-              " (hint: a smaller batch (--training.batch, --batch) or shorter rows "
-              "(--data.length), with --training.accumulation to make up for it, or a smaller "
-              "model)");
-  return 1;
-}
+constexpr const char* kMemoryRemedies =
+    " (hint: a smaller batch (--training.batch, --batch) or shorter rows (--data.length), with "
+    "--training.accumulation to make up for it, or a smaller model)";
 
 // The exit code of what is run, with one line for whatever stops it.
 template <typename Run>
@@ -164,17 +140,23 @@ int explained(Run run) {
   } catch (const Error& error) {
     print_error(error.what());
     return error.kind() == ErrorKind::usage ? 2 : 1;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory("");
   } catch (const std::logic_error& error) {
     print_error(std::string("internal error: ") + error.what());
     return kInternalError;
   } catch (const std::exception& error) {
-    const std::string text = error.what();
-    if (is_out_of_memory(text)) return out_of_memory(bytes_asked_for(text));
-    print_error(first_line(text));
+    const std::optional<std::string> lack = lack_of_memory(error);
+    print_error(lack ? *lack + kMemoryRemedies : first_line(error.what()));
     return 1;
   }
+}
+
+// "" where the number is one and is large enough.
+std::string out_of_bounds(const std::string& text, bool zero) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && (number > 0 || (zero && number == 0))) return "";
+  return fmt::format("is {}, wanted a number {}", text, zero ? "from 0 on" : "above 0");
 }
 
 }  // namespace
@@ -205,6 +187,14 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
           ->group(kSettingsGroup);
     }
   });
+}
+
+CLI::Validator positive() {
+  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/false); }, "", ""};
+}
+
+CLI::Validator not_negative() {
+  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/true); }, "", ""};
 }
 
 int run_program(CLI::App& program, int argc, char** argv) {

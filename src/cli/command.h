@@ -43,6 +43,13 @@ struct SettingsFlags {
 // must live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
+// Checks of a flag's number, with a message that fits on a line.
+CLI::Validator positive();
+CLI::Validator not_negative();
+
+// What the number of a signal is added to, as shells count a program that one ended.
+inline constexpr int kSignalExit = 128;
+
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
 // 70 (a mistake of this program). Messages go to standard error, help to standard output.
 int run_program(CLI::App& program, int argc, char** argv);

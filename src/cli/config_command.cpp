@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -15,6 +16,7 @@
 #include "config/study_settings.h"
 #include "config/suggest.h"
 #include "config/words.h"
+#include "data/data_place.h"
 
 namespace roformer {
 namespace {
@@ -43,6 +45,17 @@ void dump_config(const ConfigOptions& options) {
   }
 }
 
+// Each once, though many runs have it.
+std::set<std::string> data_problems(const StudySettings& study) {
+  std::set<std::string> problems;
+  for (const StudyRun& run : study.runs) {
+    if (const std::string problem = data_problem(run.settings); !problem.empty()) {
+      problems.insert(problem);
+    }
+  }
+  return problems;
+}
+
 // Every file is checked before the problems of all are reported.
 void check_configs(const ConfigOptions& options) {
   Problems problems;
@@ -56,9 +69,14 @@ void check_configs(const ConfigOptions& options) {
             std::cout << fmt::format("  {} cannot be run: {}\n", run.name, line);
           }
         }
+        for (const std::string& problem : data_problems(study)) {
+          std::cout << "  data: " << problem << '\n';
+        }
       } else {
-        load_settings(file, options.overrides);
-        std::cout << file << ": good\n";
+        const std::string problem = data_problem(load_settings(file, options.overrides));
+        std::cout << file
+                  << (problem.empty() ? ": good\n" : ": good, but its data are not there\n");
+        if (!problem.empty()) std::cout << "  " << problem << '\n';
       }
     } catch (const Error& error) {
       problems.add({.where = "", .key = "", .message = error.what(), .hint = ""});

@@ -10,6 +10,13 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       .add_option("--reader", flags.reader,
                   "text (default) or libreoffice-help, whose HTML pages are documents")
       ->type_name("WORD");
+  command
+      .add_option("--include", flags.include,
+                  "of folders and archives only the files whose names fit, as '*.txt'")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  command.add_flag("--skip-binary", flags.skip_binary,
+                   "leave out files that are no text, with a warning, instead of stopping");
 }
 
 Recipe recipe_of(const CorpusFlags& flags) {
@@ -20,6 +27,8 @@ Recipe recipe_of(const CorpusFlags& flags) {
     recipe.corpus.inputs = flags.inputs;
   }
   if (!flags.reader.empty()) recipe.corpus.reader = parse_corpus_reader(flags.reader);
+  recipe.corpus.include = flags.include;
+  recipe.corpus.skip_binary = flags.skip_binary;
   return recipe;
 }
 

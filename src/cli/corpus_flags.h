@@ -13,6 +13,8 @@ namespace roformer {
 struct CorpusFlags {
   std::vector<std::filesystem::path> inputs;
   std::string reader;  // empty: the recipe's, else text
+  std::vector<std::string> include;
+  bool skip_binary = false;
 };
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags);

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
+#include "cli/data_triplets.h"
 #include "cli/parallel_flags.h"
 #include "cli/parallel_inspection.h"
 #include "cli/tokenizer_flags.h"
@@ -101,17 +102,25 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
             << fmt::format("{:016x}", description.fingerprint) << '\n';
   for (const Split split : {Split::train, Split::validation}) {
     const SplitCounts& counts = description[split].counts;
-    std::cout << fmt::format("  {:<10}  {:>11} documents  {:>14} tokens  {:>15} characters\n",
-                             to_string(split), count(counts.documents), count(counts.tokens),
-                             count(counts.characters));
+    std::cout << fmt::format(
+        "  {:<10}  {:>11} documents  {:>14} tokens  {:>15} characters  {:>6.2f} % unknown\n",
+        to_string(split), count(counts.documents), count(counts.tokens), count(counts.characters),
+        100 * static_cast<double>(counts.unknown) /
+            static_cast<double>(std::max<std::uint64_t>(1, counts.tokens)));
   }
+  std::cout << "  files read: " << count(description.files);
+  if (description.files_skipped > 0) {
+    std::cout << ", left out: " << count(description.files_skipped);
+  }
+  std::cout << '\n';
   if (description.repeats_removed > 0) {
     std::cout << "  repeated lines left out: " << count(description.repeats_removed) << '\n';
   }
 }
 
 void refuse_text_flags(const CLI::App& command) {
-  for (const char* const flag : {"--document-separator", "--remove-repeats", "--reader"}) {
+  for (const char* const flag :
+       {"--document-separator", "--remove-repeats", "--reader", "--include", "--skip-binary"}) {
     if (command.get_option(flag)->count() == 0) continue;
     throw_usage(flag, "is for running text, not for sentence pairs");
   }
@@ -200,7 +209,7 @@ void add_inspect(CLI::App& data) {
   command->add_option("--seed", options->seed, "of the rows and masks shown")
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--whole-word", options->masking.whole_word, "mask whole words");
+  command->add_flag("--whole-word", options->masking.whole_words, "mask whole words");
   command->callback([folder, options] {
     if (is_parallel_dataset(*folder)) {
       inspect_pairs(*folder, *options);
@@ -221,6 +230,8 @@ void add_data_command(CLI::App& program) {
   data->require_subcommand(1);
   add_prepare(*data);
   add_inspect(*data);
+  add_triplets_command(*data);
+  add_baseline_command(*data);
 }
 
 }  // namespace roformer

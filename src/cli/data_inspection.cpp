@@ -9,6 +9,7 @@
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/terminal.h"
 #include "data/masking.h"
 #include "data/rows.h"
 
@@ -20,7 +21,7 @@ std::string count(std::uint64_t value) {
 }
 
 std::string in_colour(const std::string& text, const char* code) {
-  return ::isatty(STDOUT_FILENO) != 0 ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  return wants_color(STDOUT_FILENO) ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
 // A piece as it is shown: "word" marks of SentencePiece and WordPiece kept, control characters not.
@@ -33,7 +34,8 @@ std::string shown_piece(const Tokenizer& tokenizer, TokenId id) {
 }
 
 std::string show_row(const Tokenizer& tokenizer, const std::vector<TokenId>& masked,
-                     const std::vector<std::int32_t>& positions, const std::vector<TokenId>& labels) {
+                     const std::vector<std::int32_t>& positions,
+                     const std::vector<TokenId>& labels) {
   std::string text;
   std::size_t next = 0;
   for (std::size_t i = 0; i < masked.size(); ++i) {
@@ -74,10 +76,17 @@ std::string describe_dataset(const Dataset& dataset) {
     const SplitCounts& counts = about[split].counts;
     if (counts.tokens == 0) continue;
     line(std::string(to_string(split)).c_str(),
-         fmt::format("{} documents, {} tokens, {} characters ({:.2f} a token), {} shard{}",
-                     count(counts.documents), count(counts.tokens), count(counts.characters),
+         fmt::format("{} documents, {} tokens ({:.2f} % unknown), {} characters ({:.2f} a token), "
+                     "{} shard{}",
+                     count(counts.documents), count(counts.tokens),
+                     100 * static_cast<double>(counts.unknown) / static_cast<double>(counts.tokens),
+                     count(counts.characters),
                      static_cast<double>(counts.characters) / static_cast<double>(counts.tokens),
                      dataset.shards(split).size(), dataset.shards(split).size() == 1 ? "" : "s"));
+  }
+  if (about.files_skipped > 0) {
+    line("files",
+         fmt::format("{} read, {} left out", count(about.files), count(about.files_skipped)));
   }
   if (about.repeats_removed > 0) line("repeats", count(about.repeats_removed) + " lines left out");
   if (about.invalid_sequences > 0) {

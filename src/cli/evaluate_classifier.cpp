@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/progress.h"
+#include "cli/stored_data.h"
 #include "report/table.h"
 #include "runs/glue_prediction.h"
 #include "study/metric.h"
@@ -95,7 +96,8 @@ void print_mistakes(GlueTask task, const EvaluatedSet& evaluated) {
 
 void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvaluation& options) {
   Settings settings = trained.settings;
-  if (!options.data.empty()) settings.data.directory = options.data;
+  settings.data.directory = open_stored(options.data, trained.settings,
+                                        [](const std::filesystem::path& folder) { return folder; });
   const GlueTask task = settings.glue.task;
   std::vector<EvaluatedSet> sets;
   for (const GlueSplit split : validation_splits(task)) {

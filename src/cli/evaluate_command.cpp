@@ -19,8 +19,11 @@
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_translator.h"
+#include "cli/matching_commands.h"
+#include "cli/stored_data.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "report/html.h"
 #include "runs/evaluation_report.h"
 #include "runs/train.h"
@@ -35,6 +38,7 @@ struct EvaluateOptions {
   std::string checkpoint = "best";
   std::optional<WeightsKind> weights;
   std::string data;
+  std::string against;  // another run
   std::string lengths;
   std::int64_t tokens = 0;
   ArrangementSettings arrangement;
@@ -73,8 +77,8 @@ void check_chart(const std::string& file) {
 }
 
 Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
-  Dataset dataset(options.data.empty() ? trained.settings.data.directory
-                                       : std::filesystem::path(options.data));
+  Dataset dataset = open_stored(options.data, trained.settings,
+                                [](const auto& folder) { return Dataset(folder); });
   if (dataset.tokenizer().fingerprint() != trained.tokenizer->fingerprint()) {
     throw_usage(dataset.folder().string(),
                 "was prepared with another tokenizer than the model was trained with",
@@ -82,6 +86,21 @@ Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
                             trained.checkpoint.string()));
   }
   return dataset;
+}
+
+std::int64_t token_limit(const EvaluateOptions& options, const TrainedModel& trained) {
+  return options.tokens > 0 ? options.tokens : trained.settings.data.validation_tokens;
+}
+
+// What the second model takes of the flags: how it computes, and not what it is.
+std::vector<Override> runtime(const std::vector<Override>& overrides) {
+  std::vector<Override> result;
+  for (const Override& override : overrides) {
+    if (!override.key.starts_with("position") && !override.key.starts_with("attention")) {
+      result.push_back(override);
+    }
+  }
+  return result;
 }
 
 EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset,
@@ -116,16 +135,18 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   }
   check_pseudo_perplexity(options, settings);
   const Dataset dataset = open_data(options, trained);
+  if (task_facts(settings.task).causal) warn_of_line_ends(dataset);
   EvaluationReport report{.model = trained.checkpoint.string(),
                           .data = dataset.folder().string(),
                           .position = settings.position.scheme,
+                          .precision = to_word(trained.model->plan().precision),
                           .training_length = settings.data.length,
                           .causal = task_facts(settings.task).causal};
   const bool rearranged = options.arrangement != ArrangementSettings{};
   const auto steps = static_cast<std::uint64_t>(lengths.size() * (rearranged ? 2 : 1));
   ProgressBar bar("evaluating", steps, "passes");
   for (const std::int64_t length : lengths) {
-    EvaluationOptions pass{.length = length, .tokens = options.tokens};
+    EvaluationOptions pass{.length = length, .tokens = token_limit(options, trained)};
     report.lengths.push_back(evaluate_one(trained, dataset, pass));
     bar.advance_to(report.lengths.size());
     if (!rearranged) continue;
@@ -146,6 +167,25 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   return report;
 }
 
+// The other model on the same rows, one pass for each of the report's.
+void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
+                     EvaluationReport& report) {
+  const TrainedModel other = open_trained_model(
+      options.against, {.checkpoint = options.checkpoint, .overrides = runtime(options.overrides)});
+  report.against = other.checkpoint.string();
+  EvaluateOptions same = options;
+  if (same.data.empty()) same.data = trained.settings.data.directory;
+  const Dataset dataset = open_data(same, other);
+  for (EvaluatedLength& entry : report.lengths) {
+    require_positions(other.settings, "--length", entry.length, entry.arrangement.shift);
+    const EvaluatedLength second = evaluate_one(other, dataset,
+                                                {.length = entry.length,
+                                                 .tokens = token_limit(options, trained),
+                                                 .arrangement = entry.arrangement});
+    entry.paired = compare_losses(entry.figures, second.figures);
+  }
+}
+
 void write_chart(const std::string& file, const EvaluationReport& report, bool by_position) {
   if (file.ends_with(".svg")) {
     write_file_atomically(file,
@@ -164,9 +204,19 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
 }
 
 void print_text(const EvaluationReport& report) {
-  fmt::print("{} on {}, position {}, trained at length {}\n\n{}", report.model, report.data,
-             report.position, report.training_length,
+  fmt::print("{} on {}, position {}, trained at length {}, evaluated in {}\n\n{}", report.model,
+             report.data, report.position, report.training_length, report.precision,
              to_text(to_table(report), {.width = terminal_width()}));
+  for (const EvaluatedLength& entry : report.lengths) {
+    const auto& paired = entry.paired;
+    if (!paired) continue;
+    fmt::print(
+        "\n{} minus this, {} tokens, {}: {:+.4f} ± {:.4f} nats (95 %: {:+.4f} to {:+.4f}, "
+        "p {:.2g}), on the same {} targets of {} rows\n",
+        report.against, entry.length, describe(entry.arrangement), paired->difference,
+        paired->standard_error, paired->interval.low, paired->interval.high, paired->p_value,
+        format_count(paired->targets), format_count(paired->rows));
+  }
   if (const auto& pseudo = report.pseudo_perplexity) {
     fmt::print("\npseudo-perplexity {:.3f} (loss {:.4f} nats) over {} tokens of {} sequences\n",
                pseudo->value, pseudo->loss, format_count(pseudo->tokens),
@@ -186,18 +236,23 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
                         options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
                         options.by_position || !options.chart.empty();
-  if (facts.predicts_labels && (language || !options.output.empty())) {
+  const bool against = !options.against.empty();
+  if (facts.predicts_labels && (language || against || !options.output.empty())) {
     throw_usage(options.model, "is a classifier's run",
                 "it takes --data, --errors, --json and --checkpoint");
   }
-  if (facts.translates && language) {
+  if (facts.translates && (language || against)) {
     throw_usage(options.model, "is a translator's run",
                 "it takes --data, --split, --output, --json and --checkpoint");
   }
-  if (!facts.translates && options.split != "validation") {
+  if (facts.matches && (language || !options.output.empty())) {
+    throw_usage(options.model, "is a matcher's run",
+                "it takes --data, --split, --errors, --against, --json and --checkpoint");
+  }
+  if (!facts.translates && !facts.matches && options.split != "validation") {
     throw_usage("--split", "is for a translator's run; " + options.model + " is none");
   }
-  if (!facts.predicts_labels && options.errors > 0) {
+  if (!facts.predicts_labels && !facts.matches && options.errors > 0) {
     throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
   }
 }
@@ -226,10 +281,21 @@ void evaluate_command(const EvaluateOptions& options) {
                         {.data = options.data, .errors = options.errors, .json = options.json});
     return;
   }
+  if (facts.matches) {
+    evaluate_matcher(open_trained_matcher(options.model, {.checkpoint = options.checkpoint,
+                                                          .overrides = options.overrides}),
+                     {.data = options.data,
+                      .split = options.split,
+                      .against = options.against,
+                      .errors = options.errors,
+                      .json = options.json});
+    return;
+  }
   const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
-  const EvaluationReport report = evaluate_model(options, trained);
+  EvaluationReport report = evaluate_model(options, trained);
+  if (!options.against.empty()) add_other_model(options, trained, report);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
   if (!options.output.empty()) {
     write_sealed_json(options.output, to_json(report, /*by_position=*/true));
@@ -247,21 +313,27 @@ void evaluate_command(const EvaluateOptions& options) {
 
 void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<EvaluateOptions>();
-  CLI::App* command = add_listed_command(program, "evaluate", "RUN means its best checkpoint.\n");
+  CLI::App* command = add_listed_command(
+      program, "evaluate",
+      "roformer evaluate runs/quickstart/rope --against runs/quickstart/learned\n"
+      "RUN means its best checkpoint. ± is the standard error of the loss, by the rows of text.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   add_weights_option(*command, options->weights);
   command->add_option("--data", options->data,
                       "another prepared set (same tokenizer), or GLUE folder");
+  command->add_option("--against", options->against,
+                      "another run on the same targets: the difference of the losses, paired; of "
+                      "matchers: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained");
   command
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--shift", options->arrangement.shift, "the text begins at this position")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--drop-middle", options->arrangement.drop_middle,
                       "share of each row to take out; the rest keeps its positions");
   command->add_option("--shuffle-blocks", options->arrangement.shuffle_blocks,
@@ -269,16 +341,18 @@ void add_evaluate_command(CLI::App& program) {
   command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
                     "mask each token in turn (Salazar 2020); the first length");
   command->add_option("--sequences", options->sequences, "rows for the pseudo-perplexity")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_flag("--by-position", options->by_position, "the loss at each position, as CSV");
   command->add_option("--chart", options->chart,
                       "write a chart, FILE.svg or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", options->errors,
-                   "of a classifier: show the N mistakes that it is surest of")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--split", options->split, "of a translator's data: validation or test")
+                   "of a classifier or matcher: show the N mistakes that it is surest of")
+      ->check(not_negative());
+  command
+      ->add_option("--split", options->split,
+                   "of a translator's or matcher's data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();
   command->add_option("--output", options->output,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/stored_data.h"
 #include "metrics/bleu.h"
 #include "report/table.h"
 #include "tasks/translation_task.h"
@@ -103,8 +104,9 @@ void print_text(const std::string& split, const TranslationEvaluation& found) {
 
 void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvaluation& options) {
   const ParallelSplit split = split_of(options.split);
-  const ParallelDataset dataset(options.data.empty() ? trained.settings.data.directory
-                                                     : std::filesystem::path(options.data));
+  const ParallelDataset dataset =
+      open_stored(options.data, trained.settings,
+                  [](const std::filesystem::path& folder) { return ParallelDataset(folder); });
   const TranslationTokenizers& own = trained.tokenizers;
   if (dataset.tokenizer(Side::source).fingerprint() != own.source->fingerprint() ||
       dataset.tokenizer(Side::target).fingerprint() != own.target->fingerprint()) {

@@ -103,7 +103,7 @@ void add_fill_mask_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("text", options->text, "a text with one [MASK] or several");
   command->add_option("--top", options->top, "predictions for each mask")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();

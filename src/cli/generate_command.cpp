@@ -153,11 +153,11 @@ void add_generate_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("prompt", options->prompt, "the text to continue; none: a new document");
   command->add_option("--tokens", generation.tokens, "tokens to add at most")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   add_sampling_flags(*command, generation.sampling, generation.seed);
   command->add_option("--samples", generation.samples, "texts, side by side")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();

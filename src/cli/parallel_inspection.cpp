@@ -14,7 +14,7 @@ namespace {
 
 constexpr NumberFormat kCount{.style = NumberFormat::Style::count};
 
-std::string count(std::uint64_t value) {
+std::string counted(std::uint64_t value) {
   return format_count(static_cast<std::int64_t>(value));
 }
 
@@ -156,11 +156,11 @@ std::string describe_pair_lengths(const ParallelDataset& dataset) {
                       language(about, Side::source), "", language(about, Side::target));
   for (std::size_t power = 0; power < rows; ++power) {
     const std::uint64_t low = std::uint64_t{1} << power;
-    text += fmt::format("  {:>7} {:>9}", count(low), count(2 * low - 1));
+    text += fmt::format("  {:>7} {:>9}", counted(low), counted(2 * low - 1));
     for (const std::vector<std::uint64_t>& histogram : histograms) {
       const auto width = static_cast<std::size_t>(24.0 * static_cast<double>(histogram[power]) /
                                                   static_cast<double>(largest));
-      text += fmt::format("  {:>11} {:<24}", count(histogram[power]), std::string(width, '#'));
+      text += fmt::format("  {:>11} {:<24}", counted(histogram[power]), std::string(width, '#'));
     }
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';

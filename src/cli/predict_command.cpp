@@ -15,10 +15,15 @@
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/matching_commands.h"
 #include "cli/trained_model_flags.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 #include "data/zip.h"
 #include "runs/glue_prediction.h"
+#include "runs/train.h"
+#include "training/checkpoint.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -161,10 +166,18 @@ void predict_command(const PredictOptions& options) {
   if (!options.glue.empty() && options.file != "-") {
     throw_usage("--glue", "predicts the benchmark's test files, not " + options.file);
   }
-  const TrainedClassifier trained =
-      open_trained_classifier(options.model, {.checkpoint = options.checkpoint,
-                                              .weights = options.weights,
-                                              .overrides = options.overrides});
+  const TrainedModelOptions opening{
+      .checkpoint = options.checkpoint, .weights = options.weights, .overrides = options.overrides};
+  const bool stored = is_run(options.model);  // a checkpoint is, too
+  if (task_facts(read_run_settings(stored ? fs::path(options.model)
+                                          : find_checkpoint(options.model, options.checkpoint))
+                     .task)
+          .matches) {
+    if (!options.glue.empty()) throw_usage("--glue", "is for the run of a GLUE task");
+    predict_matches(open_trained_matcher(options.model, opening), options.file, options.json);
+    return;
+  }
+  const TrainedClassifier trained = open_trained_classifier(options.model, opening);
   if (options.glue.empty()) {
     predict_texts(options, trained);
   } else {
@@ -181,6 +194,7 @@ void add_predict_command(CLI::App& program) {
       "roformer predict runs/sst2 reviews.txt\n"
       "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
       "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
+      "Of a matcher: a file of triplets (A, B, C) or pairs, JSON lines or TSV.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();

@@ -26,9 +26,11 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
       "roformer");
   program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
                             "print version and commit");
+  std::size_t added = 0;
   for (const ListedCommand& listed : listed_commands()) {
     if (const auto found = here.find(listed.name); found != here.end()) {
       found->second(*program);
+      ++added;
       continue;
     }
     CLI::App* command = add_listed_command(*program, listed.name);
@@ -36,6 +38,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
     command->prefix_command();
     command->callback(elsewhere);
   }
+  ROFORMER_ASSERT(added == here.size());  // each is in the list
   return program;
 }
 

@@ -15,7 +15,7 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings
           ->capture_default_str(),
       command
           .add_option("--top-k", sampling.top_k, "choose among the K most likely tokens; 0: all")
-          ->check(CLI::NonNegativeNumber)
+          ->check(not_negative())
           ->capture_default_str(),
       command
           .add_option("--top-p", sampling.top_p,

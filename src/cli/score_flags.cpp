@@ -94,7 +94,7 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
                 "95 % interval of one system by bootstrap resampling")
       ->group(group);
   command.add_option("--confidence-n", options.confidence_samples, "resamples")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str()
       ->group(group);
   CLI::Option* bootstrap =
@@ -102,7 +102,7 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
           .add_flag("--paired-bs", options.bootstrap, "paired bootstrap test against HYPOTHESES")
           ->group(group);
   command.add_option("--paired-bs-n", options.bootstrap_samples, "resamples")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str()
       ->group(group);
   command
@@ -111,11 +111,11 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
       ->excludes(bootstrap)
       ->group(group);
   command.add_option("--paired-ar-n", options.randomization_trials, "trials")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str()
       ->group(group);
   command.add_option("--seed", options.seed, "of the tests (NumPy's generator)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str()
       ->group(group);
 }

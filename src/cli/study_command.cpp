@@ -3,20 +3,24 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/study_settings.h"
+#include "data/data_place.h"
 #include "runs/model_source.h"
 #include "study/chosen_rows.h"
 #include "study/length_report.h"
 #include "study/record.h"
 #include "study/spread_table.h"
 #include "study/study.h"
+#include "study/training_run.h"
 
 namespace roformer {
 namespace {
@@ -33,8 +37,6 @@ struct StudyCommandOptions {
   std::int64_t jobs = 1;
   std::vector<Override> overrides;
 };
-
-constexpr int kSignalExit = 128;  // as shells count a program that a signal ended
 
 void print_table(const Table& table, const std::string& format) {
   if (format == "markdown") {
@@ -54,6 +56,29 @@ std::string variant_names(const StudyEvaluations& evaluations) {
   return text;
 }
 
+// What the runs lack that are not finished.
+struct MissingData {
+  std::set<std::string> problems;  // each once
+  bool of_all = false;             // no run could be begun
+};
+
+MissingData missing_data(const StudySettings& study) {
+  using State = TrainingRunStatus::State;
+  MissingData missing;
+  std::size_t waiting = 0, without = 0;
+  for (const StudyRun& run : study.runs) {
+    const State state = training_status(run).state;
+    if (state == State::finished || state == State::refused) continue;
+    ++waiting;
+    const std::string problem = data_problem(run.settings);
+    if (problem.empty()) continue;
+    ++without;
+    missing.problems.insert(problem);
+  }
+  missing.of_all = waiting > 0 && without == waiting;
+  return missing;
+}
+
 void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
     std::cout << to_markdown(recorded_table(options.render, options.table));
@@ -61,14 +86,24 @@ void study_command(const StudyCommandOptions& options) {
   }
   if (options.file.empty()) throw_usage("study", "wanted the file of a study, or --render RECORD");
   const StudySettings study = load_study(options.file, options.overrides, model_source_keys);
+  if (study.axes.empty()) {
+    throw_usage(options.file, "is a single run: it has no matrix and no variants to compare",
+                "roformer train " + options.file + ", or add an axis, as --seed 1,2,3");
+  }
   if (options.dry_run) {
     print_table(study_plan(study), options.format);
+    for (const std::string& problem : missing_data(study).problems) log::warn("{}", problem);
     const StudyEvaluations& evaluations = study.evaluations;
     if (options.format == "text" && !evaluations.lengths.empty()) {
       std::cout << fmt::format("\nthen evaluated in rows of {} tokens, as trained{}\n",
                                fmt::join(evaluations.lengths, ", "), variant_names(evaluations));
     }
     return;
+  }
+  const MissingData lacking = missing_data(study);
+  for (const std::string& problem : lacking.problems) log::warn("{}", problem);
+  if (lacking.of_all) {
+    throw_failure(study_folder(study).string(), "none of its runs has its data");
   }
   const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
   const StudyOutcome outcome =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/output_folder.h"
@@ -25,6 +26,7 @@
 #include "text/sentencepiece_tokenizer.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
+#include "text/word_tokenizer.h"
 
 namespace roformer {
 namespace {
@@ -129,6 +131,36 @@ void train(const TrainArguments& arguments) {
   save_tokenizer(*tokenizer, output.path());
   output.commit();
   std::cout << arguments.output.string() << ": ";
+  print_info(*tokenizer);
+}
+
+struct CountArguments {
+  TrainArguments corpus;
+  std::filesystem::path dictionary;
+  bool cased = false;
+  bool characters = false;
+};
+
+void count_words(const CountArguments& arguments) {
+  OutputFolder output({.output = arguments.corpus.output,
+                       .overwrite = arguments.corpus.overwrite,
+                       .flag = "--output",
+                       .contents = "a tokenizer and nothing else",
+                       .is_replaceable = holds_only_tokenizer});
+  WordFiles files{.vocabulary_place = "counted vocabulary",
+                  .dictionary = read_file(arguments.dictionary),
+                  .dictionary_place = arguments.dictionary.string(),
+                  .cased = arguments.cased,
+                  .characters = arguments.characters};
+  const WordDictionary dictionary(files.dictionary, files.dictionary_place);
+  WordCounter counter(dictionary, arguments.cased);
+  for_each_line(arguments.corpus, [&](std::string_view line) { counter.add(line); });
+  files.vocabulary = arguments.characters ? counter.characters(arguments.corpus.training.pieces)
+                                          : counter.vocabulary(arguments.corpus.training.pieces);
+  const std::unique_ptr<Tokenizer> tokenizer = make_word_tokenizer(word_model(files), "words");
+  save_tokenizer(*tokenizer, output.path());
+  output.commit();
+  std::cout << arguments.corpus.output.string() << ": ";
   print_info(*tokenizer);
 }
 
@@ -259,6 +291,38 @@ void add_train(CLI::App& parent) {
   command->callback([arguments] { train(*arguments); });
 }
 
+void add_count(CLI::App& parent) {
+  auto arguments = std::make_shared<CountArguments>();
+  CLI::App* command = add_command(
+      parent,
+      {.name = "count",
+       .summary = "Make a tokenizer of Chinese words: the most frequent ones of a corpus",
+       .details = "roformer tokenizer count zhwiki.txt --dictionary dict.txt --pieces 20000\n"
+                  "    --output words\n"
+                  "The text is cut into the words of the dictionary (jieba's format, a word and "
+                  "its count a line; Debian's python3-jieba has one), and the most frequent words "
+                  "and characters are the vocabulary."});
+  TrainArguments& corpus = arguments->corpus;
+  add_corpus_flags(*command, corpus.corpus);
+  command
+      ->add_option("--dictionary", arguments->dictionary, "words and counts, as jieba's dict.txt")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--output", corpus.output, "folder to make")->required()->type_name("FOLDER");
+  command
+      ->add_option("--pieces", corpus.training.pieces,
+                   "entries of the vocabulary at most, special tokens included")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(6, 10'000'000));
+  command->add_flag("--cased", arguments->cased, "keep upper case and accents");
+  command->add_flag("--characters", arguments->characters,
+                    "every Chinese character is a piece; the dictionary only tells whole-word "
+                    "masks what a word is");
+  command->add_flag("--overwrite", corpus.overwrite, "replace a tokenizer that is there");
+  command->callback([arguments] { count_words(*arguments); });
+}
+
 void add_encode(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
   auto pieces = std::make_shared<bool>(false);
@@ -300,6 +364,7 @@ void add_tokenizer_command(CLI::App& program) {
   CLI::App* tokenizer = add_listed_command(program, "tokenizer");
   tokenizer->require_subcommand(1);
   add_train(*tokenizer);
+  add_count(*tokenizer);
   add_encode(*tokenizer);
   add_decode(*tokenizer);
   add_info(*tokenizer);

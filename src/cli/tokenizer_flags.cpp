@@ -19,6 +19,18 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
       command.add_option("--wordpiece", flags.wordpiece, "a WordPiece vocab.txt of BERT")
           ->type_name("FILE")
           ->excludes(file);
+  CLI::Option* const dictionary =
+      command
+          .add_option("--dictionary", flags.settings.dictionary,
+                      "of Chinese words, as jieba's dict.txt: with --wordpiece the tokenizer of "
+                      "WoBERT and the Chinese RoFormer")
+          ->type_name("FILE")
+          ->needs(wordpiece);
+  command
+      .add_flag("--characters", flags.settings.characters,
+                "--dictionary only tells --whole-word masks what a word is: every Chinese "
+                "character is a piece")
+      ->needs(dictionary);
   command.add_flag("--cased", flags.settings.cased, "WordPiece: keep upper case and accents");
   command.add_flag("--bytes", flags.bytes, "no vocabulary: every byte is a token")
       ->excludes(file)
@@ -61,7 +73,7 @@ std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
   }
   if (flags.bytes) settings.kind = TokenizerKind::bytes;
   if (!flags.wordpiece.empty()) {
-    settings.kind = TokenizerKind::wordpiece;
+    settings.kind = settings.dictionary.empty() ? TokenizerKind::wordpiece : TokenizerKind::words;
     settings.file = flags.wordpiece;
   }
   if (!flags.bytes && settings.file.empty()) {
@@ -69,7 +81,9 @@ std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
                 "--tokenizer FILE (make one with `roformer tokenizer train`), or --bytes");
   }
   std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings);
-  if (settings.cased && tokenizer->kind() != TokenizerKind::wordpiece) {
+  const bool cases =
+      tokenizer->kind() == TokenizerKind::wordpiece || tokenizer->kind() == TokenizerKind::words;
+  if (settings.cased && !cases) {
     throw_usage("--cased", fmt::format("is for WordPiece, {} is {}", settings.file.string(),
                                        to_word(tokenizer->kind())));
   }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "config/load.h"
 #include "runs/model_source.h"
+#include "runs/stage_table.h"
 #include "runs/train.h"
 
 namespace roformer {
@@ -24,7 +25,6 @@ struct TrainOptions {
 };
 
 // Exit code of a program that a signal ended, as shells count it.
-constexpr int kSignalExit = 128;
 
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
@@ -37,10 +37,12 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
              format_count(summary.consumed.steps), format_count(summary.consumed.tokens),
              format_duration(summary.consumed.minutes * 60),
              format_count(static_cast<std::int64_t>(summary.tokens_per_second)));
+  if (!settings.stages.empty()) {
+    fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
+  }
   if (const ValidationRecord* best = summary.best()) {
-    fmt::print("best validation, at step {}:", format_count(best->step));
-    for (const auto& [name, value] : best->result.figures) fmt::print(" {} {:.4f}", name, value);
-    fmt::print("\n");
+    fmt::print("best validation, at step {}: {}\n", format_count(best->step),
+               describe_figures(best->result, " "));
   }
 }
 

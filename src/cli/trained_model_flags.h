@@ -19,7 +19,7 @@ inline SettingsFlags trained_model_flags() {
               "  --attention.window TOKENS     --attention.log_n query\n"
               "  --decoding.OPTION X           of translators: beam, alpha, length_penalty ...\n"
               "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
-              "  --training.precision auto|fp32|bf16\n"
+              "  --training.precision fp32|bf16|auto   (fp32 here, whatever it was trained in)\n"
               "All of them: roformer config keys [PREFIX]\n"};
 }
 

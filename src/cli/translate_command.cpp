@@ -181,7 +181,7 @@ void add_translate_command(CLI::App& program) {
       ->check(CLI::IsMember({"text", "json", "marian"}))
       ->capture_default_str();
   command->add_option("--n-best", options->request.n_best, "translations (or samples) of each line")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command
       ->add_option("--longest-source", options->request.longest_source,
@@ -192,7 +192,7 @@ void add_translate_command(CLI::App& program) {
   command
       ->add_option("--lines", options->lines_at_a_time,
                    "lines that are read before they are translated; 1 answers each at once")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   CLI::Option* const score =
       command->add_flag("--score", options->score, "score given translations");

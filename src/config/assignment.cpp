@@ -8,12 +8,17 @@
 #include "config/check.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/stages.h"
 #include "config/suggest.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::string_view kPosition = "position.";
+
+// What keys were called before, which stored runs still say.
+const std::map<std::string, std::string> kFormerNames{
+    {"data.masking.whole_word", "data.masking.whole_words"}};
 
 // "buckets" for position.buckets, which means the chosen scheme's; "" for anything else.
 std::string short_option(const std::string& key) {
@@ -58,7 +63,9 @@ class Resolver {
   Resolver(Problems& problems, Problems& contradictions)
       : problems_(problems), contradictions_(contradictions) {}
 
-  void set(const std::string& name, const Assignment& assignment) {
+  void set(const std::string& given, const Assignment& assignment) {
+    const auto former = kFormerNames.find(given);
+    const std::string& name = former == kFormerNames.end() ? given : former->second;
     const Key* key = find_key(name);
     if (!key) {
       problems_.add(
@@ -74,6 +81,7 @@ class Resolver {
     try {
       key->set(settings, assignment.text, assignment.folder);
       locations[name] = assignment.where;
+      if (name == "stages") count_steps(assignment);
     } catch (const InvalidValue& invalid) {
       wrong.insert(name);
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
@@ -107,6 +115,15 @@ class Resolver {
   Problems& problems_;
   Problems& contradictions_;
   std::map<std::string, const Assignment*> given_;  // what set a key last
+
+  // Stages say how long the training is, unless it is said beside them, which is then compared.
+  void count_steps(const Assignment& stages) {
+    const auto steps = given_.find("training.steps");
+    const bool beside = steps != given_.end() && steps->second->list == stages.list;
+    if (settings.stages.empty() || beside) return;
+    settings.training.steps = {static_cast<double>(total_steps(settings.stages))};
+    locations.erase("training.steps");
+  }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "config/schema.h"
 #include "config/schemes/check.h"
 #include "config/schemes/definition.h"
+#include "config/stages.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 
@@ -32,6 +33,7 @@ class Checker {
     }
     training();
     decoding();
+    stages();
   }
 
  private:
@@ -93,7 +95,9 @@ class Checker {
                           masking.random),
               "the rest of the chosen tokens stays as it is");
     }
-    if (s_.task == TaskKind::glue && s_.data.length < 3) {
+    const TaskData data = task_facts(s_.task).data;
+    const bool texts = data == TaskData::glue_folder || data == TaskData::matching_folder;
+    if (texts && s_.data.length < 3) {
       problem({"data.length", "task"},
               fmt::format("got {}, but [CLS] and two [SEP] take 3 places", s_.data.length));
     }
@@ -165,6 +169,33 @@ class Checker {
         {"decoding.alignment_layer", "translation.decoder_layers", "model.layers"},
         fmt::format("got {}, but the decoder has {} layers", s_.decoding.alignment_layer, layers),
         "0 is the last");
+  }
+
+  // data.length is the longest, so that whatever must hold for it holds in every stage.
+  void stages() {
+    if (s_.stages.empty()) return;
+    const std::int64_t steps = total_steps(s_.stages);
+    if (s_.training.steps != Period{static_cast<double>(steps)}) {
+      problem({"training.steps", "stages"},
+              fmt::format("got {}, but the stages have {} steps together",
+                          to_string(s_.training.steps), steps),
+              "leave training.steps out: it is their sum");
+    }
+    if (s_.training.warmup.unit != Period::Unit::steps) {
+      problem({"training.warmup", "stages"},
+              fmt::format("got {}, but stages are counted in steps", to_string(s_.training.warmup)),
+              "a number of steps");
+    }
+    for (std::size_t i = 0; i < s_.stages.size(); ++i) {
+      const std::int64_t length = s_.stages[i].length.value_or(s_.data.length);
+      if (length <= s_.data.length) continue;
+      problem({"stages", "data.length"},
+              fmt::format("stage {} has rows of {} tokens, but data.length is {}", i + 1, length,
+                          s_.data.length),
+              fmt::format("data.length: {}, the longest: the model is made for it, and checkpoints "
+                          "are ranked by it",
+                          length));
+    }
   }
 
   void training() {

@@ -10,7 +10,7 @@ struct MaskingSettings {
   double probability = 0.15;  // of all tokens
   double mask = 0.8;          // share of the chosen that becomes [MASK]
   double random = 0.1;        // share that becomes a random token; the rest stays
-  bool whole_word = false;
+  bool whole_words = false;
 };
 
 struct DataSettings {

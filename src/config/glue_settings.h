@@ -4,7 +4,7 @@
 namespace roformer {
 
 enum class GlueTask { cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli };
-enum class ClassifierHead { bert, roformer };
+enum class ClassifierHead { bert, roformer, linear };
 
 struct GlueSettings {
   GlueTask task = GlueTask::mrpc;

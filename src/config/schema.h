@@ -15,7 +15,7 @@
 
 namespace roformer {
 
-enum class KeyType { integer, number, boolean, text, path, period, word };
+enum class KeyType { integer, number, boolean, text, path, period, word, list };
 
 struct Key {
   std::string name;  // "training.batch": the path of the member in Settings

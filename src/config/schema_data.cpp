@@ -8,26 +8,38 @@ namespace {
 constexpr TaskKind kMlm = TaskKind::mlm;
 constexpr TaskKind kCausal = TaskKind::causal_lm;
 constexpr TaskKind kGlue = TaskKind::glue;
+constexpr TaskKind kMatching = TaskKind::matching;
 
 }  // namespace
 
 std::vector<Key> data_keys() {
   return {
-      ROFORMER_KEY(tokenizer.kind, {.help = "auto tells it from the file", .tasks = {kGlue}}),
+      ROFORMER_KEY(tokenizer.kind,
+                   {.help = "auto tells it from the file", .tasks = {kGlue, kMatching}}),
       ROFORMER_KEY(tokenizer.file,
                    {.help = "SentencePiece model or WordPiece vocabulary; default: model.from's "
                             "(mlm, causal_lm: the one that the data were prepared with)",
-                    .tasks = {kGlue}}),
+                    .tasks = {kGlue, kMatching}}),
       ROFORMER_KEY(tokenizer.cased,
                    {.help = "WordPiece only: keep capitals and accents, as BERT's cased models",
-                    .tasks = {kGlue}}),
+                    .tasks = {kGlue, kMatching}}),
+      ROFORMER_KEY(
+          tokenizer.dictionary,
+          {.help = "of Chinese words with their counts, as jieba's dict.txt: makes "
+                   "tokenizer.file, a vocab.txt, the word tokenizer of WoBERT and RoFormer",
+           .tasks = {kGlue, kMatching}}),
+      ROFORMER_KEY(tokenizer.characters,
+                   {.help = "every Chinese character is a piece; tokenizer.dictionary only says "
+                            "which of them are a word",
+                    .tasks = {kGlue, kMatching}}),
 
-      ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm) or the folder of a "
-                                            "GLUE task (glue)",
+      ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm), the folder of a "
+                                            "GLUE task (glue) or of triplets (matching)",
                                     .may_change = true}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
-                                 .help = "length of a row; glue: the longest that is not cut off"}),
+                                 .help = "length of a row; glue, matching: the longest that is "
+                                         "not cut off"}),
       ROFORMER_KEY(data.cross_documents,
                    {.help = "rows are filled from consecutive documents; true: attention sees "
                             "across the separator between them (RoBERTa's FULL-SENTENCES)",
@@ -67,8 +79,9 @@ std::vector<Key> data_keys() {
                     .range = between(0, 1),
                     .help = "becomes a random token, the rest stays (BERT: 0.1)",
                     .tasks = {kMlm}}),
-      ROFORMER_KEY(data.masking.whole_word,
-                   {.help = "all pieces of a word are chosen together (BERT's later models)",
+      ROFORMER_KEY(data.masking.whole_words,
+                   {.help = "all pieces of a word are chosen together (BERT's later models; of "
+                            "Chinese words where the tokenizer has a dictionary)",
                     .tasks = {kMlm}}),
 
       ROFORMER_KEY(glue.task,
@@ -81,6 +94,39 @@ std::vector<Key> data_keys() {
                                        .range = below_one(),
                                        .help = "dropout inside the head",
                                        .tasks = {kGlue}}),
+
+      ROFORMER_KEY(matching.loss,
+                   {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
+                            "(RoFormer's authors); triplet: max(0, margin - difference of scores)",
+                    .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.margin, {.range = above(0),
+                                     .help = "by which the closer text must score higher, of the "
+                                             "triplet loss",
+                                     .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.pooling,
+                   {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
+                            "token's, [CLS]",
+                    .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.head,
+                   {.help = "between the pooled state and the score: linear has dropout and one "
+                            "output (RoFormer's authors); bert and roformer as glue.head",
+                    .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.head_dropout, {.unit = "probability",
+                                           .range = below_one(),
+                                           .help = "dropout inside the head",
+                                           .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.truncation,
+                   {.help = "which end of a text stays where a pair is longer than data.length: "
+                            "head, tail, or half of each (Sun 2019)",
+                    .tasks = {kMatching}}),
+      ROFORMER_KEY(matching.augmentation.swap,
+                   {.help = "trains on (B, A, C), too, for each triplet (A, B, C) whose B is the "
+                            "closer",
+                    .tasks = {kMatching}}),
+      ROFORMER_KEY(
+          matching.augmentation.transitivity,
+          {.help = "trains on (A, B, D), too, where B is closer than C and C closer than D",
+           .tasks = {kMatching}}),
   };
 }
 

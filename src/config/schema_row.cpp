@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/stages.h"
 
 namespace roformer {
 namespace {
@@ -110,6 +111,12 @@ Key make_key(std::string name, Member<std::string> member, RowText row) {
         return std::string(text);
       },
       [](const std::string& value) { return value; });
+  return key;
+}
+
+Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(key, std::move(member), parse_stages, print_stages);
   return key;
 }
 

@@ -45,6 +45,7 @@ Key make_key(std::string name, Member<double> member, RowText row);
 Key make_key(std::string name, Member<Period> member, RowText row);
 Key make_key(std::string name, Member<std::filesystem::path> member, RowText row);
 Key make_key(std::string name, Member<std::string> member, RowText row);
+Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row);
 
 // An enumeration by the indices of its words.
 struct Choice {

@@ -7,15 +7,17 @@ namespace roformer {
 std::vector<Key> training_keys() {
   return {
       ROFORMER_KEY(training.steps, {.help = "how long to train", .may_change = true}),
-      ROFORMER_KEY(training.batch, {.unit = "rows",
-                                    .range = between(1, 1 << 20),
-                                    .help = "rows of a micro-batch (glue: sentences or pairs)"}),
+      ROFORMER_KEY(training.batch,
+                   {.unit = "rows",
+                    .range = between(1, 1 << 20),
+                    .help = "rows of a micro-batch (glue: sentences or pairs; matching: "
+                            "pairs, or triplets of the triplet loss)"}),
       ROFORMER_KEY(training.batch_tokens,
                    {.unit = "tokens",
                     .range = between(0, 1 << 30),
                     .help = "fill batches up to so many tokens (translation: on each side), "
                             "instead of a fixed number of rows; 0: use training.batch",
-                    .tasks = {TaskKind::glue, TaskKind::translation}}),
+                    .tasks = {TaskKind::glue, TaskKind::translation, TaskKind::matching}}),
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),
@@ -72,6 +74,10 @@ std::vector<Key> training_keys() {
                     .help = "stop after so many steps in a row whose loss or gradient is not "
                             "finite; single ones are skipped and counted",
                     .may_change = true}),
+      ROFORMER_KEY(training.check_finite,
+                   {.help = "for finding a fault: look at the output of every layer in every step, "
+                            "and stop with the name of the first that is not finite; slow",
+                    .may_change = true}),
       ROFORMER_KEY(training.log_every, {.help = "a line of metrics; 0: never", .may_change = true}),
       ROFORMER_KEY(training.validate_every,
                    {.help = "a validation; 0: at the end only", .may_change = true}),
@@ -95,6 +101,12 @@ std::vector<Key> training_keys() {
                    {.help = "auto takes bf16 only where the machine computes in it (a GPU; a CPU "
                             "with avx512_bf16 or amx), else fp32",
                     .may_change = true}),
+
+      ROFORMER_KEY(stages,
+                   {.help = "the training in stretches, a list of {steps, length, batch, "
+                            "accumulation, learning_rate, warmup, directory}; what an entry leaves "
+                            "out is as data.* and training.* say",
+                    .tasks = {TaskKind::mlm, TaskKind::causal_lm}}),
   };
 }
 

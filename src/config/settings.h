@@ -8,21 +8,24 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
 #include "config/decoding_settings.h"
 #include "config/device_settings.h"
 #include "config/glue_settings.h"
+#include "config/matching_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
+#include "config/stage.h"
 #include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue, translation };
+enum class TaskKind { mlm, causal_lm, glue, translation, matching };
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
@@ -35,12 +38,14 @@ struct Settings {
   TokenizerSettings tokenizer;
   DataSettings data;
   GlueSettings glue;
+  MatchingSettings matching;
   TranslationSettings translation;
   DecodingSettings decoding;
   ModelSettings model;
   AttentionSettings attention;
   PositionSettings position;
   TrainingSettings training;
+  std::vector<StageSettings> stages;  // empty: one, of the settings above
 };
 
 }  // namespace roformer

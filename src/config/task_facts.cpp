@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/error.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
+    MetricFacts{
+        .name = "validation_loss_standard_error", .title = "its standard error", .digits = 4},
     MetricFacts{.name = "masked_accuracy",
                 .title = "masked accuracy",
                 .unit = "%",
@@ -17,6 +20,11 @@ constexpr std::array kMetrics = {
                 .higher_is_better = true},
     MetricFacts{.name = "accuracy",
                 .title = "accuracy",
+                .unit = "%",
+                .digits = 1,
+                .higher_is_better = true},
+    MetricFacts{.name = "test_accuracy",
+                .title = "test accuracy",
                 .unit = "%",
                 .digits = 1,
                 .higher_is_better = true},
@@ -49,16 +57,36 @@ std::string_view by_loss(const Settings&) {
   return "loss";
 }
 
-std::vector<TaskFigure> mlm_figures(const Settings&) {
-  return {
-      {"loss", "validation_loss"}, {"accuracy", "masked_accuracy"}, {"perplexity", "perplexity"}};
+// With those at the lengths of the stages.
+std::vector<TaskFigure> with_lengths(std::vector<TaskFigure> figures, const Settings& settings) {
+  std::set<std::int64_t> lengths;
+  for (const StageSettings& stage : settings.stages) {
+    lengths.insert(stage.length.value_or(settings.data.length));
+  }
+  lengths.erase(settings.data.length);
+  for (const std::int64_t length : lengths) {
+    for (const char* name : {"loss_at_length_", "accuracy_at_length_"}) {
+      figures.push_back({name + std::to_string(length), name + std::to_string(length)});
+    }
+  }
+  return figures;
 }
 
-std::vector<TaskFigure> causal_figures(const Settings&) {
-  return {{"loss", "validation_loss"},
-          {"accuracy", "accuracy"},
-          {"perplexity", "perplexity"},
-          {"bits_per_character", "bits_per_character"}};
+std::vector<TaskFigure> mlm_figures(const Settings& settings) {
+  return with_lengths({{"loss", "validation_loss"},
+                       {"loss_standard_error", "validation_loss_standard_error"},
+                       {"accuracy", "masked_accuracy"},
+                       {"perplexity", "perplexity"}},
+                      settings);
+}
+
+std::vector<TaskFigure> causal_figures(const Settings& settings) {
+  return with_lengths({{"loss", "validation_loss"},
+                       {"loss_standard_error", "validation_loss_standard_error"},
+                       {"accuracy", "accuracy"},
+                       {"perplexity", "perplexity"},
+                       {"bits_per_character", "bits_per_character"}},
+                      settings);
 }
 
 std::string_view by_glue_metric(const Settings& settings) {
@@ -89,6 +117,17 @@ std::vector<TaskFigure> translation_figures(const Settings&) {
   return {
       {"loss", "validation_loss"},  {"bleu", "bleu"},         {"chrf", "chrf"},
       {"perplexity", "perplexity"}, {"accuracy", "accuracy"}, {"smoothed_loss", "smoothed_loss"}};
+}
+
+std::string_view by_accuracy(const Settings&) {
+  return "accuracy";
+}
+
+std::vector<TaskFigure> matching_figures(const Settings&) {
+  return {{"loss", "validation_loss"},
+          {"accuracy", "accuracy"},
+          {"test_accuracy", "test_accuracy"},
+          {"collapsed", "collapsed"}};
 }
 
 const std::vector<TaskFacts>& table() {
@@ -132,6 +171,17 @@ const std::vector<TaskFacts>& table() {
        .figures = translation_figures,
        .ranked_by = by_translation_ranking,
        .columns = {"bleu", "chrf", "perplexity", "tokens_per_second"}},
+      {.task = TaskKind::matching,
+       .title = "matcher of texts",
+       .data = TaskData::matching_folder,
+       .data_hint = "make a folder of triplets with `roformer data triplets`, then "
+                    "--data.directory FOLDER",
+       .labelled = true,
+       .matches = true,
+       .figures = matching_figures,
+       .ranked_by = by_accuracy,
+       .columns = {"test_accuracy", "collapsed", "training_examples", "validation_examples",
+                   "minutes"}},
   };
   return facts;
 }

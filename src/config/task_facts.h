@@ -14,7 +14,7 @@
 namespace roformer {
 
 // What data.directory names.
-enum class TaskData { prepared_text, glue_folder, parallel_text };
+enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder };
 
 // How a figure of a validation is shown.
 struct MetricFacts {
@@ -52,6 +52,7 @@ struct TaskFacts {
   bool predicts_labels = false;
   bool evaluates_text = false;  // by length and arrangement of the text
   bool translates = false;
+  bool matches = false;  // texts, by how close they are
 
   // The figures of its validations, and which of them ranks checkpoints.
   std::vector<TaskFigure> (*figures)(const Settings& settings) = nullptr;

@@ -5,12 +5,23 @@
 
 namespace roformer {
 
-enum class TokenizerKind { automatic, sentencepiece, wordpiece, characters, bytes, subwords };
+enum class TokenizerKind {
+  automatic,
+  sentencepiece,
+  wordpiece,
+  characters,
+  bytes,
+  subwords,
+  words
+};
 
 struct TokenizerSettings {
   TokenizerKind kind = TokenizerKind::automatic;  // automatic: from the file
   std::filesystem::path file;                     // empty: the prepared data's own
-  bool cased = false;                             // wordpiece only
+  bool cased = false;                             // wordpiece and words only
+  // Of Chinese words, in jieba's format; with it `file` is a WordPiece vocabulary.
+  std::filesystem::path dictionary;
+  bool characters = false;  // the dictionary serves whole-word masking only
 };
 
 }  // namespace roformer

@@ -40,6 +40,7 @@ struct TrainingSettings {
   std::int64_t keep_best = 1;
   std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
   Precision precision = Precision::automatic;
+  bool check_finite = false;  // look at every layer's output
 };
 
 }  // namespace roformer

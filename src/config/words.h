@@ -6,13 +6,16 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation");
+ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
-               "subwords");
+               "subwords", "words");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
-ROFORMER_WORDS(ClassifierHead, "bert", "roformer");
+ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear");
+ROFORMER_WORDS(MatchingLoss, "pairs", "triplet");
+ROFORMER_WORDS(TextPooling, "first", "mean");
+ROFORMER_WORDS(TextTruncation, "head", "tail", "head_and_tail");
 ROFORMER_WORDS(NormPlacement, "post", "pre");
 ROFORMER_WORDS(EmbeddingScale, "none", "sqrt_width");
 ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu");

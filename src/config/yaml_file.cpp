@@ -32,12 +32,27 @@ bool is_section(const std::string& name) {
   return sections.contains(name);
 }
 
+bool is_list(const std::string& name) {
+  const Key* const key = find_key(name);
+  return key != nullptr && key->type == KeyType::list;
+}
+
+// A list in one line, as a flag would give it.
+std::string as_flow(const YAML::Node& list) {
+  YAML::Emitter emitter;
+  emitter.SetSeqFormat(YAML::Flow);
+  emitter.SetMapFormat(YAML::Flow);
+  emitter << list;
+  return emitter.c_str();
+}
+
 // What a key of a file may be, for suggestions.
 const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
-    made.insert(made.end(), {"extends", "model", "data", "data.masking", "tokenizer", "glue",
-                             "attention", "training", "study", "matrix", "variants", "evaluate"});
+    made.insert(made.end(),
+                {"extends", "model", "data", "data.masking", "tokenizer", "glue", "matching",
+                 "attention", "training", "study", "matrix", "variants", "evaluate"});
     return made;
   }();
   return names;
@@ -79,6 +94,12 @@ class Flattener {
       }
     } else if (section && name != "position") {
       if (!value.IsNull()) refuse(name, entry, "a section of keys");
+    } else if (value.IsSequence() && is_list(name)) {
+      assignments.push_back({.key = name,
+                             .text = as_flow(value),
+                             .where = entry.where,
+                             .folder = file_.parent_path(),
+                             .list = list_});
     } else if (value.IsMap() || value.IsSequence()) {
       refuse(name, entry, "a single value");
     } else if (const auto [first, added] = seen_.emplace(name, entry.where); !added) {

@@ -46,6 +46,12 @@ std::int64_t rows_within(std::int64_t token_limit, const Rows& rows) {
   return std::min(rows.size(), std::max<std::int64_t>(1, token_limit / rows.length()));
 }
 
+// Row `index` of a pass over `count` of `size` rows, which lie evenly over all of them: the
+// beginning of a split is a text of its own.
+std::int64_t spread(std::int64_t index, std::int64_t count, std::int64_t size) {
+  return (2 * index + 1) * size / (2 * count);
+}
+
 std::int64_t batches_for(std::int64_t rows, std::int64_t rows_per_batch) {
   return (rows + rows_per_batch - 1) / rows_per_batch;
 }
@@ -98,9 +104,11 @@ MaskedBatch MaskedBatches::training(std::int64_t n) const {
 }
 
 MaskedBatch MaskedBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t end = std::min(rows_within(token_limit, rows_), (n + 1) * options_.rows);
+  const std::int64_t count = rows_within(token_limit, rows_);
+  const std::int64_t end = std::min(count, (n + 1) * options_.rows);
   MaskedBatch batch;
-  for (std::int64_t row = n * options_.rows; row < end; ++row) {
+  for (std::int64_t i = n * options_.rows; i < end; ++i) {
+    const std::int64_t row = spread(i, count, rows_.size());
     append(row, random_key({kValidationSeed, static_cast<std::uint64_t>(row)}), batch);
   }
   ROFORMER_ASSERT(batch.rows > 0);
@@ -143,9 +151,12 @@ CausalBatch CausalBatches::training(std::int64_t n) const {
 }
 
 CausalBatch CausalBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t end = std::min(rows_within(token_limit, rows_), (n + 1) * options_.rows);
+  const std::int64_t count = rows_within(token_limit, rows_);
+  const std::int64_t end = std::min(count, (n + 1) * options_.rows);
   CausalBatch batch;
-  for (std::int64_t row = n * options_.rows; row < end; ++row) append(row, batch);
+  for (std::int64_t i = n * options_.rows; i < end; ++i) {
+    append(spread(i, count, rows_.size()), batch);
+  }
   ROFORMER_ASSERT(batch.rows > 0);
   return batch;
 }

@@ -76,7 +76,8 @@ class MaskedBatches {
   // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit); the last one may
   // be smaller. Masks come from a fixed seed, so that two runs are compared on the same targets.
   MaskedBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
-  // `token_limit` > 0: the pass has at most so many tokens, in whole rows, but one row at least.
+  // `token_limit` > 0: the pass has at most so many tokens, in whole rows spread evenly over the
+  // split, but one row at least. A row has the same masks whatever the limit.
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;
 
   double batches_per_epoch() const;

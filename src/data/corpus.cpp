@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <unordered_set>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "data/corpus_stream.h"
 #include "data/document_splitter.h"
 #include "data/help_page.h"
@@ -18,12 +17,12 @@ constexpr std::size_t kLargestPage = 64 << 20;
 // Stands between the readers and the caller's sink: counts, and drops lines met before.
 class CountingSink : public CorpusSink {
  public:
-  CountingSink(bool remove_repeats, CorpusSink& sink)
-      : remove_repeats_(remove_repeats), sink_(sink) {}
+  CountingSink(bool remove_repeats, LinesMet& lines_met, CorpusSink& sink)
+      : remove_repeats_(remove_repeats), lines_met_(lines_met), sink_(sink) {}
 
   void line(std::string_view text) override {
     if (remove_repeats_ && !text.empty() &&
-        !seen_.insert(XXH3_64bits(text.data(), text.size())).second) {
+        !lines_met_.insert(XXH3_64bits(text.data(), text.size())).second) {
       ++counts_.repeats;
       return;
     }
@@ -44,9 +43,9 @@ class CountingSink : public CorpusSink {
 
  private:
   bool remove_repeats_;
+  LinesMet& lines_met_;
   CorpusSink& sink_;
   CorpusCounts counts_;
-  std::unordered_set<std::uint64_t> seen_;
   bool in_document_ = false;
 };
 
@@ -79,19 +78,51 @@ bool read_help_page(CorpusStream& stream, CorpusSink& sink) {
 
 }  // namespace
 
+CorpusCounts& CorpusCounts::operator+=(const CorpusCounts& other) {
+  files += other.files;
+  skipped += other.skipped;
+  documents += other.documents;
+  lines += other.lines;
+  repeats += other.repeats;
+  return *this;
+}
+
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink) {
-  CountingSink counting(options.remove_repeats, sink);
+  LinesMet lines_met;
+  return read_corpus(options, sink, lines_met);
+}
+
+CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met) {
+  CountingSink counting(options.remove_repeats, lines_met, sink);
+  CorpusCounts& counts = counting.counts();
   bool any_text = false;
   std::uint64_t finished_bytes = 0;
-  const std::vector<std::filesystem::path> files = list_corpus_files(options);
+  const std::vector<std::filesystem::path> files = list_corpus_files(options, &counts.skipped);
   for (const std::filesystem::path& file : files) {
     CorpusStream stream(file);
     const auto report_progress = [&] { sink.progress(finished_bytes + stream.raw_bytes()); };
     while (stream.next_file()) {
-      ++counting.counts().files;
-      any_text |= options.reader == CorpusReader::libreoffice_help
-                      ? read_help_page(stream, counting)
-                      : read_text(stream, options.separator, counting, report_progress);
+      if (!stream.inside().empty() && !is_included(stream.inside(), options)) {
+        ++counts.skipped;
+        continue;
+      }
+      try {
+        any_text |= options.reader == CorpusReader::libreoffice_help
+                        ? read_help_page(stream, counting)
+                        : read_text(stream, options.separator, counting, report_progress);
+        ++counts.files;
+      } catch (const NotText& problem) {  // none of it was passed on
+        const bool alone = files.size() == 1 && stream.inside().empty();
+        if (alone) throw;
+        if (!options.skip_binary) {
+          throw_failure(problem.parts().place, problem.parts().message,
+                        problem.parts().hint +
+                            ", or leave it out: --skip-binary, or --include "
+                            "'*.txt'");
+        }
+        ++counts.skipped;
+        log::warn("{}: {}; it is left out", problem.parts().place, problem.parts().message);
+      }
     }
     report_progress();
     finished_bytes += stream.raw_bytes();
@@ -103,7 +134,7 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink) {
                       ? "holds no paragraph of LibreOffice's help"
                       : "holds no text: it is empty or blank");
   }
-  return counting.counts();
+  return counts;
 }
 
 }  // namespace roformer

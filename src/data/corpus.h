@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace roformer {
@@ -15,12 +16,16 @@ enum class CorpusReader { text, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
 struct CorpusOptions {
-  // Files, folders (all files below, sorted by path; names beginning with a dot are left out),
+  // Files, folders (all files below, sorted by path; names that begin with a dot or end with ~ are
+  // left out),
   // or "-" for standard input.
   std::vector<std::filesystem::path> inputs;
   CorpusReader reader = CorpusReader::text;
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
   bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
+  // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
+  std::vector<std::string> include = {};
+  bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
 };
 
 // Receives the corpus in order. A line comes without its line end; blank lines inside a document
@@ -36,17 +41,27 @@ class CorpusSink {
 };
 
 struct CorpusCounts {
-  std::uint64_t files = 0;
+  std::uint64_t files = 0;    // read
+  std::uint64_t skipped = 0;  // left out: their names do not fit, or they are no text
   std::uint64_t documents = 0;
   std::uint64_t lines = 0;
   std::uint64_t repeats = 0;  // lines left out by remove_repeats
+
+  CorpusCounts& operator+=(const CorpusCounts& other);
 };
 
 // Throws Error (failure) naming the file: missing, unreadable, empty, damaged or no text.
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink);
+// The same for one of several corpora: a line that is among `lines_met` (hashes) is a repeat, too.
+using LinesMet = std::unordered_set<std::uint64_t>;
+CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met);
 
-// The files that the inputs stand for, in the order of reading.
-std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options);
+// The files that the inputs stand for, in the order of reading. Counts what was left out of folders
+// (hidden files are not counted).
+std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
+                                                     std::uint64_t* skipped = nullptr);
+// Whether a file of a folder or an archive is among those that options.include names.
+bool is_included(const std::filesystem::path& name, const CorpusOptions& options);
 // Their bytes on the disk; 0 when standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 

@@ -1,5 +1,6 @@
 // The files that a corpus consists of, and the names of its options.
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
@@ -42,20 +43,32 @@ std::string name_of(const std::array<std::pair<Value, const char*>, N>& names, V
   return {};
 }
 
-bool is_wanted(const fs::path& file, CorpusReader reader) {
-  if (file.filename().string().starts_with(".")) return false;
+bool is_wanted(const fs::path& file, const CorpusOptions& options) {
+  if (file.filename().string().ends_with("~")) return false;  // an editor's copy of another file
   const std::string extension = file.extension().string();
-  return reader == CorpusReader::text || extension == ".html" || extension == ".htm";
+  const bool page = extension == ".html" || extension == ".htm";
+  return (options.reader == CorpusReader::text || page) && is_included(file, options);
 }
 
-void list_folder(const fs::path& folder, CorpusReader reader, std::vector<fs::path>& files) {
+std::string wanted_files(const CorpusOptions& options) {
+  if (!options.include.empty()) return fmt::format("{}", fmt::join(options.include, ", "));
+  return options.reader == CorpusReader::text ? "files" : "HTML files";
+}
+
+// Returns how many files were left out.
+std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
+                          std::vector<fs::path>& files) {
   const std::size_t before = files.size();
+  std::uint64_t skipped = 0;
   try {
     for (fs::recursive_directory_iterator place(folder), end; place != end; ++place) {
       const bool hidden = place->path().filename().string().starts_with(".");
       if (place->is_directory() && hidden) place.disable_recursion_pending();
-      if (place->is_regular_file() && is_wanted(place->path(), reader)) {
+      if (!place->is_regular_file() || hidden) continue;
+      if (is_wanted(place->path(), options)) {
         files.push_back(place->path());
+      } else {
+        ++skipped;
       }
     }
   } catch (const fs::filesystem_error& error) {
@@ -63,15 +76,23 @@ void list_folder(const fs::path& folder, CorpusReader reader, std::vector<fs::pa
                   "cannot read: " + error.code().message());
   }
   if (files.size() == before) {
-    throw_failure(folder.string(), reader == CorpusReader::text ? "is a folder without files"
-                                                                : "is a folder without HTML files");
+    throw_failure(folder.string(), "is a folder without " + wanted_files(options));
   }
   std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  return skipped;
 }
 
 }  // namespace
 
-std::vector<fs::path> list_corpus_files(const CorpusOptions& options) {
+bool is_included(const fs::path& name, const CorpusOptions& options) {
+  if (options.include.empty()) return true;
+  const std::string file = name.filename().string();
+  return std::any_of(
+      options.include.begin(), options.include.end(),
+      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
+}
+
+std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint64_t* skipped) {
   if (options.inputs.empty()) {
     throw_usage("corpus", "no file is given", "name files or folders, or - for standard input");
   }
@@ -83,7 +104,8 @@ std::vector<fs::path> list_corpus_files(const CorpusOptions& options) {
       throw_failure(input.string(), "cannot read: " + error.message());
     }
     if (input != "-" && fs::is_directory(status)) {
-      list_folder(input, options.reader, files);
+      const std::uint64_t left_out = list_folder(input, options, files);
+      if (skipped != nullptr) *skipped += left_out;
     } else {
       files.push_back(input);
     }

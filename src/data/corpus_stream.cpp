@@ -24,12 +24,15 @@ std::string describe_path(const std::filesystem::path& path) {
 // Text holds no NUL; UTF-16 text, which does, is told apart by its mark.
 void refuse_binary(const std::string& name, std::string_view start) {
   if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
-    throw_failure(name, "is UTF-16 text, wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
+    throw NotText({.message = "is UTF-16 text, wanted UTF-8",
+                   .place = name,
+                   .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
   }
   const std::size_t place = start.find('\0');
   if (place != std::string_view::npos) {
-    throw_failure(name, fmt::format("is no text: a NUL byte at offset {}", place),
-                  "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip");
+    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", place),
+                   .place = name,
+                   .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
   }
 }
 
@@ -129,7 +132,8 @@ bool CorpusStream::next_file() {
     const bool raw = archive_format(handle_->reader) == ARCHIVE_FORMAT_RAW;
     if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
     const char* const inside = archive_entry_pathname(entry);
-    name_ = raw || inside == nullptr ? path_ : path_ + ":" + inside;
+    inside_ = raw || inside == nullptr ? "" : inside;
+    name_ = inside_.empty() ? path_ : path_ + ":" + inside_;
     at_start_ = true;
     return true;
   }

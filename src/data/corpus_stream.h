@@ -9,7 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace roformer {
+
+// The first bytes of a file show that it is no text.
+class NotText : public Error {
+ public:
+  using Error::Error;
+};
 
 class CorpusStream {
  public:
@@ -22,9 +30,11 @@ class CorpusStream {
   bool next_file();
   // The path, or "ARCHIVE:PATH INSIDE".
   const std::string& name() const { return name_; }
+  // The path inside an archive, or "".
+  const std::string& inside() const { return inside_; }
   // The next bytes of the current file, at most about 256 KiB, valid until the next call; empty at
-  // its end. Throws Error on a truncated or damaged compressed file, and where the first bytes show
-  // that it is no text.
+  // its end. Throws Error on a truncated or damaged compressed file, and NotText before the first
+  // bytes are returned.
   std::string_view read();
   // Bytes taken so far from the file as it lies on the disk, for progress.
   std::uint64_t raw_bytes() const;
@@ -34,6 +44,7 @@ class CorpusStream {
 
   std::string path_;
   std::string name_;
+  std::string inside_;
   std::unique_ptr<Handle> handle_;
   bool at_start_ = false;  // of the current file
 

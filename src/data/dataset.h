@@ -23,6 +23,9 @@ struct SplitCounts {
   std::uint64_t tokens = 0;
   std::uint64_t characters = 0;  // code points of the text given to the tokenizer
   std::uint64_t bytes = 0;       // UTF-8 bytes of the same text
+  std::uint64_t unknown = 0;     // of the tokens, the unknown piece
+
+  SplitCounts& operator+=(const SplitCounts& other);
 };
 
 // The contents of dataset.json.
@@ -37,6 +40,8 @@ struct DatasetDescription {
   std::int64_t vocabulary_size = 0;
   double validation_fraction = 0;
   std::uint64_t seed = 0;
+  std::uint64_t files = 0;              // read; 0: not known
+  std::uint64_t files_skipped = 0;      // by their names, or because they are no text
   std::uint64_t repeats_removed = 0;    // lines
   std::uint64_t invalid_sequences = 0;  // malformed UTF-8, replaced by U+FFFD
   struct OfSplit {
@@ -44,6 +49,9 @@ struct DatasetDescription {
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
   std::array<OfSplit, 2> splits;  // by Split
+  // Made by an earlier version, which counted line ends as characters whether the tokenizer saw
+  // them or not.
+  bool counts_line_ends = false;
 
   OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
   const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kFile = "dataset.json";
 constexpr const char* kFormat = "roformer dataset";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr int kWithLineEnds = 1;  // the version whose characters include line ends
 
 // 64-bit hashes are written as text: JSON numbers lose bits in other programs.
 std::string hexadecimal(std::uint64_t value) {
@@ -80,22 +81,30 @@ nlohmann::ordered_json split_to_json(const DatasetDescription::OfSplit& split) {
   for (const std::uint64_t checksum : split.shard_checksums) {
     checksums.push_back(hexadecimal(checksum));
   }
-  return {{"documents", split.counts.documents},
-          {"tokens", split.counts.tokens},
-          {"characters", split.counts.characters},
-          {"bytes", split.counts.bytes},
-          {"shards", checksums}};
+  return {{"documents", split.counts.documents},   {"tokens", split.counts.tokens},
+          {"characters", split.counts.characters}, {"bytes", split.counts.bytes},
+          {"unknown", split.counts.unknown},       {"shards", checksums}};
 }
 
-DatasetDescription::OfSplit split_from_json(const Fields& fields) {
+DatasetDescription::OfSplit split_from_json(const Fields& fields, bool old) {
   return {.counts = {.documents = fields.count("documents"),
                      .tokens = fields.count("tokens"),
                      .characters = fields.count("characters"),
-                     .bytes = fields.count("bytes")},
+                     .bytes = fields.count("bytes"),
+                     .unknown = old ? 0 : fields.count("unknown")},
           .shard_checksums = fields.hashes("shards")};
 }
 
 }  // namespace
+
+SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
+  documents += other.documents;
+  tokens += other.tokens;
+  characters += other.characters;
+  bytes += other.bytes;
+  unknown += other.unknown;
+  return *this;
+}
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
   const nlohmann::ordered_json json = {
@@ -112,6 +121,8 @@ void write_description(const DatasetDescription& description, const std::filesys
         {"vocabulary_size", static_cast<std::uint64_t>(description.vocabulary_size)}}},
       {"validation_fraction", description.validation_fraction},
       {"seed", description.seed},
+      {"files", description.files},
+      {"files_skipped", description.files_skipped},
       {"repeats_removed", description.repeats_removed},
       {"invalid_sequences", description.invalid_sequences},
       {"train", split_to_json(description[Split::train])},
@@ -139,10 +150,12 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
     throw_failure(path.string(), "is not a data set description of this program");
   }
-  if (json.value("version", nlohmann::json()) != kVersion) {
+  const nlohmann::json version = json.value("version", nlohmann::json());
+  const bool old = version == kWithLineEnds;
+  if (version != kVersion && !old) {
     throw_failure(path.string(),
-                  fmt::format("has version {}, this program reads version {}",
-                              describe_json(json.value("version", nlohmann::json())), kVersion),
+                  fmt::format("has version {}, this program reads versions {} and {}",
+                              describe_json(version), kWithLineEnds, kVersion),
                   "prepare the data again: roformer data prepare");
   }
   const Fields fields(json, path.string());
@@ -158,12 +171,15 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
       .vocabulary_size = static_cast<std::int64_t>(tokenizer.count("vocabulary_size")),
       .validation_fraction = fields.number("validation_fraction"),
       .seed = fields.count("seed"),
+      .files = old ? 0 : fields.count("files"),
+      .files_skipped = old ? 0 : fields.count("files_skipped"),
       .repeats_removed = fields.count("repeats_removed"),
       .invalid_sequences = fields.count("invalid_sequences"),
       .splits = {},
+      .counts_line_ends = old,
   };
-  description[Split::train] = split_from_json(fields.inside("train"));
-  description[Split::validation] = split_from_json(fields.inside("validation"));
+  description[Split::train] = split_from_json(fields.inside("train"), old);
+  description[Split::validation] = split_from_json(fields.inside("validation"), old);
   return description;
 }
 

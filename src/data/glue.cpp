@@ -61,17 +61,6 @@ std::string file_name(GlueTask task, GlueSplit split) {
   return {};
 }
 
-fs::path find_file(const fs::path& directory, GlueTask task, GlueSplit split) {
-  const std::string name = file_name(task, split);
-  const std::string& folder = glue_task_facts(task).folder;
-  std::error_code error;
-  for (const fs::path& path : {directory / folder / name, directory / name}) {
-    if (fs::exists(path, error)) return path;
-  }
-  throw_failure((directory / folder / name).string(), "no such file",
-                fmt::format("data.directory is the GLUE folder, which holds {}/{}", folder, name));
-}
-
 std::vector<std::string_view> split_row(std::string_view row) {
   std::vector<std::string_view> cells;
   for (;;) {
@@ -236,8 +225,19 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
 }
 
+fs::path find_glue_file(const fs::path& directory, GlueTask task, GlueSplit split) {
+  const std::string name = file_name(task, split);
+  const std::string& folder = glue_task_facts(task).folder;
+  std::error_code error;
+  for (const fs::path& path : {directory / folder / name, directory / name}) {
+    if (fs::exists(path, error)) return path;
+  }
+  throw_failure((directory / folder / name).string(), "no such file",
+                fmt::format("data.directory is the GLUE folder, which holds {}/{}", folder, name));
+}
+
 GlueExamples read_glue(const fs::path& directory, GlueTask task, GlueSplit split) {
-  const fs::path path = find_file(directory, task, split);
+  const fs::path path = find_glue_file(directory, task, split);
   GlueExamples examples = Reader(path, task, split).read();
   if (examples.broken_rows > 0) {
     log::warn("{}: {} rows with the wrong number of columns were left out", path.string(),

@@ -45,6 +45,10 @@ struct GlueExamples {
   std::uint64_t fingerprint = 0;  // XXH3 of the file
 };
 
+// The file of a split. Throws Error (failure) where there is none.
+std::filesystem::path find_glue_file(const std::filesystem::path& directory, GlueTask task,
+                                     GlueSplit split);
+
 // `directory` is the folder of all tasks or of this one. Throws Error (failure) naming the file,
 // and the line where a row has the wrong number of columns or an unknown label.
 GlueExamples read_glue(const std::filesystem::path& directory, GlueTask task, GlueSplit split);

@@ -6,7 +6,7 @@
 namespace roformer {
 
 Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
-    : settings_(settings), mask_(tokenizer.special().mask) {
+    : settings_(settings), tokenizer_(tokenizer), mask_(tokenizer.special().mask) {
   if (mask_ < 0) {
     throw_usage(
         "tokenizer",
@@ -15,11 +15,9 @@ Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
   }
   const auto size = static_cast<std::size_t>(tokenizer.vocabulary_size());
   is_special_.resize(size);
-  if (settings.whole_word) begins_word_.resize(size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto id = static_cast<TokenId>(i);
     is_special_[i] = tokenizer.is_special(id);
-    if (settings.whole_word) begins_word_[i] = tokenizer.begins_word(id);
     if (!is_special_[i]) candidates_.push_back(id);
   }
   ROFORMER_ASSERT(!candidates_.empty());
@@ -28,6 +26,8 @@ Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
 void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
                   std::vector<TokenId>& labels) const {
   Random random(key);
+  std::vector<char> begins_word;
+  if (settings_.whole_words) tokenizer_.find_words(ids, begins_word);
   bool word_chosen = false;
   bool after_special = true;  // a piece after a special token begins a word of its own
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -36,7 +36,7 @@ void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::in
       after_special = true;
       continue;
     }
-    const bool draws = !settings_.whole_word || after_special || begins_word_[id];
+    const bool draws = !settings_.whole_words || after_special || begins_word[i] != 0;
     after_special = false;
     if (draws) word_chosen = random.uniform() < settings_.probability;
     if (!word_chosen) continue;

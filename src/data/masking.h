@@ -1,7 +1,7 @@
 // BERT's masking (Devlin et al. 2018, section 3.1): 15 % of the tokens are chosen; of these 80 %
 // become [MASK], 10 % a random token and 10 % stay. Every choice is a pure function of the key, so
 // that any row can be masked on its own. Each token is drawn independently, as Hugging Face's
-// collator does: the share holds on average, not in each row. With `whole_word` each word is drawn
+// collator does: the share holds on average, not in each row. With `whole_words` each word is drawn
 // instead, all its pieces are chosen, and what they become is drawn for each piece.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace roformer {
 
 class Masker {
  public:
-  // Throws Error (usage) when the vocabulary has no mask token. Copies what it needs.
+  // Throws Error (usage) when the vocabulary has no mask token. The tokenizer must outlive it.
   Masker(const Tokenizer& tokenizer, const MaskingSettings& settings);
 
   // Masks the ids where they stand and appends to `positions` the chosen ones, rising, and to
@@ -26,9 +26,9 @@ class Masker {
 
  private:
   MaskingSettings settings_;
+  const Tokenizer& tokenizer_;
   TokenId mask_;
   std::vector<char> is_special_;     // [vocabulary]
-  std::vector<char> begins_word_;    // [vocabulary]; empty without whole_word
   std::vector<TokenId> candidates_;  // for random replacement: all but the special tokens
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/output_folder.h"
@@ -11,6 +14,10 @@
 
 namespace roformer {
 namespace {
+
+constexpr double kShareError = 0.1;  // of the validation set, that goes without a word
+constexpr std::uint64_t kFewDocuments = 20;
+constexpr double kManyUnknown = 0.02;
 
 void check(const PrepareOptions& options) {
   if (!(options.validation_fraction >= 0 && options.validation_fraction < 1)) {
@@ -60,6 +67,39 @@ void refuse_empty_split(const DatasetDescription& description, const PrepareOpti
   }
 }
 
+std::string percent(double share) {
+  return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0);
+}
+
+// Documents are dealt to the splits, so that one large one can turn the shares round; and a foreign
+// vocabulary makes of most words the unknown piece. Neither stops a training.
+void warn_of_shares(const DatasetDescription& description) {
+  const SplitCounts& train = description[Split::train].counts;
+  const SplitCounts& validation = description[Split::validation].counts;
+  const auto tokens = static_cast<double>(train.tokens + validation.tokens);
+  if (validation.tokens == 0) {
+    log::warn(
+        "there is no validation set: this data can be trained on only with "
+        "--validation-fraction or --validation files");
+  }
+  const double wanted = description.validation_fraction;
+  const double share = static_cast<double>(validation.tokens) / tokens;
+  if (wanted > 0 && std::abs(share - wanted) > std::max(kShareError, wanted / 2)) {
+    log::warn(
+        "the validation set has {} of the tokens ({} of {}), though {} of the documents were "
+        "asked for: whole documents are dealt, and {} long. --document-separator line makes "
+        "more of them, --validation names files",
+        percent(share), format_count(static_cast<std::int64_t>(validation.tokens)),
+        format_count(static_cast<std::int64_t>(train.tokens + validation.tokens)), percent(wanted),
+        train.documents + validation.documents < kFewDocuments ? "there are few" : "some are very");
+  }
+  const double unknown = static_cast<double>(train.unknown + validation.unknown) / tokens;
+  if (unknown > kManyUnknown) {
+    log::warn("{} of the tokens are the unknown piece: the tokenizer was made for other text",
+              percent(unknown));
+  }
+}
+
 }  // namespace
 
 bool is_validation_document(std::uint64_t document, double fraction, std::uint64_t seed) {
@@ -91,11 +131,12 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
     return is_validation_document(document, fraction, options.seed) ? Split::validation
                                                                     : Split::train;
   });
-  std::uint64_t repeats = read_corpus(options.corpus, progress).repeats;
+  LinesMet lines_met;  // a line of the training set is none of the validation set
+  CorpusCounts read = read_corpus(options.corpus, progress, lines_met);
   progress.end_corpus();
   if (own_validation) {
     shards.choose_split([](std::uint64_t) { return Split::validation; });
-    repeats += read_corpus(validation, progress).repeats;
+    read += read_corpus(validation, progress, lines_met);
   }
 
   DatasetDescription description{
@@ -108,13 +149,16 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
       .vocabulary_size = tokenizer.vocabulary_size(),
       .validation_fraction = fraction,
       .seed = options.seed,
-      .repeats_removed = repeats,
+      .files = read.files,
+      .files_skipped = read.skipped,
+      .repeats_removed = read.repeats,
       .splits = shards.finish(),
   };
   progress.finish();
   description.fingerprint = shards.fingerprint();
   description.invalid_sequences = tokenizer.invalid_sequences() - invalid_before;
   refuse_empty_split(description, options);
+  warn_of_shares(description);
   if (description.invalid_sequences > 0) {
     log::warn("{} malformed UTF-8 sequences were replaced by U+FFFD",
               format_count(static_cast<std::int64_t>(description.invalid_sequences)));

@@ -119,9 +119,14 @@ void ShardSink::write(const Block& block) {
 
     const Split split = choice_(document_);
     const auto place = static_cast<std::size_t>(split);
-    SplitCounts& counts = splits_[place].counts;
-    counts.characters += count_characters(text);
-    counts.bytes += text.size();
+    // Line ends that the tokenizer never sees are no text that a model pays for.
+    const auto line_ends = static_cast<std::uint64_t>(
+        keeps_line_ends_ ? 0 : std::count(text.begin(), text.end(), '\n'));
+    of_document_.characters += count_characters(text) - line_ends;
+    of_document_.bytes += text.size() - line_ends;
+    of_document_.unknown += static_cast<std::uint64_t>(
+        std::count(ids.begin(), ids.end(), tokenizer_.special().unknown));
+    of_document_.tokens += ids.size();
     std::unique_ptr<ShardWriter>& writer = writers_[place];
     if (!ids.empty()) {
       if (writer == nullptr) {
@@ -131,17 +136,16 @@ void ShardSink::write(const Block& block) {
                             .fingerprint = tokenizer_.fingerprint()});
       }
       writer->add_tokens(ids);
-      tokens_of_document_ += ids.size();
     }
     if (!section.ends_document) continue;
     XXH3_64bits_update(hash_.get(), "\f", 1);
-    if (tokens_of_document_ > 0) {
+    if (of_document_.tokens > 0) {
       writer->end_document();
-      ++counts.documents;
-      counts.tokens += tokens_of_document_;
+      of_document_.documents = 1;
+      splits_[place].counts += of_document_;
       if (writer->tokens() >= options_.shard_tokens) finish_shard(split);
     }
-    tokens_of_document_ = 0;
+    of_document_ = {};
     ++document_;
   }
 }

@@ -53,8 +53,8 @@ class ShardSink : public CorpusSink {
   std::vector<Block> blocks_;  // gathered text, tokenised together
   std::unique_ptr<XXH3_state_t, FreeHash> hash_;
 
-  std::uint64_t document_ = 0;            // number of the current one in the corpus
-  std::uint64_t tokens_of_document_ = 0;  // written so far
+  std::uint64_t document_ = 0;    // number of the current one in the corpus
+  SplitCounts of_document_ = {};  // of the current one, written so far
   std::array<std::unique_ptr<ShardWriter>, 2> writers_;
   std::array<DatasetDescription::OfSplit, 2> splits_;
 

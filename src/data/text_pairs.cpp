@@ -19,8 +19,23 @@ std::pair<std::int64_t, std::int64_t> longest_first(std::int64_t first, std::int
   return swapped ? std::pair(longer, shorter) : std::pair(shorter, longer);
 }
 
+namespace {
+
+// Appends `room` of the text's tokens.
+void append_part(const std::vector<TokenId>& text, std::int64_t room, TextTruncation truncation,
+                 std::vector<TokenId>& ids) {
+  const std::int64_t head = truncation == TextTruncation::head   ? room
+                            : truncation == TextTruncation::tail ? 0
+                                                                 : (room + 1) / 2;
+  ids.insert(ids.end(), text.begin(), text.begin() + head);
+  ids.insert(ids.end(), text.end() - (room - head), text.end());
+}
+
+}  // namespace
+
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
-                        const std::optional<std::string_view>& second, std::int64_t length) {
+                        const std::optional<std::string_view>& second, std::int64_t length,
+                        TextTruncation truncation) {
   const SpecialTokens& special = tokenizer.special();
   ROFORMER_ASSERT(special.classification >= 0 && special.separator >= 0 && length >= 3);
   std::vector<TokenId> a = tokenizer.encode(first), b;
@@ -28,14 +43,15 @@ EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
   const auto [room_of_a, room_of_b] =
       longest_first(std::ssize(a), std::ssize(b), length - (second ? 3 : 2));
   EncodedText text;
+  text.longest = std::max(std::ssize(a), std::ssize(b));
   text.cut = room_of_a < std::ssize(a) || room_of_b < std::ssize(b);
   text.ids.reserve(static_cast<std::size_t>(room_of_a + room_of_b + 3));
   text.ids.push_back(special.classification);
-  text.ids.insert(text.ids.end(), a.begin(), a.begin() + room_of_a);
+  append_part(a, room_of_a, truncation, text.ids);
   text.ids.push_back(special.separator);
   text.second = text.length();
   if (second) {
-    text.ids.insert(text.ids.end(), b.begin(), b.begin() + room_of_b);
+    append_part(b, room_of_b, truncation, text.ids);
     text.ids.push_back(special.separator);
   }
   return text;

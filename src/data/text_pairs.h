@@ -8,14 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "config/matching_settings.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
 
 struct EncodedText {
   std::vector<TokenId> ids;
-  std::int64_t second = 0;  // where the second sentence begins (token type 1); its end without one
-  bool cut = false;         // something was left out
+  std::int64_t second = 0;   // where the second sentence begins (token type 1); its end without one
+  bool cut = false;          // something was left out
+  std::int64_t longest = 0;  // tokens of the longer text, before it was cut
 
   std::int64_t length() const { return static_cast<std::int64_t>(ids.size()); }
 };
@@ -25,10 +27,11 @@ struct EncodedText {
 std::pair<std::int64_t, std::int64_t> longest_first(std::int64_t first, std::int64_t second,
                                                     std::int64_t room);
 
-// The tokenizer must have [CLS] and [SEP]; `length` is that of the result at most, at least 3.
-// Safe to call from several threads.
+// The tokenizer must have [CLS] and [SEP]; `length` is that of the result at most, at least 3;
+// `truncation` says which end of a text stays. Safe to call from several threads.
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
-                        const std::optional<std::string_view>& second, std::int64_t length);
+                        const std::optional<std::string_view>& second, std::int64_t length,
+                        TextTruncation truncation = TextTruncation::head);
 
 // Throws Error (usage) where the tokenizer has no [CLS] or [SEP].
 void require_sentence_tokens(const Tokenizer& tokenizer);

@@ -48,6 +48,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
+  expect(!task_facts(settings.task).matches, "neither is a matcher of texts");
   if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,

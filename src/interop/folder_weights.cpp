@@ -8,17 +8,13 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "interop/folder.h"
 #include "interop/hugging_face_names.h"
 #include "tensor/damaged_tensors.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 Safetensors open_weights(const fs::path& folder) {
   if (is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json")) {

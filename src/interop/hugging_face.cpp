@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "interop/folder.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
@@ -26,11 +27,6 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kOutputs = "cls.predictions.decoder.weight";
 constexpr const char* kOutputBias = "cls.predictions.bias";
 constexpr const char* kOldOutputBias = "cls.predictions.decoder.bias";
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 class FolderReader {
  public:

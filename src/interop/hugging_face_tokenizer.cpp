@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "interop/folder.h"
 #include "interop/tokenizer_json.h"
+#include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -19,15 +21,11 @@ using nlohmann::json;
 
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kTokenizer = "tokenizer.json";
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kDictionary = "dict.txt";
 // Tokenizers that come as a file of their own; ours write the first and the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 // An empty object where the file is not there.
 json read_object(const fs::path& path) {
@@ -64,15 +62,8 @@ struct Normalization {
   std::optional<bool> chinese;
 };
 
-Normalization read_normalization(const fs::path& folder, std::vector<std::string>& notes) {
-  const json config = read_object(folder / kConfig);
-  const auto tokenizer_class = config.find("tokenizer_class");
-  if (tokenizer_class != config.end() && tokenizer_class->is_string() &&
-      tokenizer_class->get<std::string>().starts_with("RoFormerTokenizer")) {
-    notes.push_back(
-        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is a "
-        "piece of its own, so Chinese text gives other ids");
-  }
+Normalization read_normalization(const fs::path& folder) {
+  const json config = read_object(folder / kTokenizerConfig);
   Normalization result = {.lower = flag(config, "do_lower_case"),
                           .strip_accents = flag(config, "strip_accents"),
                           .chinese = flag(config, "tokenize_chinese_chars")};
@@ -86,15 +77,22 @@ Normalization read_normalization(const fs::path& folder, std::vector<std::string
   return result;
 }
 
+bool cuts_words(const fs::path& folder) {
+  const json config = read_object(folder / kTokenizerConfig);
+  const auto name = config.find("tokenizer_class");
+  return name != config.end() && name->is_string() &&
+         name->get<std::string>().starts_with("RoFormerTokenizer");
+}
+
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
                                           std::vector<std::string>& notes) {
-  const Normalization normalization = read_normalization(file.parent_path(), notes);
+  const Normalization normalization = read_normalization(file.parent_path());
   bool cased = !normalization.lower.value_or(true);
   if (!normalization.lower) {
     cased = looks_cased(vocabulary);
     notes.push_back(fmt::format(
-        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}", kConfig,
-        kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
+        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}",
+        kTokenizerConfig, kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
   }
   if (normalization.strip_accents.value_or(!cased) == cased) {
     notes.push_back(fmt::format("its tokenizer {} accents; here a {} WordPiece {} them",
@@ -103,6 +101,21 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   }
   if (!normalization.chinese.value_or(true)) {
     notes.push_back("its tokenizer keeps runs of Chinese characters together; here each is a word");
+  }
+  const fs::path dictionary = file.parent_path() / kDictionary;
+  if (is_there(dictionary)) {
+    return make_word_tokenizer(word_model({.vocabulary = std::move(vocabulary),
+                                           .vocabulary_place = file.string(),
+                                           .dictionary = read_file(dictionary),
+                                           .dictionary_place = dictionary.string(),
+                                           .cased = cased}),
+                               file.string());
+  }
+  if (cuts_words(file.parent_path())) {
+    notes.push_back(
+        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is a "
+        "piece of its own, so Chinese text gives other ids. Put jieba's dict.txt into the folder "
+        "to have its words");
   }
   return make_wordpiece_tokenizer(
       {.contents = std::move(vocabulary), .cased = cased, .place = file.string()});
@@ -129,10 +142,11 @@ std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
 
 void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
                                   const fs::path& folder, std::vector<std::string>& notes) {
-  if (!tokenizer.file_name().empty()) {
-    write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
-  }
-  if (tokenizer.kind() != TokenizerKind::wordpiece) {
+  const bool words = tokenizer.kind() == TokenizerKind::words;
+  if (!words && tokenizer.kind() != TokenizerKind::wordpiece) {
+    if (!tokenizer.file_name().empty()) {
+      write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
+    }
     notes.push_back(
         tokenizer.file_name().empty()
             ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
@@ -141,18 +155,34 @@ void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longe
                           tokenizer.file_name()));
     return;
   }
-  const bool lower = tokenizer.description() == "wordpiece uncased";
-  const nlohmann::ordered_json config = {{"tokenizer_class", "BertTokenizer"},
-                                         {"do_lower_case", lower},
-                                         {"strip_accents", nullptr},
-                                         {"tokenize_chinese_chars", true},
-                                         {"model_max_length", longest},
-                                         {"unk_token", "[UNK]"},
-                                         {"sep_token", "[SEP]"},
-                                         {"pad_token", "[PAD]"},
-                                         {"cls_token", "[CLS]"},
-                                         {"mask_token", "[MASK]"}};
-  write_file_atomically(folder / kConfig, config.dump(2) + "\n");
+  bool lower = tokenizer.description() == "wordpiece uncased";
+  bool cuts = false;
+  if (words) {
+    const WordFiles files = word_files(tokenizer);
+    lower = !files.cased;
+    cuts = !files.characters;
+    write_file_atomically(folder / kVocabulary, files.vocabulary);
+    if (cuts) {
+      write_file_atomically(folder / kDictionary, files.dictionary);
+      notes.push_back(
+          "transformers' RoFormerTokenizer cuts words with rjieba and its own dictionary; this "
+          "model's is written as dict.txt, which `roformer import` takes");
+    }
+  } else {
+    write_file_atomically(folder / kVocabulary, tokenizer.file_contents());
+  }
+  const nlohmann::ordered_json config = {
+      {"tokenizer_class", cuts ? "RoFormerTokenizer" : "BertTokenizer"},
+      {"do_lower_case", lower},
+      {"strip_accents", nullptr},
+      {"tokenize_chinese_chars", true},
+      {"model_max_length", longest},
+      {"unk_token", "[UNK]"},
+      {"sep_token", "[SEP]"},
+      {"pad_token", "[PAD]"},
+      {"cls_token", "[CLS]"},
+      {"mask_token", "[MASK]"}};
+  write_file_atomically(folder / kTokenizerConfig, config.dump(2) + "\n");
 }
 
 }  // namespace roformer

@@ -28,11 +28,13 @@ ClassificationHead::ClassificationHead(const ClassificationHeadSettings& setting
                            .decay = false,
                            .depth = depth});
   };
-  const bool bert = settings.kind == ClassifierHead::bert;
+  const bool bert = settings.kind != ClassifierHead::roformer;
   const std::string dense = bert ? "pooler" : "classifier.dense";
   const std::string output = bert ? "classifier" : "classifier.output";
-  dense_ = matrix(dense, model.width);
-  dense_bias_ = bias(dense, model.width);
+  if (settings.kind != ClassifierHead::linear) {
+    dense_ = matrix(dense, model.width);
+    dense_bias_ = bias(dense, model.width);
+  }
   output_ = matrix(output, settings.outputs);
   output_bias_ = bias(output, settings.outputs);
 }
@@ -46,7 +48,7 @@ at::Tensor ClassificationHead::forward(const at::Tensor& states, bool training,
   at::Tensor hidden = states.to(output_.scalar_type());
   if (settings_.kind == ClassifierHead::bert) {
     hidden = at::tanh(project(hidden, dense_) + dense_bias_);
-  } else {
+  } else if (settings_.kind == ClassifierHead::roformer) {
     hidden = bias_activation(project(drop(hidden, 0), dense_), dense_bias_, activation_);
   }
   return project(drop(hidden, 1), output_) + output_bias_;

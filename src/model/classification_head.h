@@ -1,6 +1,7 @@
-// Heads that say one thing of a whole sequence from its first token's state: BERT's (pooler: dense
-// and tanh; dropout; classifier) and that of Hugging Face's RoFormer (dropout, dense, activation,
-// dropout, output). B sequences, M width, C outputs: one a class, or a single score.
+// Heads that say one thing of a whole sequence from the state of its first token, or their mean:
+// BERT's (pooler: dense and tanh; dropout; classifier), that of Hugging Face's RoFormer (dropout,
+// dense, activation, dropout, output), and a linear one (dropout, output). B sequences, M width, C
+// outputs: one a class, or a single score.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,14 +26,14 @@ class ClassificationHead {
   ClassificationHead(const ClassificationHeadSettings& settings, const TransformerStack& stack,
                      ParameterStore& parameters);
 
-  // states [B, M] of the first tokens, in any floating type; `key` of the dropout, which is only
+  // states [B, M], one a sequence, in any floating type; `key` of the dropout, which is only
   // applied when training. -> [B, C] in the parameters' type.
   at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key) const;
 
  private:
   ClassificationHeadSettings settings_;
   ActivationKind activation_;
-  at::Tensor dense_, dense_bias_;    // [M, M], [M]
+  at::Tensor dense_, dense_bias_;    // [M, M], [M]; undefined for the linear head
   at::Tensor output_, output_bias_;  // [C, M], [C]
 };
 

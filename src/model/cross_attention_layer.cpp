@@ -7,7 +7,10 @@ namespace roformer {
 
 CrossAttention::CrossAttention(const SubLayerInputs& in, const PositionScheme& scheme,
                                double attention_dropout)
-    : SubLayer({.layer = in.layer, .residual = kCrossAttention, .dropout = in.model.dropout}),
+    : SubLayer({.layer = in.layer,
+                .residual = kCrossAttention,
+                .dropout = in.model.dropout,
+                .prefix = in.parameters.prefix()}),
       heads_(in.model.heads),
       attention_dropout_(attention_dropout),
       scheme_(scheme) {

@@ -6,7 +6,10 @@ namespace {
 class FeedForward : public SubLayer {
  public:
   FeedForward(const SubLayerInputs& in, double activation_dropout)
-      : SubLayer({.layer = in.layer, .residual = kFeedForward, .dropout = in.model.dropout}),
+      : SubLayer({.layer = in.layer,
+                  .residual = kFeedForward,
+                  .dropout = in.model.dropout,
+                  .prefix = in.parameters.prefix()}),
         activation_(in.model.activation),
         activation_dropout_(activation_dropout) {
     const std::int64_t width = in.model.width, inner = in.model.feed_forward;

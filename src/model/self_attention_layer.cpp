@@ -7,7 +7,10 @@ namespace {
 class SelfAttention : public SubLayer {
  public:
   SelfAttention(const SubLayerInputs& in, double attention_dropout)
-      : SubLayer({.layer = in.layer, .residual = kAttention, .dropout = in.model.dropout}),
+      : SubLayer({.layer = in.layer,
+                  .residual = kAttention,
+                  .dropout = in.model.dropout,
+                  .prefix = in.parameters.prefix()}),
         heads_(in.model.heads),
         attention_dropout_(attention_dropout) {
     const std::int64_t width = in.model.width;

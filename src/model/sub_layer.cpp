@@ -10,6 +10,13 @@ DropoutSpec SubLayer::dropout_at(const StackPass& pass, Site site, double probab
                              static_cast<std::uint64_t>(site)})};
 }
 
+std::string SubLayer::title() const {
+  const char* const kind = role_.residual == kAttention        ? "attention"
+                           : role_.residual == kCrossAttention ? "cross_attention"
+                                                               : "feed_forward";
+  return role_.prefix + kind;
+}
+
 DropoutSpec SubLayer::residual_dropout(const StackPass& pass) const {
   return dropout_at(pass, role_.residual, role_.dropout);
 }

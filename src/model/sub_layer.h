@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "attention/attention_cache.h"
 #include "attention/cross_attention.h"
@@ -42,6 +44,8 @@ class SubLayer {
 
   const Linear& output() const { return output_; }
   const Norm& norm() const { return norm_; }
+  // "layers.3.attention", as its parameters are called.
+  std::string title() const;
   // Of what the output projection gives.
   DropoutSpec residual_dropout(const StackPass& pass) const;
 
@@ -59,9 +63,10 @@ class SubLayer {
     std::int64_t layer = 0;
     Site residual = kAttention;
     double dropout = 0;  // of the residual
+    std::string prefix;  // of the layer's parameters, "layers.3."
   };
 
-  explicit SubLayer(const Role& role) : role_(role) {}
+  explicit SubLayer(Role role) : role_(std::move(role)) {}
   std::int64_t layer() const { return role_.layer; }
   DropoutSpec dropout_at(const StackPass& pass, Site site, double probability) const;
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "tensor/finite_check.h"
 #include "tensor/operations.h"
 
 namespace roformer {
@@ -110,6 +111,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});
+  FiniteCheck::look(sum, [] { return "embedding"; });
   // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
   if (pre && !sub_layers_.empty()) {
@@ -124,6 +126,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
     const SubLayer& layer = *sub_layers_[i];
     const bool last = i + 1 == sub_layers_.size();
     at::Tensor result = layer.forward(input, pass);
+    FiniteCheck::look(result, [&] { return layer.title(); });
     at::Tensor residual = pre ? sum : input;
     if (i == last_mixing_ && in.rows.defined()) {
       result = at::index_select(result, 0, in.rows);
@@ -139,6 +142,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                                            .dropout = layer.residual_dropout(pass)});
     sum = state.sum;
     input = state.normed;
+    FiniteCheck::look(input, [&] { return layer.title() + ".output"; });
   }
   if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);
   return input;

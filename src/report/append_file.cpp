@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 
 AppendFile::AppendFile(std::filesystem::path path, std::chrono::milliseconds flush_interval)
     : path_(std::move(path)),
@@ -40,6 +43,15 @@ void AppendFile::flush() {
     if (written > 0) buffer_.erase(0, static_cast<std::size_t>(written));
   }
   last_flush_ = std::chrono::steady_clock::now();
+}
+
+void AppendFile::sync() {
+  flush();
+  // What is no file on a disk (a pipe, say) has nothing to wait for.
+  if (::fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  }
+  if (!std::exchange(is_listed_, true)) sync_directory(fs::absolute(path_).parent_path());
 }
 
 }  // namespace roformer

@@ -21,6 +21,8 @@ class AppendFile {
 
   void append(std::string_view bytes);
   void flush();
+  // Flushes, and waits until the disk has it: a power cut takes nothing of it back.
+  void sync();
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -29,6 +31,7 @@ class AppendFile {
   std::chrono::steady_clock::time_point last_flush_;
   std::string buffer_;
   int descriptor_ = -1;
+  bool is_listed_ = false;  // its folder is synced, too
 };
 
 }  // namespace roformer

@@ -22,6 +22,7 @@ class JsonLinesWriter {
   // NaN and the infinities become null; invalid UTF-8 is replaced.
   void append(const nlohmann::ordered_json& object);
   void flush() { file_.flush(); }
+  void sync() { file_.sync(); }
 
  private:
   AppendFile file_;

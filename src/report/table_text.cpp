@@ -1,9 +1,9 @@
 // Tables for people: aligned text and Markdown.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/terminal.h"
 #include "report/table.h"
 #include "report/text_width.h"
 
@@ -133,8 +133,7 @@ std::string to_text(const Table& table, const TextTableOptions& options) {
 }
 
 std::size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+  return terminal_columns(STDOUT_FILENO, 100);
 }
 
 std::string to_markdown(const Table& table) {

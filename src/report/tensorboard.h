@@ -30,6 +30,7 @@ class TensorBoardWriter {
   void scalar(std::string_view tag, double value, std::int64_t step);
   void text(std::string_view tag, std::string_view markdown, std::int64_t step);
   void flush() { file_->flush(); }
+  void sync() { file_->sync(); }
 
  private:
   std::unique_ptr<AppendFile> file_;

@@ -86,6 +86,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   settings.training.weights = WeightsKind::raw;
   settings.runs = options.output.parent_path();
   settings.run = options.output.filename().string();
+  refuse_existing(options.output, options.existing, "choose another --output");
   const RunDirectory run(options.output, options.existing);
   const std::string config = dump(settings, DumpStyle::compact);
   write_file_atomically(run.config(), config);
@@ -109,6 +110,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
                  }
                  write_file_atomically(target / "config.yaml", config);
                });
+  run.confirm();
   return checkpoints;
 }
 

@@ -56,6 +56,7 @@ Table to_table(const EvaluationReport& report) {
   std::vector<Column> columns = {{.title = "length", .format = count}};
   if (changes) columns.push_back({.title = "text", .alignment = Column::Alignment::left});
   columns.push_back({.title = "loss", .unit = "nats", .format = kLoss});
+  columns.push_back({.title = "±", .key = "loss_standard_error", .unit = "nats", .format = kLoss});
   if (changes) columns.push_back({.title = "change", .unit = "nats", .format = kLoss});
   columns.push_back({.title = report.causal ? "accuracy" : "masked accuracy",
                      .key = "accuracy",
@@ -73,6 +74,7 @@ Table to_table(const EvaluationReport& report) {
     std::vector<Cell> cells = {entry.length};
     if (changes) cells.emplace_back(describe(entry.arrangement));
     cells.emplace_back(entry.figures.loss);
+    cells.emplace_back(entry.figures.standard_error);
     if (changes) cells.push_back(optional_cell(entry.change));
     cells.emplace_back(entry.figures.accuracy);
     cells.emplace_back(perplexity(entry.figures.loss));
@@ -91,12 +93,21 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                      {"drop_middle", entry.arrangement.drop_middle},
                                      {"shuffle_blocks", entry.arrangement.shuffle_blocks},
                                      {"loss", entry.figures.loss},
+                                     {"loss_standard_error", entry.figures.standard_error},
                                      {"accuracy", entry.figures.accuracy},
                                      {"perplexity", perplexity(entry.figures.loss)},
                                      {"targets", entry.figures.targets},
                                      {"tokens", entry.figures.tokens}};
     if (entry.change) object["loss_change"] = *entry.change;
     if (entry.bits_per_character) object["bits_per_character"] = *entry.bits_per_character;
+    if (const auto& paired = entry.paired) {
+      object["against"] = {{"difference", paired->difference},
+                           {"standard_error", paired->standard_error},
+                           {"low", paired->interval.low},
+                           {"high", paired->interval.high},
+                           {"p", paired->p_value},
+                           {"rows", paired->rows}};
+    }
     if (by_position) {
       object["losses_by_position"] = entry.figures.losses_by_position;  // NaN becomes null
       object["targets_by_position"] = entry.figures.targets_by_position;
@@ -107,8 +118,10 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                    {"data", report.data},
                                    {"task", report.causal ? "causal_lm" : "mlm"},
                                    {"position", report.position},
+                                   {"precision", report.precision},
                                    {"training_length", report.training_length},
                                    {"evaluations", std::move(lengths)}};
+  if (!report.against.empty()) result["against"] = report.against;
   if (const auto& pseudo = report.pseudo_perplexity) {
     result["pseudo_perplexity"] = {{"value", pseudo->value},
                                    {"loss", pseudo->loss},
@@ -189,13 +202,16 @@ LineChart loss_by_position(const EvaluationReport& report) {
 
 LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   const nlohmann::json& entry = report.at("evaluations").at(0);
+  const auto number = [](const nlohmann::json& value) {
+    return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+  };
   LanguageEvaluation result{.loss = entry.at("loss").get<double>(),
+                            .standard_error = number(entry.at("loss_standard_error")),
                             .accuracy = entry.at("accuracy").get<double>(),
                             .targets = entry.at("targets").get<std::int64_t>(),
                             .tokens = entry.at("tokens").get<std::int64_t>()};
   for (const nlohmann::json& loss : entry.at("losses_by_position")) {
-    result.losses_by_position.push_back(
-        loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::quiet_NaN());
+    result.losses_by_position.push_back(number(loss));
   }
   result.targets_by_position = entry.at("targets_by_position").get<std::vector<std::int64_t>>();
   return result;

@@ -9,6 +9,7 @@
 
 #include "report/chart.h"
 #include "report/table.h"
+#include "runs/paired_evaluation.h"
 #include "runs/pseudo_perplexity.h"
 #include "tasks/language_task.h"
 
@@ -23,16 +24,20 @@ struct EvaluatedLength {
   // Loss minus that of the text as it stands, both at the targets that this arrangement keeps;
   // nothing for the text as it stands.
   std::optional<double> change;
+  // With another model's losses of the same targets, where there is another.
+  std::optional<PairedLosses> paired = {};
 };
 
 struct EvaluationReport {
-  std::string model;     // checkpoint
-  std::string data;      // folder
-  std::string position;  // scheme
+  std::string model;      // checkpoint
+  std::string data;       // folder
+  std::string position;   // scheme
+  std::string precision;  // that it was evaluated in
   std::int64_t training_length = 0;
   bool causal = false;
   std::vector<EvaluatedLength> lengths;
   std::optional<PseudoPerplexity> pseudo_perplexity;
+  std::string against;  // checkpoint of the other model; empty: none
 };
 
 // "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".

@@ -159,6 +159,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
     tensors.push_back({.name = name, .value = value});
     result.parameters += value.numel();
   }
+  refuse_existing(result.path, existing, "choose another name with --run");
   const RunDirectory run(result.path, existing);
   const std::string config = sealed_lines(dump(settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);
@@ -172,6 +173,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
     write_file_atomically(target / "config.yaml", config);
     save_tokenizer(*model.tokenizer, target);
   });
+  run.confirm();
   result.notes = std::move(model.notes);
   return result;
 }

@@ -38,7 +38,10 @@ bool is_own(const std::string& key) {
 
 bool describes_model(const Key& key, const Settings& settings) {
   // The head's keys are the defaults where the source has no such head.
-  if (key.name == "position.scheme" || key.name.starts_with("glue.head")) return true;
+  if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
+      key.name.starts_with("matching.head") || key.name == "matching.pooling") {
+    return true;
+  }
   if (!key.scheme().empty()) return key.scheme() == settings.position.scheme;
   return (key.name.starts_with("model.") && !is_own(key.name)) ||
          key.name.starts_with("attention.");

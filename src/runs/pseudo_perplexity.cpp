@@ -14,7 +14,7 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kTokens = 8192;  // that go through the model at a time
+constexpr std::int64_t kTokensAtATime = 8192;  // that go through the model at a time
 
 // The sequences of a row that do not see each other.
 std::vector<std::vector<TokenId>> sequences_of(const Row& row, bool cross_documents) {
@@ -66,7 +66,8 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
         if (!tokenizer.is_special(sequence[i])) positions.push_back(static_cast<std::int64_t>(i));
       }
       const auto length = static_cast<std::int64_t>(sequence.size());
-      const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, kTokens / length));
+      const auto step =
+          static_cast<std::size_t>(std::max<std::int64_t>(1, kTokensAtATime / length));
       for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const auto part =
             std::span(positions).subspan(begin, std::min(step, positions.size() - begin));

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
 #include "base/sealed_lines.h"
@@ -21,6 +22,7 @@
 #include "config/problems.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
+#include "runs/memory_estimate.h"
 #include "runs/model_source.h"
 #include "tasks/registry.h"
 #include "tensor/device.h"
@@ -130,6 +132,7 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
 Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
   const GivenValues given = load_values(file, flags);
   const fs::path run = given.settings.runs / given.settings.run;
+  recover_run(run);
   require_run(run);
   std::vector<Override> changes;
   for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
@@ -144,14 +147,32 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
   return settings;
 }
 
-TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
-  check_data(settings);
-  prepare_threads(settings.threads);
-  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+namespace {
+
+// Says before the first step what the memory may not hold, and leaves in `needed` what is needed.
+void look_at_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
+                    std::string& needed) {
+  const std::int64_t parameters = task.parameters().count();
+  const double tokens = task.tokens_per_batch();
+  const MemoryEstimate estimate = estimate_memory(settings, parameters, tokens, plan);
+  needed = describe(estimate, parameters, tokens);
+  const std::uint64_t available = available_memory();
+  if (!plan.device.is_cpu() || available == 0 || estimate.total() <= available) return;
+  log::warn("the training takes {}, and {} are free; {}", needed, format_bytes(available),
+            memory_remedies(settings));
+}
+
+TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
+                         std::string& needed) {
   const fs::path folder = settings.runs / settings.run;
   const bool goes_on = existing == ExistingRun::resume && is_run(folder);
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
   const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
+  std::error_code error;
+  if (goes_on && !fs::exists(settings.data.directory, error)) {
+    throw_failure(settings.data.directory.string(), "the data of the run are not there",
+                  "say where they are: --data.directory FOLDER");
+  }
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
   TaskSources sources{.settings = settings, .plan = plan};
@@ -182,15 +203,37 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
     record["precision_reason"] = plan.reason;
     write_sealed_json(run.record(), record);
   }
-  log::info("{}: {} parameters, position {}, {} ({}), {} threads", run.path().string(),
+  log::info("{}: {} parameters, position {}, {} ({}), {}", run.path().string(),
             format_count(task->parameters().count()), settings.position.scheme,
-            precision_name(plan), plan.reason, at::get_num_threads());
+            precision_name(plan), plan.reason, format_counted(at::get_num_threads(), "thread"));
   if (!start.empty()) log::info("{}", start);
+  look_at_memory(settings, *task, plan, needed);
   return train(*task, {.settings = settings.training,
+                       .stages = settings.stages,
                        .seed = settings.seed,
                        .run = run,
                        .prefetch = {.threads = settings.data.loader_threads,
                                     .depth = settings.data.prefetch}});
+}
+
+}  // namespace
+
+TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
+  check_data(settings);
+  prepare_threads(settings.threads);
+  std::string needed;
+  try {
+    return train_in(settings, existing, plan_compute(settings.device, settings.training.precision),
+                    needed);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::optional<std::string> lack = lack_of_memory(error);
+    if (!lack) throw;
+    throw_failure((settings.runs / settings.run).string(),
+                  needed.empty() ? *lack : fmt::format("{}; the training takes {}", *lack, needed),
+                  memory_remedies(settings));
+  }
 }
 
 }  // namespace roformer

@@ -16,6 +16,7 @@
 #include "config/words.h"
 #include "runs/train.h"
 #include "tasks/glue_task.h"
+#include "tasks/matching_task.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 
@@ -96,7 +97,33 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
   return result;
 }
 
+// `shape_of(settings)` refuses the run of another task.
+template <class ShapeOf>
+TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_checkpoint,
+                                       const TrainedModelOptions& options, ShapeOf shape_of) {
+  check_overrides(options.overrides);
+  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    TrainedClassifier result{open_checkpoint(checkpoint, options)};
+    const Settings& settings = result.settings;
+    const ClassifierShape shape = shape_of(settings);
+    result.tokenizer = load_tokenizer(result.checkpoint);
+    prepare_threads(settings.threads);
+    result.classifier =
+        std::make_unique<Classifier>(settings, result.tokenizer->vocabulary_size(), shape,
+                                     plan_for_use(settings, options.overrides));
+    load_weights(result, options, result.classifier->parameters());
+    return result;
+  });
+}
+
 }  // namespace
+
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
+  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
+    return override.key == "training.precision";
+  });
+  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32);
+}
 
 std::vector<Override> with_shared_options(const Settings& stored,
                                           const std::vector<Override>& overrides) {
@@ -134,9 +161,8 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
     }
     result.tokenizer = load_tokenizer(result.checkpoint);
     prepare_threads(settings.threads);
-    result.model =
-        std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
-                                        plan_compute(settings.device, settings.training.precision));
+    result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                                   plan_for_use(settings, options.overrides));
     load_weights(result, options, result.model->parameters());
     return result;
   });
@@ -144,22 +170,23 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
 
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options) {
-  check_overrides(options.overrides);
-  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
-    TrainedClassifier result{open_checkpoint(checkpoint, options)};
-    const Settings& settings = result.settings;
+  return open_text_classifier(run_or_checkpoint, options, [&](const Settings& settings) {
     if (!task_facts(settings.task).predicts_labels) {
       throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
                   "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
                       run_or_checkpoint.string());
     }
-    result.tokenizer = load_tokenizer(result.checkpoint);
-    prepare_threads(settings.threads);
-    result.classifier = std::make_unique<Classifier>(
-        settings, result.tokenizer->vocabulary_size(), glue_outputs(settings.glue.task),
-        plan_compute(settings.device, settings.training.precision));
-    load_weights(result, options, result.classifier->parameters());
-    return result;
+    return glue_shape(settings.glue);
+  });
+}
+
+TrainedClassifier open_trained_matcher(const std::filesystem::path& run_or_checkpoint,
+                                       const TrainedModelOptions& options) {
+  return open_text_classifier(run_or_checkpoint, options, [&](const Settings& settings) {
+    if (!task_facts(settings.task).matches) {
+      throw_usage(run_or_checkpoint.string(), "is not a matcher's run", "a run with task matching");
+    }
+    return matching_shape(settings.matching);
   });
 }
 
@@ -180,7 +207,7 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
         TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
                                 .target = result.tokenizers.target->vocabulary_size(),
                                 .joint = result.tokenizers.joint},
-        plan_compute(settings.device, settings.training.precision));
+        plan_for_use(settings, options.overrides));
     load_weights(result, options, result.translator->parameters());
     return result;
   });

@@ -16,6 +16,7 @@
 #include "tasks/language_model.h"
 #include "tasks/translation_tokenizers.h"
 #include "tasks/translator.h"
+#include "tensor/device.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -27,6 +28,11 @@ struct TrainedModelOptions {
   std::optional<WeightsKind> weights;
   std::vector<Override> overrides;
 };
+
+// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
+// the same weights give the same figures on every machine. What a training chooses for its speed
+// (auto) is no part of the model.
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
 
 // A checkpoint without its weights.
 struct OpenedCheckpoint {
@@ -64,6 +70,9 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
 // Likewise of a run with task glue.
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});
+// Likewise of a run with task matching.
+TrainedClassifier open_trained_matcher(const std::filesystem::path& run_or_checkpoint,
+                                       const TrainedModelOptions& options = {});
 // Likewise of a run with task translation; its `tokenizer` is not filled.
 TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});

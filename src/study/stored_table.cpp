@@ -18,23 +18,24 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 template <typename Value, std::size_t kCount>
-using Words = std::array<std::pair<const char*, Value>, kCount>;
+using WordTable = std::array<std::pair<const char*, Value>, kCount>;
 
-constexpr Words<Column::Alignment, 3> kAlignments{{{"left", Column::Alignment::left},
-                                                   {"right", Column::Alignment::right},
-                                                   {"center", Column::Alignment::center}}};
-constexpr Words<Column::Best, 3> kBests{{{"none", Column::Best::none},
-                                         {"lowest", Column::Best::lowest},
-                                         {"highest", Column::Best::highest}}};
-constexpr Words<NumberFormat::Style, 5> kStyles{{{"general", NumberFormat::Style::general},
-                                                 {"fixed", NumberFormat::Style::fixed},
-                                                 {"count", NumberFormat::Style::count},
-                                                 {"percent", NumberFormat::Style::percent},
-                                                 {"scientific", NumberFormat::Style::scientific}}};
+constexpr WordTable<Column::Alignment, 3> kAlignments{{{"left", Column::Alignment::left},
+                                                       {"right", Column::Alignment::right},
+                                                       {"center", Column::Alignment::center}}};
+constexpr WordTable<Column::Best, 3> kBests{{{"none", Column::Best::none},
+                                             {"lowest", Column::Best::lowest},
+                                             {"highest", Column::Best::highest}}};
+constexpr WordTable<NumberFormat::Style, 5> kStyles{
+    {{"general", NumberFormat::Style::general},
+     {"fixed", NumberFormat::Style::fixed},
+     {"count", NumberFormat::Style::count},
+     {"percent", NumberFormat::Style::percent},
+     {"scientific", NumberFormat::Style::scientific}}};
 constexpr std::int64_t kMostDigits = 17;  // a double has no more
 
 template <typename Value, std::size_t kCount>
-const char* word_of(const Words<Value, kCount>& words, Value value) {
+const char* word_of(const WordTable<Value, kCount>& words, Value value) {
   const auto found = std::find_if(words.begin(), words.end(),
                                   [value](const auto& word) { return word.second == value; });
   ROFORMER_ASSERT(found != words.end());
@@ -126,7 +127,7 @@ class TableReader {
   }
 
   template <typename Value, std::size_t kCount>
-  Value one_of(const Words<Value, kCount>& words, const json& value) const {
+  Value one_of(const WordTable<Value, kCount>& words, const json& value) const {
     for (const auto& [word, meaning] : words) {
       if (value == word) return meaning;
     }

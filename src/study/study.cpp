@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "config/dump.h"
 #include "study/training_run.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -51,6 +52,22 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
               fmt::format("{} of {} runs were made with other settings: {}", changed,
                           study.runs.size(), some_of(changes)),
               "--overwrite replaces these runs, --run NAME makes another study");
+}
+
+// The report that lies there is of more runs, and would be lost.
+void refuse_subset(const StudySettings& study) {
+  std::vector<std::string> others;
+  for (const fs::path& run : runs_in(study_folder(study))) {
+    std::error_code error;
+    const std::string name = run.filename().string();
+    const bool ours = std::any_of(study.runs.begin(), study.runs.end(),
+                                  [&](const StudyRun& own) { return own.name == name; });
+    if (!ours && fs::exists(run / "summary.json", error)) others.push_back(name);
+  }
+  if (others.empty()) return;
+  throw_usage(study_folder(study).string(),
+              "its report is of runs that these settings leave out: " + some_of(others),
+              "--run NAME makes a study of its own; or move them away");
 }
 
 Job training_job(const StudyRun& run, const TrainingRunStatus& status,
@@ -112,6 +129,7 @@ StudyOutcome run_study(const StudySettings& study, const StudyOptions& options) 
   const DirectoryLock lock(folder);
   std::optional<DirectoryLock> trainings_lock;
   if (trainings != folder) trainings_lock.emplace(trainings);
+  refuse_subset(study);
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);
   std::vector<Job> jobs;

@@ -17,7 +17,7 @@
 namespace roformer {
 namespace {
 
-using State = RunResult::State;
+using RunState = RunResult::State;
 
 constexpr const char* kSeed = "seed";
 
@@ -147,7 +147,7 @@ std::vector<double> StudyRow::figures(const std::string& metric) const {
   std::vector<double> values;
   for (const RunResult& run : runs) {
     const auto figure = run.figures.find(name);
-    if (run.state == State::finished && figure != run.figures.end())
+    if (run.state == RunState::finished && figure != run.figures.end())
       values.push_back(figure->second);
   }
   return values;
@@ -171,11 +171,12 @@ bool StudyRow::finished() const {
 
 std::string StudyRow::state() const {
   std::string text;
-  for (const State state : {State::finished, State::not_finished, State::failed, State::refused}) {
+  for (const RunState state :
+       {RunState::finished, RunState::not_finished, RunState::failed, RunState::refused}) {
     const auto count = std::count_if(runs.begin(), runs.end(),
                                      [state](const RunResult& run) { return run.state == state; });
     if (count == std::ssize(runs)) return state_word(state);
-    if (count == 0 || state == State::finished) continue;
+    if (count == 0 || state == RunState::finished) continue;
     text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", count, runs.size(),
                         state_word(state));
   }
@@ -185,9 +186,9 @@ std::string StudyRow::state() const {
 std::string StudyRow::reasons() const {
   std::string text;
   for (const RunResult& run : runs) {
-    if (run.state == State::finished) continue;
+    if (run.state == RunState::finished) continue;
     // Seeds are refused for the same reason: once is enough.
-    const bool alone = runs.size() == 1 || run.state == State::refused;
+    const bool alone = runs.size() == 1 || run.state == RunState::refused;
     std::string reason = alone ? state_word(run.state) : run.name + " " + state_word(run.state);
     if (!run.remark.empty()) reason += ": " + run.remark;
     if (text.find(reason) != std::string::npos) continue;

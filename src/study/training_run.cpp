@@ -30,7 +30,7 @@ constexpr std::array kCompared = {
     "training.patience",     "training.validate_every", "data.validation_tokens"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
-nlohmann::json read_record(const fs::path& folder) {
+nlohmann::json read_run_json(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
   if (!fs::exists(file, error)) return nullptr;
@@ -180,7 +180,7 @@ TrainingRunStatus training_status(const StudyRun& run) {
   if (!is_run(folder)) return {.state = State::waiting};
   TrainingRunStatus status{.state = State::begun};
   status.changes =
-      changes_between(read_record(folder), load_settings(folder / "config.yaml"), run.settings);
+      changes_between(read_run_json(folder), load_settings(folder / "config.yaml"), run.settings);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
   status.done = ended ? 1 : training_progress(run).done;
@@ -232,7 +232,7 @@ RunResult training_result(const StudyRun& run) {
     return result;
   }
   const fs::path folder = run_folder(run);
-  result.record = read_record(folder);
+  result.record = read_run_json(folder);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   if (!summary || summary->reason == StopReason::signal) return result;
   result.state = RunResult::State::finished;

@@ -1,6 +1,9 @@
 #include "tasks/classifier.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <vector>
@@ -18,15 +21,30 @@ constexpr std::int64_t kPredictionTokens = 2048;
 // Keeps the head's dropout apart from the encoder's.
 constexpr std::uint64_t kHeadDropout = 0x68656164;
 
+// The mean over each text's tokens, states [T, M] -> [B, M]: a product with a matrix of shares, so
+// that its sums have one order on every device.
+at::Tensor mean_states(const at::Tensor& states, const std::vector<std::int64_t>& lengths) {
+  const auto texts = static_cast<std::int64_t>(lengths.size());
+  const at::Tensor shares = at::zeros({texts, states.size(0)}, at::kFloat);
+  std::int64_t begin = 0;
+  for (std::int64_t text = 0; text < texts; ++text) {
+    const std::int64_t length = lengths[static_cast<std::size_t>(text)];
+    shares.select(0, text).narrow(0, begin, length).fill_(1 / static_cast<double>(length));
+    begin += length;
+  }
+  return at::mm(shares.to(states.device()), states.to(at::kFloat));
+}
+
 }  // namespace
 
-Classifier::Classifier(const Settings& settings, std::int64_t vocabulary, std::int64_t outputs,
-                       const ComputePlan& plan)
+Classifier::Classifier(const Settings& settings, std::int64_t vocabulary,
+                       const ClassifierShape& shape, const ComputePlan& plan)
     : plan_(plan),
       parameters_(settings.seed),
       encoder_(stack_settings(settings, vocabulary), parameters_),
-      head_({.kind = settings.glue.head, .outputs = outputs, .dropout = settings.glue.head_dropout},
-            encoder_, parameters_) {
+      head_({.kind = shape.head, .outputs = shape.outputs, .dropout = shape.head_dropout}, encoder_,
+            parameters_),
+      pooling_(shape.pooling) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
 }
@@ -42,16 +60,18 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
   const std::uint64_t features =
       mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
   const bool typed = encoder_.settings().model.token_types > 1;
-  const at::Tensor states =
-      encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
-                        .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
-                        .layout = layout,
-                        .rows = copy_to(firsts, plan_.device),
-                        .training = mode.training,
-                        .dropout_key = mode.key,
-                        .feature_key = features,
-                        .precision = plan_.precision});
-  return head_.forward(states, mode.training, random_key({mode.key, kHeadDropout}));
+  const at::Tensor states = encoder_.forward(
+      {.ids = copy_to(batch.ids, plan_.device),
+       .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
+       .layout = layout,
+       .rows = pooling_ == TextPooling::first ? copy_to(firsts, plan_.device) : at::Tensor(),
+       .training = mode.training,
+       .dropout_key = mode.key,
+       .feature_key = features,
+       .precision = plan_.precision});
+  const at::Tensor pooled =
+      pooling_ == TextPooling::first ? states : mean_states(states, batch.lengths);
+  return head_.forward(pooled, mode.training, random_key({mode.key, kHeadDropout}));
 }
 
 at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "config/matching_settings.h"
 #include "config/settings.h"
 #include "data/text_pairs.h"
 #include "model/classification_head.h"
@@ -16,10 +17,18 @@
 
 namespace roformer {
 
+// What stands on the encoder.
+struct ClassifierShape {
+  std::int64_t outputs = 1;  // classes, or 1 for a score
+  ClassifierHead head = ClassifierHead::bert;
+  double head_dropout = 0;
+  TextPooling pooling = TextPooling::first;
+};
+
 class Classifier {
  public:
-  // `vocabulary` as for LanguageModel; `outputs`: classes, or 1 for a score.
-  Classifier(const Settings& settings, std::int64_t vocabulary, std::int64_t outputs,
+  // `vocabulary` as for LanguageModel.
+  Classifier(const Settings& settings, std::int64_t vocabulary, const ClassifierShape& shape,
              const ComputePlan& plan);
 
   ParameterStore& parameters() { return parameters_; }
@@ -36,6 +45,7 @@ class Classifier {
   ParameterStore parameters_;
   TransformerStack encoder_;
   ClassificationHead head_;
+  TextPooling pooling_;
 };
 
 }  // namespace roformer

@@ -11,29 +11,10 @@
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "data/length_buckets.h"
+#include "tasks/text_tasks.h"
 
 namespace roformer {
 namespace {
-
-// Batches of a fixed number of texts mix all lengths, as the benchmark's baselines do: an unpadded
-// batch pays nothing for it. Batches of a number of tokens are filled with texts of like length.
-BucketOptions bucket_options(const Settings& settings) {
-  constexpr std::int64_t kAllLengths = 1 << 30;
-  BucketOptions options{.seed = settings.seed};
-  if (settings.training.batch_tokens > 0) {
-    options.tokens = settings.training.batch_tokens;
-  } else {
-    options.sequences = settings.training.batch;
-    options.bucket_width = kAllLengths;
-  }
-  return options;
-}
-
-std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts) {
-  std::vector<std::int32_t> lengths;
-  for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
-  return lengths;
-}
 
 struct GlueBatch : TrainingBatch {
   TextBatch texts;
@@ -73,9 +54,11 @@ GlueSet load_glue_set(const Settings& settings, const Tokenizer& tokenizer, Glue
   return set;
 }
 
-std::int64_t glue_outputs(GlueTask task) {
-  const GlueTaskFacts& facts = glue_task_facts(task);
-  return facts.is_regression() ? 1 : std::ssize(facts.labels);
+ClassifierShape glue_shape(const GlueSettings& settings) {
+  const GlueTaskFacts& facts = glue_task_facts(settings.task);
+  return {.outputs = facts.is_regression() ? 1 : std::ssize(facts.labels),
+          .head = settings.head,
+          .head_dropout = settings.head_dropout};
 }
 
 std::vector<GlueSplit> validation_splits(GlueTask task) {
@@ -106,21 +89,25 @@ class GlueTraining : public TrainingTask {
         tokenizer_(std::move(tokenizer)),
         training_(load_glue_set(settings, *tokenizer_, GlueSplit::train)),
         validation_(load_validation_sets(settings, *tokenizer_)),
-        batches_(lengths_of(training_.texts), bucket_options(settings)),
-        classifier_(settings, tokenizer_->vocabulary_size(), glue_outputs(settings.glue.task),
-                    plan) {}
+        batches_(lengths_of(training_.texts), text_bucket_options(settings)),
+        classifier_(settings, tokenizer_->vocabulary_size(), glue_shape(settings.glue), plan) {}
 
   nlohmann::json data_record() const {
     const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
     std::int64_t validation = 0;
     for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
-    return {{"folder", settings_.data.directory.string()},
-            {"name", glue_task_facts(settings_.glue.task).folder},
-            {"fingerprint", hex(training_.source.fingerprint)},
-            {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
-            {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
-            {"training_examples", std::ssize(training_.texts)},
-            {"validation_examples", validation}};
+    nlohmann::json record = {
+        {"folder", settings_.data.directory.string()},
+        {"name", glue_task_facts(settings_.glue.task).folder},
+        {"fingerprint", hex(training_.source.fingerprint)},
+        {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
+        {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+        {"training_examples", std::ssize(training_.texts)},
+        {"validation_examples", validation}};
+    if (validation_.size() > 1) {  // MNLI's mismatched set
+      record["mismatched_fingerprint"] = hex(validation_.back().source.fingerprint);
+    }
+    return record;
   }
 
   ParameterStore& parameters() override { return classifier_.parameters(); }
@@ -184,22 +171,10 @@ class GlueTraining : public TrainingTask {
   Classifier classifier_;
 };
 
-std::shared_ptr<const Tokenizer> choose_tokenizer(const TaskSources& sources) {
-  const TokenizerSettings& settings = sources.settings.tokenizer;
-  if (sources.stored != nullptr) return sources.stored;
-  if (!settings.file.empty() || settings.kind != TokenizerKind::automatic) {
-    return open_tokenizer(settings);
-  }
-  if (sources.offered != nullptr) return sources.offered;
-  throw_usage("tokenizer.file", "is not given, and there is no model.from to take one from",
-              "--model.from RUN, or --tokenizer.file vocab.txt for a new model");
-}
-
 }  // namespace
 
 OpenedTask open_glue_task(const TaskSources& sources) {
-  std::shared_ptr<const Tokenizer> tokenizer = choose_tokenizer(sources);
-  require_sentence_tokens(*tokenizer);
+  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
   auto task = std::make_unique<GlueTraining>(sources.settings, tokenizer, sources.plan);
   nlohmann::json data = task->data_record();
   return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};

@@ -25,8 +25,8 @@ struct GlueSet {
 // as read_glue does.
 GlueSet load_glue_set(const Settings& settings, const Tokenizer& tokenizer, GlueSplit split);
 
-// Outputs of the classification head of a task: its classes, or one score.
-std::int64_t glue_outputs(GlueTask task);
+// The classifier of a task: outputs for its classes, or one for a score.
+ClassifierShape glue_shape(const GlueSettings& settings);
 
 // The splits that a task is validated on: one, or MNLI's two.
 std::vector<GlueSplit> validation_splits(GlueTask task);

@@ -3,13 +3,19 @@
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/random.h"
 #include "config/task_facts.h"
+#include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "tasks/language_batches.h"
 
@@ -50,6 +56,13 @@ void require_targets(const LanguageBatches& batches, const Settings& settings,
   refuse_without_targets(dataset);
 }
 
+// Of int64 on the CPU, going on from the hash of what came before.
+std::uint64_t hashed(const at::Tensor& numbers, std::uint64_t before) {
+  const at::Tensor contiguous = numbers.contiguous();
+  return XXH3_64bits_withSeed(contiguous.const_data_ptr<std::int64_t>(),
+                              static_cast<std::size_t>(contiguous.nbytes()), before);
+}
+
 LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings,
                             const Dataset& dataset, const LanguageBatches& batches,
                             const EvaluationOptions& options) {
@@ -68,13 +81,19 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   std::vector<double> sums(static_cast<std::size_t>(length));
   std::vector<std::int64_t>& counts = result.targets_by_position;
   counts.resize(static_cast<std::size_t>(length));
-  double total = 0;
+  std::uint64_t& fingerprint = result.targets_fingerprint;
   std::int64_t correct = 0;
   for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
     result.tokens += batch.ids.numel();
     const std::int64_t targets = batch.labels.numel();
+    const std::size_t first_row = result.targets_by_row.size();
+    const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
+    result.loss_sums_by_row.resize(first_row + rows);
+    result.targets_by_row.resize(first_row + rows);
     if (targets == 0) continue;
+    fingerprint = hashed(batch.labels, fingerprint);
+    if (batch.target_positions.defined()) fingerprint = hashed(batch.target_positions, fingerprint);
     const CrossEntropy loss = model.loss(to_device(batch, model.plan().device), {.training = false},
                                          arrangement.positions);
     const at::Tensor host = loss.losses.cpu();
@@ -83,10 +102,12 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
         batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
                                          : nullptr;
     for (std::int64_t i = 0; i < targets; ++i) {
-      const std::int64_t position = (positions != nullptr ? positions[i] : i) % kept;
+      const std::int64_t place = positions != nullptr ? positions[i] : i;
+      const std::size_t row = first_row + static_cast<std::size_t>(place / kept);
       const auto origin =
-          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(position)]);
-      total += losses[i];
+          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(place % kept)]);
+      result.loss_sums_by_row[row] += losses[i];
+      ++result.targets_by_row[row];
       sums[origin] += losses[i];
       ++counts[origin];
     }
@@ -94,11 +115,54 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     correct += loss.correct.sum().item<std::int64_t>();
   }
   if (result.targets == 0) refuse_without_targets(dataset);
-  result.loss = total / static_cast<double>(result.targets);
+  const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
+  result.loss = mean.mean;
+  result.standard_error = mean.standard_error;
   result.accuracy = static_cast<double>(correct) / static_cast<double>(result.targets);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     result.losses_by_position.push_back(counts[i] > 0 ? sums[i] / static_cast<double>(counts[i])
                                                       : std::numeric_limits<double>::quiet_NaN());
+  }
+  return result;
+}
+
+// The data of a stage and how they are dealt with there.
+struct Stage {
+  std::shared_ptr<const Dataset> dataset;
+  std::int64_t length = 0;
+  std::int64_t rows = 0;
+  std::uint64_t seed = 0;
+};
+
+// At least one: a training without stages is one. A stage has a seed of its own, so that a later
+// one of the same length does not repeat the rows and masks of an earlier one.
+std::vector<Stage> stages_of(const Settings& settings,
+                             const std::shared_ptr<const Dataset>& dataset) {
+  std::vector<Stage> result;
+  for (const StageSettings& stage : settings.stages) {
+    result.push_back(
+        {.dataset =
+             stage.directory.empty() ? dataset : std::make_shared<const Dataset>(stage.directory),
+         .length = stage.length.value_or(settings.data.length),
+         .rows = stage.batch.value_or(settings.training.batch),
+         .seed = result.empty()
+                     ? settings.seed
+                     : random_key({settings.seed, random_word("stage"), result.size()})});
+    const Tokenizer& own = result.back().dataset->tokenizer();
+    if (own.fingerprint() == dataset->tokenizer().fingerprint()) continue;
+    throw_usage("stages",
+                fmt::format("stage {}: {} has another tokenizer ({} pieces) than data.directory "
+                            "({} pieces)",
+                            result.size(), stage.directory.string(), own.vocabulary_size(),
+                            dataset->tokenizer().vocabulary_size()),
+                "prepare it with the same one: roformer data prepare TEXT --tokenizer " +
+                    dataset->folder().string());
+  }
+  if (result.empty()) {
+    result.push_back({.dataset = dataset,
+                      .length = settings.data.length,
+                      .rows = settings.training.batch,
+                      .seed = settings.seed});
   }
   return result;
 }
@@ -110,30 +174,44 @@ class LanguageTask : public TrainingTask {
       : settings_(settings),
         dataset_(std::move(dataset)),
         model_(settings, dataset_->tokenizer().vocabulary_size(), plan),
-        batches_(
-            make_language_batches(settings, *dataset_,
-                                  {.split = Split::train,
-                                   .length = settings.data.length,
-                                   .batches = {.rows = settings.training.batch,
-                                               .cross_documents = settings.data.cross_documents,
-                                               .seed = settings.seed}})),
-        validation_(validation_batches(settings, *dataset_, settings.data.length)) {
-    require_targets(*validation_, settings, *dataset_);
+        stages_(stages_of(settings, dataset_)) {
+    validations_[settings.data.length];
+    for (const Stage& stage : stages_) {
+      batches_.push_back(
+          make_language_batches(settings, *stage.dataset,
+                                {.split = Split::train,
+                                 .length = stage.length,
+                                 .batches = {.rows = stage.rows,
+                                             .cross_documents = settings.data.cross_documents,
+                                             .seed = stage.seed}}));
+      validations_[stage.length];
+    }
+    for (auto& [length, batches] : validations_) {
+      batches = validation_batches(settings, *dataset_, length);
+    }
+    require_targets(*validations_.at(settings.data.length), settings, *dataset_);
   }
 
   ParameterStore& parameters() override { return model_.parameters(); }
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    return make_batch_of(0, number);
+  }
+  std::unique_ptr<TrainingBatch> make_batch_of(std::int64_t stage,
+                                               std::int64_t number) const override {
     auto result = std::make_unique<LanguageTrainingBatch>();
-    result->batch = batches_->training(number);
+    result->batch = batches_[static_cast<std::size_t>(stage)]->training(number);
     result->target_count = result->batch.labels.numel();
     result->tokens = result->batch.ids.numel();
     return result;
   }
 
-  double batches_per_epoch() const override { return batches_->batches_per_epoch(); }
+  double batches_per_epoch() const override { return batches_per_epoch_of(0); }
+  double batches_per_epoch_of(std::int64_t stage) const override {
+    return batches_[static_cast<std::size_t>(stage)]->batches_per_epoch();
+  }
   double tokens_per_batch() const override {
-    return static_cast<double>(settings_.training.batch * settings_.data.length);
+    return static_cast<double>(stages_.front().rows * stages_.front().length);
   }
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
@@ -141,16 +219,38 @@ class LanguageTask : public TrainingTask {
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
 
+  // Ranked at data.length in every stage; the other stages' lengths stand beside it.
   ValidationResult validate() override {
-    const LanguageEvaluation evaluation = evaluate(model_, settings_, *dataset_, *validation_, {});
     const TaskFacts& facts = task_facts(settings_.task);
-    ValidationResult result{.figures = {{"loss", evaluation.loss},
-                                        {"accuracy", evaluation.accuracy},
-                                        {"perplexity", perplexity(evaluation.loss)}},
-                            .ranked_by = std::string(facts.ranked_by(settings_)),
-                            .tokens = evaluation.tokens};
-    if (facts.causal) {
-      result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+    ValidationResult result{.ranked_by = std::string(facts.ranked_by(settings_))};
+    for (const auto& [length, batches] : validations_) {
+      const LanguageEvaluation evaluation =
+          evaluate(model_, settings_, *dataset_, *batches, {.length = length});
+      result.tokens += evaluation.tokens;
+      if (length != settings_.data.length) {
+        result.figures[fmt::format("loss_at_length_{}", length)] = evaluation.loss;
+        result.figures[fmt::format("accuracy_at_length_{}", length)] = evaluation.accuracy;
+        continue;
+      }
+      result.figures["loss"] = evaluation.loss;
+      result.figures["accuracy"] = evaluation.accuracy;
+      result.figures["perplexity"] = perplexity(evaluation.loss);
+      if (std::isfinite(evaluation.standard_error)) {
+        result.figures["loss_standard_error"] = evaluation.standard_error;
+      }
+      if (facts.causal) {
+        result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+      }
+    }
+    return result;
+  }
+
+  // Of the data sets that stages bring with them.
+  std::vector<std::string> stage_fingerprints() const {
+    std::vector<std::string> result;
+    for (const Stage& stage : stages_) {
+      if (stage.dataset == dataset_) continue;
+      result.push_back(fmt::format("{:016x}", stage.dataset->description().fingerprint));
     }
     return result;
   }
@@ -163,8 +263,9 @@ class LanguageTask : public TrainingTask {
   Settings settings_;
   std::shared_ptr<const Dataset> dataset_;
   LanguageModel model_;
-  std::unique_ptr<LanguageBatches> batches_;
-  std::unique_ptr<LanguageBatches> validation_;
+  std::vector<Stage> stages_;
+  std::vector<std::unique_ptr<LanguageBatches>> batches_;                 // of the stages
+  std::map<std::int64_t, std::unique_ptr<LanguageBatches>> validations_;  // by length
 };
 
 // A recipe that says how the data is split holds for its prepared set, too.
@@ -194,9 +295,14 @@ OpenedTask open_language_task(const TaskSources& sources) {
   const Settings& settings = sources.settings;
   const auto dataset = std::make_shared<const Dataset>(settings.data.directory);
   check_split(settings, dataset->description());
-  return {.task = std::make_unique<LanguageTask>(settings, dataset, sources.plan),
+  if (task_facts(settings.task).causal) warn_of_line_ends(*dataset);
+  auto task = std::make_unique<LanguageTask>(settings, dataset, sources.plan);
+  nlohmann::json data = data_record(settings, dataset->description());
+  const std::vector<std::string> stages = task->stage_fingerprints();
+  if (!stages.empty()) data["stage_fingerprints"] = stages;
+  return {.task = std::move(task),
           .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer()),
-          .data = data_record(settings, dataset->description())};
+          .data = std::move(data)};
 }
 
 LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
@@ -205,6 +311,16 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
   const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
   return evaluate(model, settings, dataset, *validation_batches(settings, dataset, length),
                   options);
+}
+
+void warn_of_line_ends(const Dataset& dataset) {
+  const TokenizerKind kind = dataset.tokenizer().kind();
+  const bool seen = kind == TokenizerKind::characters || kind == TokenizerKind::bytes;
+  if (seen || !dataset.description().counts_line_ends) return;
+  log::warn(
+      "{} was prepared by an earlier version, which counted line ends that the tokenizer never "
+      "sees: bits per character are too low by their share; prepare it again for right ones",
+      dataset.folder().string());
 }
 
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {

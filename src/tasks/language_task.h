@@ -17,7 +17,9 @@ namespace roformer {
 OpenedTask open_language_task(const TaskSources& sources);
 
 struct LanguageEvaluation {
-  double loss = 0;      // mean negative log likelihood of the targets, nats
+  double loss = 0;  // mean negative log likelihood of the targets, nats
+  // Of the loss, by the rows of text, which were drawn from more text like it. NaN for one row.
+  double standard_error = 0;
   double accuracy = 0;  // share of the targets that are the most likely piece
   std::int64_t targets = 0;
   std::int64_t tokens = 0;  // that went through the model
@@ -25,6 +27,10 @@ struct LanguageEvaluation {
   // many targets.
   std::vector<double> losses_by_position;
   std::vector<std::int64_t> targets_by_position;
+  // Of each row in its order: the sum of its targets' losses, and how many they are.
+  std::vector<double> loss_sums_by_row;
+  std::vector<std::int64_t> targets_by_row;
+  std::uint64_t targets_fingerprint = 0;  // XXH3 of the labels and their places
 };
 
 struct EvaluationOptions {
@@ -41,5 +47,7 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
 // The loss of the evaluation in bits for each character of the data set's validation text: how
 // causal models of different vocabularies compare.
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset);
+// Warns where the data set's count of characters does not suit its tokenizer.
+void warn_of_line_ends(const Dataset& dataset);
 
 }  // namespace roformer

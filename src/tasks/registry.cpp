@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "tasks/glue_task.h"
 #include "tasks/language_task.h"
+#include "tasks/matching_task.h"
 #include "tasks/translation_task.h"
 
 namespace roformer {
@@ -21,6 +22,7 @@ constexpr std::array kTasks = {
     TaskDefinition{TaskKind::causal_lm, open_language_task},
     TaskDefinition{TaskKind::glue, open_glue_task},
     TaskDefinition{TaskKind::translation, open_translation_task},
+    TaskDefinition{TaskKind::matching, open_matching_task},
 };
 
 }  // namespace

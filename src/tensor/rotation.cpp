@@ -13,7 +13,7 @@ namespace roformer {
 namespace {
 
 // The same from LibTorch's operations, for devices without the loops.
-at::Tensor composed(const at::Tensor& x, const Rotation& rotation) {
+at::Tensor composed_rotation(const at::Tensor& x, const Rotation& rotation) {
   const std::int64_t width = rotation.width();
   const at::Tensor rotated_part = x.narrow(-1, 0, width);
   const bool interleaved = rotation.layout == RotaryLayout::interleaved;
@@ -85,7 +85,7 @@ void rotate_rows(const RotationRows& rows) {
 
 at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
   ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
-  if (!x.is_cpu()) return composed(x, rotation);
+  if (!x.is_cpu()) return composed_rotation(x, rotation);
   GradientRecorder recorder({x});
   return recorder.finish(rotate(x.detach(), rotation, false),
                          [rotation](const Gradients& gradients) -> Gradients {

@@ -43,6 +43,9 @@ class Tokenizer {
   bool is_special(TokenId id) const;
   // True when the piece begins a word, for whole-word masking.
   virtual bool begins_word(TokenId id) const = 0;
+  // For each id of a text whether it begins a word; where the pieces alone do not say, as in
+  // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
+  virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual TokenizerKind kind() const = 0;
   // The contents of the model or vocabulary file, stored beside what was made with it (empty for
   // bytes).

@@ -12,6 +12,7 @@
 #include "text/sentencepiece_tokenizer.h"
 #include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -23,6 +24,7 @@ constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
 
 TokenizerKind kind_of(std::string_view contents, const std::string& place) {
+  if (is_word_model(contents)) return TokenizerKind::words;
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
   if (is_subword_model(contents)) return TokenizerKind::subwords;
@@ -52,6 +54,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_byte_tokenizer();
     case TokenizerKind::subwords:
       return make_subword_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::words:
+      return make_word_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -101,9 +105,9 @@ Description read_description(const fs::path& path) {
                              .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
                              .fingerprint = text_field("fingerprint")};
   const std::string kind = text_field("kind");
-  for (const TokenizerKind value : {TokenizerKind::sentencepiece, TokenizerKind::wordpiece,
-                                    TokenizerKind::characters, TokenizerKind::bytes,
-                                    TokenizerKind::subwords}) {
+  for (const TokenizerKind value :
+       {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
+        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::words}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {
@@ -116,9 +120,33 @@ Description read_description(const fs::path& path) {
   return description;
 }
 
+// A vocabulary with a dictionary beside it.
+std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
+  const bool words =
+      settings.kind == TokenizerKind::automatic || settings.kind == TokenizerKind::words;
+  if (!words || settings.file.empty()) {
+    throw_usage("tokenizer.dictionary",
+                words ? "is given without a vocabulary"
+                      : fmt::format("is not for the kind {}", to_word(settings.kind)),
+                "tokenizer.file: the vocab.txt of a model of Chinese words");
+  }
+  return make_word_tokenizer(word_model({.vocabulary = read_file(settings.file),
+                                         .vocabulary_place = settings.file.string(),
+                                         .dictionary = read_file(settings.dictionary),
+                                         .dictionary_place = settings.dictionary.string(),
+                                         .cased = settings.cased,
+                                         .characters = settings.characters}),
+                             settings.file.string());
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
+  if (!settings.dictionary.empty()) return open_words(settings);
+  if (settings.characters) {
+    throw_usage("tokenizer.characters", "is for a dictionary, and none is given",
+                "tokenizer.dictionary FILE, jieba's dict.txt for instance");
+  }
   if (settings.kind == TokenizerKind::bytes) return make_byte_tokenizer();
   if (settings.file.empty()) {
     throw_usage(

@@ -15,6 +15,7 @@
 #include "base/sealed_json.h"
 #include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -159,6 +160,19 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints, Unreadable unr
     return is_better(a.validation, b.validation);
   });
   return ranked;
+}
+
+// A folder of runs stands for none of them.
+void refuse_study(const fs::path& folder) {
+  std::vector<std::string> runs;
+  for (const fs::path& run : runs_in(folder)) runs.push_back(run.string());
+  if (is_run(folder) || runs.empty()) return;
+  constexpr std::size_t kMost = 8;
+  const std::size_t more = runs.size() - std::min(runs.size(), kMost);
+  runs.resize(runs.size() - more);
+  throw_usage(folder.string(), "holds runs and is none itself",
+              fmt::format("name one of them: {}{}", fmt::join(runs, ", "),
+                          more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 // The steps of the other checkpoints of the run, as a hint.
@@ -325,7 +339,10 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   }
   const fs::path checkpoints = run_or_checkpoint / "checkpoints";
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
-  if (all.empty()) throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
+  if (all.empty()) {
+    refuse_study(run_or_checkpoint);
+    throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
+  }
   if (which == "last") return all.back();
   if (which == "best") {
     const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, Unreadable::refused);

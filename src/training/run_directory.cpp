@@ -21,8 +21,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// What a run writes at the top of its folder; all else in it is the user's and is left alone. The
-// configuration is removed last: as long as it is there, the folder is a run.
+// What a run writes at the top of its folder; all else in it is the user's and is left alone.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
                                   "checkpoints", "summary.json", "report.html",   "config.yaml"};
 // What save_tokenizer writes. Only in a run is it the run's: elsewhere it is somebody's vocabulary.
@@ -32,7 +31,8 @@ constexpr std::array kTokenizer = {"tokenizer.json", "vocab.txt", "characters.js
 // A process that was killed may have left what it was writing.
 bool is_ours(fs::path name) {
   if (name.extension() == ".partial") name = name.stem();
-  return name == ".lock" || std::find(kContents.begin(), kContents.end(), name) != kContents.end();
+  return name == ".lock" || PreviousRun::is_aside(name) ||
+         std::find(kContents.begin(), kContents.end(), name) != kContents.end();
 }
 
 bool holds_foreign_files(const fs::path& path) {
@@ -41,10 +41,13 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
-void remove_entry(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) throw_failure(path.string(), "cannot remove: " + error.message());
+// What --overwrite replaces. Only a run's tokenizer is; the lock stays.
+PreviousRun::IsOurs replaced_by(bool run) {
+  return [run](const fs::path& name) {
+    const bool tokenizer =
+        std::find(kTokenizer.begin(), kTokenizer.end(), name) != kTokenizer.end();
+    return name != ".lock" && !PreviousRun::is_aside(name) && (is_ours(name) || (run && tokenizer));
+  };
 }
 
 }  // namespace
@@ -54,14 +57,36 @@ bool is_run(const fs::path& path) {
   return fs::exists(path / "config.yaml", error);
 }
 
+std::vector<fs::path> runs_in(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (is_run(entry.path())) runs.push_back(entry.path());
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
 void require_run(const fs::path& path) {
   if (is_run(path)) return;
   throw_usage(path.string(), "holds no run that could be resumed",
               "leave out --resume to start one");
 }
 
+void recover_run(const fs::path& path) {
+  if (!PreviousRun::needs_recovery(path)) return;
+  const DirectoryLock lock(path);
+  // The new run's tokenizer goes with it: its configuration may not have been written yet.
+  PreviousRun::recover(path, replaced_by(true));
+}
+
+void RunDirectory::confirm() const {
+  if (previous_) previous_->discard();
+}
+
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {
   const std::string place = path_.string();
+  recover_run(path_);
   if (existing == ExistingRun::resume) require_run(path_);
   if (existing == ExistingRun::refuse && is_run(path_)) {
     throw_usage(place, "holds a run already",
@@ -76,15 +101,16 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
     throw_usage(place, "is neither empty nor a run", "choose another name with --run");
   }
   lock_.emplace(path_);
-  if (existing == ExistingRun::overwrite) {
-    if (is_run(path_)) {
-      for (const char* name : kTokenizer) remove_entry(path_ / name);
-    }
-    for (const char* name : kContents) remove_entry(path_ / name);
-  }
+  if (existing == ExistingRun::overwrite) previous_.emplace(path_, replaced_by(is_run(path_)));
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());
   log_.emplace(path_ / "log.txt");
+}
+
+void refuse_existing(const fs::path& path, ExistingRun existing, const std::string& otherwise) {
+  recover_run(path);
+  if (existing != ExistingRun::refuse || !is_run(path)) return;
+  throw_usage(path.string(), "holds a run already", "replace it with --overwrite, or " + otherwise);
 }
 
 nlohmann::json run_record(const RunOrigin& origin) {

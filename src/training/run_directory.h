@@ -7,16 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "training/previous_run.h"
 
 namespace roformer {
 
 enum class ExistingRun {
   refuse,     // an existing run is an error that names --resume and --overwrite
   resume,     // there must be one; its half-written checkpoints are removed
-  overwrite,  // what an earlier run wrote is removed, its tokenizer too
+  overwrite,  // what an earlier run wrote goes, its tokenizer too, as soon as this one is confirmed
 };
 
 class RunDirectory {
@@ -33,6 +35,10 @@ class RunDirectory {
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
 
+  // The new run stands on its own: what it overwrites goes. Before that, and where nobody says so,
+  // the old run comes back when this object ends.
+  void confirm() const;
+
   // True when the folder held a run and goes on with it.
   bool resumed() const { return resumed_; }
 
@@ -40,13 +46,23 @@ class RunDirectory {
   std::filesystem::path path_;
   bool resumed_ = false;
   std::optional<DirectoryLock> lock_;
-  std::optional<log::FileSink> log_;
+  mutable std::optional<PreviousRun> previous_;
+  std::optional<log::FileSink> log_;  // the last: the file is closed before the old run comes back
 };
 
+// Puts in order what a process left that was killed while it overwrote a run.
+void recover_run(const std::filesystem::path& path);
 // True when a run was begun there: its config.yaml, which is written first, is there.
 bool is_run(const std::filesystem::path& path);
+// The runs that lie in a folder that is none itself, a study's say; sorted.
+std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);
 // Throws Error (usage) where no run was begun that could be resumed.
 void require_run(const std::filesystem::path& path);
+
+// For commands that make a run and cannot go on with one: throws Error (usage) where there is one
+// that is not to be overwritten. `otherwise` is the other way out.
+void refuse_existing(const std::filesystem::path& path, ExistingRun existing,
+                     const std::string& otherwise);
 
 // What a run is made of, for run.json.
 struct RunOrigin {

@@ -47,6 +47,15 @@ class TrainingTask : public TrainingObjective {
  public:
   // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
+  // Of a training in stages: micro-batch `number` of a stage, as make_batch, and how many make one
+  // epoch there. A task that knows no stages has one.
+  virtual std::unique_ptr<TrainingBatch> make_batch_of([[maybe_unused]] std::int64_t stage,
+                                                       std::int64_t number) const {
+    return make_batch(number);
+  }
+  virtual double batches_per_epoch_of([[maybe_unused]] std::int64_t stage) const {
+    return batches_per_epoch();
+  }
   // Average real tokens of one micro-batch, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
   virtual ValidationResult validate() = 0;

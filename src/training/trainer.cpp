@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,10 +15,13 @@
 #include "base/sealed_json.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
+#include "tensor/finite_check.h"
 #include "training/checkpoint.h"
+#include "training/loss_spikes.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"
 #include "training/signals.h"
+#include "training/stage_plan.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
 #include "training/weight_average.h"
@@ -29,6 +33,9 @@ namespace {
 constexpr const char* kRemedies =
     "lower training.learning_rate or training.clip, lengthen training.warmup or set "
     "training.precision to fp32; each can be given with --resume";
+
+// Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
+constexpr double kHopelessLoss = 100;
 
 class Stopwatch {
  public:
@@ -86,6 +93,7 @@ class Trainer {
         settings_(setup.settings),
         run_(setup.run),
         numbers_({.accumulation = setup.settings.accumulation}),
+        plan_(settings_, setup.stages, numbers_),
         schedule_(make_schedule(setup.settings, task, numbers_)),
         optimizer_(task.parameters(), {.beta1 = settings_.beta1,
                                        .beta2 = settings_.beta2,
@@ -100,7 +108,8 @@ class Trainer {
         done_at_start_(done()),
         log_(setup.run, state_.consumed.steps),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
-          return task_.make_batch(numbers_.number(first, i));
+          const StagePlan::Place place = plan_.of_batch(numbers_.number(first, i));
+          return task_.make_batch_of(place.stage, place.number);
         }) {}
 
   TrainingSummary run() {
@@ -115,7 +124,10 @@ class Trainer {
     std::optional<StopReason> reason;
     while (!(reason = stop_reason())) train_one_step();
     bool changed = saved_step_ != state_.consumed.steps;
-    if (*reason == StopReason::finished) changed = finish() || changed;
+    if (*reason == StopReason::finished) {
+      changed = finish() || changed;
+      run_.confirm();  // one of no steps, too
+    }
     if (*reason != StopReason::signal && !is_sound()) {
       diverged(fmt::format("the validation after step {} is not finite",
                            format_count(state_.consumed.steps)));
@@ -142,6 +154,7 @@ class Trainer {
   const TrainingSettings& settings_;
   const RunDirectory& run_;
   BatchNumbers numbers_;
+  StagePlan plan_;
   Schedule schedule_;
   AdamW optimizer_;
   std::unique_ptr<WeightAverage> average_;  // with training.ema
@@ -149,6 +162,9 @@ class Trainer {
   Consumed looked_at_;  // up to where periods were compared with what is consumed
   double done_at_start_;
   TrainingLog log_;
+  LossSpikes spikes_;
+  bool was_sound_ = false;  // some loss was that of a training that works
+  std::int64_t hopeless_in_row_ = 0;
   std::vector<Unsettled> unsettled_;
   std::int64_t saved_step_ = -1;
   Stopwatch session_;
@@ -203,7 +219,7 @@ class Trainer {
     const double steps = settings_.steps.unit == Period::Unit::minutes
                              ? static_cast<double>(state_.consumed.steps) / std::max(done(), 1e-9)
                              : steps_in(settings_.steps, task_, numbers_);
-    return settings_.learning_rate *
+    return plan_.peak_rate(state_.consumed.steps) *
            learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
   }
 
@@ -228,8 +244,9 @@ class Trainer {
     const Consumed before = std::exchange(looked_at_, state_.consumed);
     const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
     const bool log_due = due(settings_.log_every);
-    bool save_due = due(settings_.save_every);
-    state_.validation_due = due(settings_.validate_every);
+    const bool stage_done = plan_.ends_stage(state_.consumed.steps);
+    bool save_due = due(settings_.save_every) || stage_done;
+    state_.validation_due = due(settings_.validate_every) || stage_done;
     if (log_due || save_due || state_.validation_due) {
       settle();
       count_time(watch.lap());
@@ -263,26 +280,31 @@ class Trainer {
   void compute_step() {
     const std::int64_t step = state_.consumed.steps;
     const double rate = learning_rate();
+    const BatchNumbers& numbers = plan_.numbers(step);
     const Stopwatch loading;
     std::vector<std::unique_ptr<TrainingBatch>> batches;
-    for (std::int64_t micro = 0; micro < numbers_.accumulation; ++micro) {
+    for (std::int64_t micro = 0; micro < numbers.accumulation; ++micro) {
       batches.push_back(loader_.next());
     }
     state_.window.loader_seconds += loading.seconds();
+    std::optional<FiniteCheck> finite;
+    if (settings_.check_finite) finite.emplace();
     StepResult result = take_training_step(task_, optimizer_, std::move(batches),
                                            {.step = step,
                                             .seed = state_.seed,
-                                            .numbers = numbers_,
+                                            .numbers = numbers,
                                             .learning_rate = rate,
                                             .clip = settings_.clip});
+    if (finite) require_finite_outputs(step + 1, *finite, result);
     if (average_) average_->update(step + 1);
-    state_.next_batch += numbers_.per_step();
+    state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
-    state_.consumed.epochs = static_cast<double>(state_.next_batch) / task_.batches_per_epoch();
+    state_.consumed.epochs = plan_.epochs(state_.next_batch, task_);
     state_.consumed.tokens += result.sums.tokens;
     state_.window.tokens += result.sums.tokens;
     state_.window.padding += result.sums.padding;
     report_.learning_rate = rate;
+    if (plan_.stages() > 0) report_.stage = plan_.stage_of_step(step) + 1;
     unsettled_.push_back({.step = step + 1, .result = std::move(result)});
   }
 
@@ -300,6 +322,8 @@ class Trainer {
         continue;
       }
       state_.skipped_in_row = 0;
+      run_.confirm();
+      look_at_loss(step, report_.loss);
       state_.window.loss_sum += loss_sum;
       state_.window.norm_sum += norm;
       state_.window.targets += result.sums.targets;
@@ -318,6 +342,44 @@ class Trainer {
       diverged(fmt::format("{} steps in a row were not finite ({})", state_.skipped_in_row, what));
     }
     log::warn("{}; the step is skipped", what);
+  }
+
+  // training.check_finite
+  void require_finite_outputs(std::int64_t step, const FiniteCheck& finite,
+                              const StepResult& result) const {
+    if (!finite.first().empty()) {
+      diverged(fmt::format("step {}: the output of {} is not finite, those before it are",
+                           format_count(step), finite.first()));
+    }
+    if (!std::isfinite(result.sums.loss.item<double>())) {
+      diverged(fmt::format("step {}: the loss is not finite, the outputs of all layers are",
+                           format_count(step)));
+    }
+    if (result.outcome.skipped.item<bool>()) {
+      diverged(fmt::format("step {}: the gradient is not finite, the loss and all outputs are",
+                           format_count(step)));
+    }
+  }
+
+  // Losses that leap, and those of a training that computes without ever coming back: each step is
+  // finite, and nothing is learnt.
+  void look_at_loss(std::int64_t step, double loss) {
+    const double usual = spikes_.mean();
+    if (spikes_.add(loss)) {
+      log_.clear();
+      log::warn("step {}: the loss leaps to {:.4g} from about {:.4g}", format_count(step), loss,
+                usual);
+    }
+    if (loss <= kHopelessLoss) {
+      was_sound_ = true;
+      hopeless_in_row_ = 0;
+    } else if (was_sound_ && ++hopeless_in_row_ >= settings_.max_bad_steps) {
+      log_.clear();
+      diverged(
+          fmt::format("the loss is {:.3g} after {} steps in a row above {:.0f}: the training "
+                      "has diverged",
+                      loss, hopeless_in_row_, kHopelessLoss));
+    }
   }
 
   [[noreturn]] void diverged(const std::string& what) const {
@@ -359,8 +421,13 @@ class Trainer {
     report.done = done();
     const double progress = report.done - done_at_start_;
     if (progress > 0) report.seconds_left = session_.seconds() / progress * (1 - report.done);
-    report.tokens_per_second =
-        static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
+    // A window that has only begun says nothing yet; the one before it does.
+    if (state_.window.tokens > 0) {
+      report.tokens_per_second =
+          static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
+    } else if (!state_.tokens_per_second.empty()) {
+      report.tokens_per_second = state_.tokens_per_second.back();
+    }
     return report;
   }
 
@@ -406,7 +473,7 @@ class Trainer {
                 format_count(state_.consumed.steps));
       return;
     }
-    log_.flush();
+    log_.sync();
     state_.optimizer_updates = optimizer_.updates();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_, average_.get()}, state_,
                     [&](const fs::path& folder) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "config/stage.h"
 #include "config/training_settings.h"
 #include "data/prefetcher.h"
 #include "training/run_directory.h"
@@ -15,6 +17,7 @@ namespace roformer {
 
 struct TrainerSetup {
   const TrainingSettings& settings;
+  std::span<const StageSettings> stages = {};  // empty: one, of the settings
   std::uint64_t seed = 0;
   const RunDirectory& run;        // resumed() decides whether training goes on from a checkpoint
   PrefetchOptions prefetch = {};  // how batches are made ahead

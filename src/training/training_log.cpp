@@ -15,9 +15,11 @@ std::string describe(const StepReport& report) {
   const std::string left =
       report.seconds_left < 0 ? "" : "  " + format_duration(report.seconds_left) + " left";
   return fmt::format(
-      "step {} ({:.0f} %)  loss {:.4f}  learning rate {:.2e}  gradient {:.2f}  {} tokens/s{}",
-      format_count(report.step), 100 * report.done, report.loss, report.learning_rate,
-      report.gradient_norm, format_count(std::llround(report.tokens_per_second)), left);
+      "step {} ({:.0f} %){}  loss {:.4f}  learning rate {:.2e}  gradient {:.2f}  {} tokens/s{}",
+      format_count(report.step), 100 * report.done,
+      report.stage > 0 ? fmt::format("  stage {}", report.stage) : "", report.loss,
+      report.learning_rate, report.gradient_norm,
+      format_count(std::llround(report.tokens_per_second)), left);
 }
 
 const RunDirectory& cut_back(const RunDirectory& run, std::int64_t step) {
@@ -42,22 +44,24 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
   const MetricsWindow& window = state.window;
   const auto steps = static_cast<double>(std::max<std::int64_t>(window.steps, 1));
   const double seconds = std::max(window.seconds, 1e-9);
-  metrics_.append({{"kind", "training"},
-                   {"step", report.step},
-                   {"epochs", state.consumed.epochs},
-                   {"tokens", state.consumed.tokens},
-                   {"minutes", state.consumed.minutes},
-                   {"loss", report.loss},
-                   {"learning_rate", report.learning_rate},
-                   {"gradient_norm", report.gradient_norm},
-                   {"tokens_per_s", report.tokens_per_second},
-                   {"padding_share", static_cast<double>(window.padding) /
-                                         static_cast<double>(std::max<std::int64_t>(
-                                             window.tokens + window.padding, 1))},
-                   {"step_ms", 1e3 * window.seconds / steps},
-                   {"loader_wait_ms", 1e3 * window.loader_seconds / steps},
-                   {"loader_share", window.loader_seconds / seconds},
-                   {"skipped", window.skipped}});
+  nlohmann::ordered_json line = {{"kind", "training"},
+                                 {"step", report.step},
+                                 {"epochs", state.consumed.epochs},
+                                 {"tokens", state.consumed.tokens},
+                                 {"minutes", state.consumed.minutes},
+                                 {"loss", report.loss},
+                                 {"learning_rate", report.learning_rate},
+                                 {"gradient_norm", report.gradient_norm},
+                                 {"tokens_per_s", report.tokens_per_second},
+                                 {"padding_share", static_cast<double>(window.padding) /
+                                                       static_cast<double>(std::max<std::int64_t>(
+                                                           window.tokens + window.padding, 1))},
+                                 {"step_ms", 1e3 * window.seconds / steps},
+                                 {"loader_wait_ms", 1e3 * window.loader_seconds / steps},
+                                 {"loader_share", window.loader_seconds / seconds},
+                                 {"skipped", window.skipped}};
+  if (report.stage > 0) line["stage"] = report.stage;
+  metrics_.append(line);
   events_.scalar("training/loss", report.loss, report.step);
   events_.scalar("training/learning_rate", report.learning_rate, report.step);
   events_.scalar("training/gradient_norm", report.gradient_norm, report.step);
@@ -68,16 +72,14 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
 void TrainingLog::validation(const ValidationRecord& record, bool best) {
   nlohmann::ordered_json line = {
       {"kind", "validation"}, {"step", record.step}, {"minutes", record.minutes}};
-  std::string text;
   for (const auto& [name, value] : record.result.figures) {
     line["validation_" + name] = value;
     events_.scalar("validation/" + name, value, record.step);
-    text += fmt::format("  {} {:.4f}", name, value);
   }
   metrics_.append(line);
   line_.clear();
-  log::info("validation at step {}{}{}", format_count(record.step), text,
-            best ? "  (best so far)" : "");
+  log::info("validation at step {}  {}{}", format_count(record.step),
+            describe_figures(record.result, "  "), best ? "  (best so far)" : "");
 }
 
 }  // namespace roformer

@@ -22,6 +22,7 @@ struct StepReport {
   double learning_rate = 0;
   double gradient_norm = 0;
   double tokens_per_second = 0;  // real ones
+  std::int64_t stage = 0;        // from 1; 0: the training has none
 };
 
 class TrainingLog {
@@ -35,8 +36,12 @@ class TrainingLog {
   // A line of metrics for the window, which ends with this step.
   void window(const StepReport& report, const TrainingState& state);
   void validation(const ValidationRecord& record, bool best);
-  // Hands all lines to the kernel: a checkpoint must not be ahead of them.
-  void flush() { events_.flush(); }
+  // Brings all lines to the disk: a checkpoint that counts them must not be ahead of them, whatever
+  // is killed or loses its power.
+  void sync() {
+    metrics_.sync();
+    events_.sync();
+  }
   // Erases the live line, so that something else can be printed.
   void clear() { line_.clear(); }
 

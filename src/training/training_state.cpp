@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "roformer checkpoint";
-constexpr int kVersion = 1;
+constexpr const char* kStateFormat = "roformer checkpoint";
+constexpr int kStateVersion = 1;
 
 json to_json(const MetricsWindow& window) {
   return {{"loss_sum", window.loss_sum}, {"places", window.targets},
@@ -86,8 +86,8 @@ ValidationRecord validation_from_json(const JsonFields& fields) {
 json to_json(const TrainingState& state) {
   json validations = json::array();
   for (const ValidationRecord& record : state.validations) validations.push_back(to_json(record));
-  return {{"format", kFormat},
-          {"version", kVersion},
+  return {{"format", kStateFormat},
+          {"version", kStateVersion},
           {"seed", state.seed},
           {"step", state.consumed.steps},
           {"epochs", state.consumed.epochs},
@@ -105,13 +105,13 @@ json to_json(const TrainingState& state) {
 }
 
 TrainingState training_state_from_json(const json& document, const std::string& file) {
-  if (!document.is_object() || document.value("format", json()) != kFormat) {
+  if (!document.is_object() || document.value("format", json()) != kStateFormat) {
     throw_failure(file, "is not the state of a checkpoint");
   }
   const JsonFields fields(document, "", file);
-  if (fields.any("version") != kVersion) {
-    throw_failure(file, "has version " + describe_json(fields.any("version")) + ", this program reads " +
-                            std::to_string(kVersion));
+  if (fields.any("version") != kStateVersion) {
+    throw_failure(file, "has version " + describe_json(fields.any("version")) +
+                            ", this program reads " + std::to_string(kStateVersion));
   }
   if (!fields.any("seed").is_number_unsigned()) fields.refuse("seed", "a non-negative integer");
   TrainingState state{.seed = fields.any("seed").get<std::uint64_t>(),

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "roformer training summary";
-constexpr int kVersion = 1;
+constexpr const char* kSummaryFormat = "roformer training summary";
+constexpr int kSummaryVersion = 1;
 constexpr std::array<std::pair<StopReason, const char*>, 3> kReasons = {
     {{StopReason::finished, "finished"},
      {StopReason::patience, "patience"},
@@ -28,8 +28,8 @@ json to_json(const TrainingSummary& summary) {
   }
   const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
                                    [&](const auto& pair) { return pair.first == summary.reason; });
-  return {{"format", kFormat},
-          {"version", kVersion},
+  return {{"format", kSummaryFormat},
+          {"version", kSummaryVersion},
           {"reason", reason->second},
           {"signal", summary.signal},
           {"steps", summary.consumed.steps},
@@ -48,9 +48,9 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const std::string file = path.string();
   const json document = read_sealed_json(path);
-  if (!document.is_object() || document.value("format", json()) != kFormat ||
-      document.value("version", json()) != kVersion) {
-    throw_failure(file, "is not a training summary of version " + std::to_string(kVersion));
+  if (!document.is_object() || document.value("format", json()) != kSummaryFormat ||
+      document.value("version", json()) != kSummaryVersion) {
+    throw_failure(file, "is not a training summary of version " + std::to_string(kSummaryVersion));
   }
   const JsonFields fields(document, "", file);
   const std::string text = fields.text("reason");

@@ -207,8 +207,9 @@ at::Tensor Run::extra(const std::string& name) const {
     std::vector<double> distances;
     for (std::int64_t i = 0; i < context_.queries.count(); ++i) {
       for (std::int64_t j = 0; j < context_.keys.count(); ++j) {
-        distances.push_back(rerope_distance(static_cast<double>(context_.queries[i] - context_.keys[j]),
-                                            setup_.position.of<ReropeSettings>()));
+        distances.push_back(
+            rerope_distance(static_cast<double>(context_.queries[i] - context_.keys[j]),
+                            setup_.position.of<ReropeSettings>()));
       }
     }
     return at::tensor(distances, at::kDouble)
@@ -217,7 +218,8 @@ at::Tensor Run::extra(const std::string& name) const {
   if (name == "positions") {
     const at::Tensor scores = at::matmul(inputs_.at("q"), inputs_.at("k").transpose(-2, -1)) *
                               scheme_->score_scale(width);
-    return contextual_positions(scores, context_.mask, setup_.position.of<CopeSettings>().positions);
+    return contextual_positions(scores, context_.mask,
+                                setup_.position.of<CopeSettings>().positions);
   }
   throw_failure("", "unknown extra " + name);
 }
@@ -295,6 +297,7 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
       }
       return result;
     }
+    result.scheme = golden_setup(golden).position.scheme;
     result.float64 = compare(golden, at::kDouble, index.float64, index.gradient_float64);
     result.float32 = compare(golden, at::kFloat, index.float32, index.gradient_float32);
   } catch (const std::exception& error) {

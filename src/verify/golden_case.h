@@ -24,7 +24,7 @@ struct GoldenErrors {
 
 struct GoldenResult {
   std::string file;
-  std::string scheme;
+  std::string scheme;  // of this program; as the case says where there is none
   GoldenErrors float64, float32;
   std::string problem;  // why the case could not be run, or what differs in shape
   bool passed() const;

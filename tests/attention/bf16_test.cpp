@@ -15,8 +15,6 @@ using namespace roformer;
 
 namespace {
 
-constexpr std::int64_t kInner = SmallScheme::kHeads * SmallScheme::kHeadWidth;
-
 struct Named {
   std::string name;
   at::Tensor value;
@@ -76,11 +74,11 @@ TEST_CASE("bfloat16 costs every scheme the same small share of outputs and gradi
   Case c;
   c.layout = TokenLayout::of_lengths(std::vector<std::int64_t>{41, 41, 17});
   const auto rounded = [](at::Tensor x) { return x.to(at::kBFloat16).to(at::kDouble); };
-  c.projected = rounded(at::randn({c.layout.tokens, 3 * kInner}, at::kDouble) * 1.5);
-  c.bias = at::randn({3 * kInner}, at::kDouble) * 0.1;
-  c.outer = rounded(at::randn({c.layout.tokens, kInner}, at::kDouble));
-  c.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
-  c.key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
+  c.projected = rounded(at::randn({c.layout.tokens, 3 * SmallScheme::kInner}, at::kDouble) * 1.5);
+  c.bias = at::randn({3 * SmallScheme::kInner}, at::kDouble) * 0.1;
+  c.outer = rounded(at::randn({c.layout.tokens, SmallScheme::kInner}, at::kDouble));
+  c.query_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
+  c.key_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
       SmallScheme narrow(name, causal, at::kFloat), wide(name, causal);

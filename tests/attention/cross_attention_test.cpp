@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
+#include "distance.h"
 #include "schemes.h"
 
 using namespace roformer;
@@ -11,11 +12,6 @@ using namespace roformer;
 namespace {
 
 constexpr std::int64_t kHeads = SmallScheme::kHeads, kHeadWidth = SmallScheme::kHeadWidth;
-constexpr std::int64_t kInner = kHeads * kHeadWidth;
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
 
 // query [Lq, H * D], packed [Lk, 2 * H * D] -> [Lq, H * D]; queries at `begin` and behind.
 at::Tensor alone(const SmallScheme& small, const at::Tensor& query, const at::Tensor& packed,
@@ -23,8 +19,8 @@ at::Tensor alone(const SmallScheme& small, const at::Tensor& query, const at::Te
   const auto heads = [](const at::Tensor& x) {
     return x.reshape({1, x.size(0), kHeads, kHeadWidth}).transpose(1, 2);
   };
-  at::Tensor q = heads(query), k = heads(packed.narrow(1, 0, kInner)),
-             v = heads(packed.narrow(1, kInner, kInner));
+  at::Tensor q = heads(query), k = heads(packed.narrow(1, 0, SmallScheme::kInner)),
+             v = heads(packed.narrow(1, SmallScheme::kInner, SmallScheme::kInner));
   const AttentionContext context{.queries = Positions::range(begin, query.size(0)),
                                  .keys = Positions::range(0, packed.size(0)),
                                  .type = at::kDouble};
@@ -33,7 +29,9 @@ at::Tensor alone(const SmallScheme& small, const at::Tensor& query, const at::Te
     k = rotated(k, rotation->key);
   }
   const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) / 2.0;  // sqrt of the head width
-  return at::matmul(at::softmax(scores, -1), v).transpose(1, 2).reshape({query.size(0), kInner});
+  return at::matmul(at::softmax(scores, -1), v)
+      .transpose(1, 2)
+      .reshape({query.size(0), SmallScheme::kInner});
 }
 
 struct Pairs {
@@ -41,8 +39,9 @@ struct Pairs {
   std::vector<std::int64_t> query_lengths{5, 5, 5, 4, 9, 3, 3, 1};
   TokenLayout memory = TokenLayout::of_lengths(memory_lengths);
   TokenLayout queries = TokenLayout::of_lengths(query_lengths);
-  at::Tensor packed = at::randn({memory.tokens, 2 * kInner}, at::kDouble).requires_grad_();
-  at::Tensor query = at::randn({queries.tokens, kInner}, at::kDouble).requires_grad_();
+  at::Tensor packed =
+      at::randn({memory.tokens, 2 * SmallScheme::kInner}, at::kDouble).requires_grad_();
+  at::Tensor query = at::randn({queries.tokens, SmallScheme::kInner}, at::kDouble).requires_grad_();
 
   at::Tensor each_alone(const SmallScheme& small) const {
     std::vector<at::Tensor> outputs;
@@ -104,7 +103,7 @@ TEST_CASE("rows of decoding find their sentence after doubling, moving and leavi
   const SmallScheme small(GENERATE("none", "rope"));
   const std::vector<std::int64_t> lengths{7, 3, 9};
   const TokenLayout layout = TokenLayout::of_lengths(lengths);
-  const at::Tensor packed = at::randn({layout.tokens, 2 * kInner}, at::kDouble);
+  const at::Tensor packed = at::randn({layout.tokens, 2 * SmallScheme::kInner}, at::kDouble);
   const std::vector<std::int64_t> begins{0, 7, 10};
   CrossMemory memory(layout);
   memory.add_layer(packed, kHeads, *small.scheme, at::kDouble);
@@ -112,7 +111,7 @@ TEST_CASE("rows of decoding find their sentence after doubling, moving and leavi
   std::int64_t position = 0;
   const auto check = [&](std::int64_t tokens) {
     const auto rows = static_cast<std::int64_t>(sentences.size());
-    const at::Tensor query = at::randn({rows * tokens, kInner}, at::kDouble);
+    const at::Tensor query = at::randn({rows * tokens, SmallScheme::kInner}, at::kDouble);
     const at::Tensor output = memory.attend({.query = query,
                                              .heads = kHeads,
                                              .scheme = *small.scheme,

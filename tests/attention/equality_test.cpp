@@ -8,21 +8,16 @@
 #include "attention/fused_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
+#include "distance.h"
 #include "schemes.h"
 
 using namespace roformer;
 
 namespace {
 
-constexpr std::int64_t kInner = SmallScheme::kHeads * SmallScheme::kHeadWidth;
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
 struct Layer {
-  at::Tensor weight = at::randn({3 * kInner, SmallScheme::kWidth}, at::kDouble) * 0.5;
-  at::Tensor bias = at::randn({3 * kInner}, at::kDouble) * 0.1;
+  at::Tensor weight = at::randn({3 * SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.5;
+  at::Tensor bias = at::randn({3 * SmallScheme::kInner}, at::kDouble) * 0.1;
 
   at::Tensor operator()(const SmallScheme& small, const at::Tensor& x, const TokenLayout& layout,
                         const Positions& positions, const AttentionSettings& attention = {},
@@ -43,15 +38,16 @@ struct Layer {
       input = input + at::cat(rows, 0);
     }
     const at::Tensor w = weight.to(type);
-    return self_attention({.projected = at::matmul(input, w.t()),
-                           .bias = bias.to(type),
-                           .layout = layout,
-                           .heads = SmallScheme::kHeads,
-                           .layer = 1,
-                           .projections = {.query_weight = w.narrow(0, 0, kInner),
-                                           .key_weight = w.narrow(0, kInner, kInner)},
-                           .dropout = dropout},
-                          session);
+    return self_attention(
+        {.projected = at::matmul(input, w.t()),
+         .bias = bias.to(type),
+         .layout = layout,
+         .heads = SmallScheme::kHeads,
+         .layer = 1,
+         .projections = {.query_weight = w.narrow(0, 0, SmallScheme::kInner),
+                         .key_weight = w.narrow(0, SmallScheme::kInner, SmallScheme::kInner)},
+         .dropout = dropout},
+        session);
   }
 };
 
@@ -139,8 +135,9 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
       return at::randn({2, SmallScheme::kHeads, length, SmallScheme::kHeadWidth}, at::kDouble);
     };
     const at::Tensor q = random(), k = random(), v = random();
-    const LayerProjections projections{.query_weight = at::randn({kInner, 12}, at::kDouble),
-                                       .key_weight = at::randn({kInner, 12}, at::kDouble)};
+    const LayerProjections projections{
+        .query_weight = at::randn({SmallScheme::kInner, 12}, at::kDouble),
+        .key_weight = at::randn({SmallScheme::kInner, 12}, at::kDouble)};
     AttentionContext context{.queries = Positions::range(0, length),
                              .keys = Positions::range(0, length),
                              .layer = 1,
@@ -181,7 +178,7 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
     for (const bool causal : {false, true}) {
       SmallScheme small(name, causal);
       if (small.scheme->has_content_scores()) continue;
-      const at::Tensor outer = at::randn({layout.tokens, kInner}, at::kDouble);
+      const at::Tensor outer = at::randn({layout.tokens, SmallScheme::kInner}, at::kDouble);
       at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
       x.set_requires_grad(true);
       // The general path is taken where log-n scaling asks for it; by 1 it changes nothing.
@@ -218,7 +215,7 @@ TEST_CASE("gradients are those of differences in float64") {
   for (const std::string& name : position_names()) {
     SmallScheme small(name);
     at::Tensor x = at::randn({14, SmallScheme::kWidth}, at::kDouble);
-    const at::Tensor outer = at::randn({14, kInner}, at::kDouble);
+    const at::Tensor outer = at::randn({14, SmallScheme::kInner}, at::kDouble);
     const auto loss = [&] {
       return (layer(small, x, layout, Positions::range(0, 7)) * outer).sum();
     };

@@ -6,6 +6,7 @@
 #include "attention/linear_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
+#include "distance.h"
 
 using namespace roformer;
 
@@ -22,10 +23,6 @@ struct Rope {
   ParameterStore parameters;
   std::unique_ptr<PositionScheme> scheme;
 };
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
 
 }  // namespace
 

@@ -22,7 +22,8 @@
 namespace roformer {
 
 struct SmallScheme {
-  static constexpr std::int64_t kHeads = 3, kHeadWidth = 4, kWidth = 12, kLayers = 2;
+  static constexpr std::int64_t kHeads = 3, kHeadWidth = 4, kInner = kHeads * kHeadWidth;
+  static constexpr std::int64_t kWidth = 12, kLayers = 2;
 
   // `change` sets options beyond those that fit the small size.
   explicit SmallScheme(const std::string& name, bool is_causal = false,

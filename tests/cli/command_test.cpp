@@ -2,10 +2,12 @@
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "catch.h"
 #include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
+#include "temporary_folder.h"
 
 using namespace roformer;
 
@@ -22,7 +24,7 @@ struct Program {
   Program() {
     app.set_version_flag("--version", "roformer 0.0.0");
     CLI::App* train = add_command(
-        app, {.name = "train", .summary = "Train", .details = "", .group = kGroupTraining});
+        app, {.name = "train", .summary = "Train", .details = "", .group = "Train and evaluate"});
     train->add_option("config", config, "configuration file")->required();
     train->add_flag("--overwrite", overwrite, "start anew");
     accept_settings(*train, overrides);
@@ -114,6 +116,25 @@ TEST_CASE("config dump, check, diff and keys") {
             .output.empty());
   CHECK(has(Program().run({"config", "check", base + "study/quickstart.yaml"}).output,
             "good, a study of 4 runs"));
+}
+
+TEST_CASE("config check looks for the data, and a number out of its bounds fits on a line") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "a.yaml").string();
+  write_file_atomically(file, "task: mlm\ndata: {directory: nowhere}\n");
+  const Outcome outcome = Program().run({"config", "check", file});
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "good, but its data are not there\n"));
+  CHECK(has(outcome.output, "no such prepared data set"));
+
+  CLI::App program("test", "roformer");
+  double number = 1;
+  program.add_option("--top", number)->check(positive());
+  program.add_option("--from", number)->check(not_negative());
+  CHECK(has(run_command(program, {"--top", "0"}).errors, "--top: is 0, wanted a number above 0"));
+  CHECK(run_command(program, {"--top", "0.5", "--from", "0"}).code == 0);
+  CHECK(run_command(program, {"--from", "-1"}).code == 2);
+  CHECK(run_command(program, {"--from", "x"}).code == 2);
 }
 
 TEST_CASE("an error of LibTorch's is its first line, and a lack of memory says what would help") {

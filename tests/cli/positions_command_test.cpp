@@ -49,7 +49,7 @@ TEST_CASE("positions list and show explain every scheme and every key") {
 TEST_CASE("positions verify passes the golden cases and names what misses") {
   const Outcome good = run({"verify", kGolden.string()});
   CHECK(good.code == 0);
-  CHECK(has(good.output, "101 of 101"));
+  CHECK(has(good.output, "109 of 109"));
 
   const TemporaryFolder folder;
   std::filesystem::copy(kGolden, folder.path / "golden");
@@ -62,7 +62,7 @@ TEST_CASE("positions verify passes the golden cases and names what misses") {
   std::filesystem::remove(folder.path / "golden/14_nope.json");
   const Outcome bad = run({"verify", (folder.path / "golden").string()});
   CHECK(bad.code == 1);
-  CHECK(has(bad.output, "99 of 101"));
+  CHECK(has(bad.output, "107 of 109"));
 }
 
 TEST_CASE("positions plot writes a page and its numbers") {

@@ -1,11 +1,15 @@
 // Runs a command line as a user does, and catches what it writes.
 #pragma once
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "cli/command.h"
 
 namespace roformer {
@@ -16,24 +20,55 @@ struct Outcome {
   std::string errors;
 };
 
+// Catches what is written to standard output, by streams or by stdio.
+class CaughtOutput {
+ public:
+  CaughtOutput() : file_(std::tmpfile()), terminal_(::dup(STDOUT_FILENO)) {
+    flush();
+    ::dup2(::fileno(file_), STDOUT_FILENO);
+  }
+  ~CaughtOutput() {
+    ::close(terminal_);
+    std::fclose(file_);
+  }
+  std::string end() {
+    flush();
+    ::dup2(terminal_, STDOUT_FILENO);
+    std::rewind(file_);
+    std::string text;
+    char part[4096];
+    while (const std::size_t read = std::fread(part, 1, sizeof part, file_))
+      text.append(part, read);
+    return text;
+  }
+
+ private:
+  std::FILE* file_;
+  int terminal_;
+
+  static void flush() {
+    std::cout.flush();
+    std::fflush(stdout);
+  }
+};
+
 // The words after the program's name, with `input` on standard input.
 inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
                            const std::string& input = "") {
+  log::initialize();  // to standard error, as main does
   words.insert(words.begin(), "roformer");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   std::istringstream lines(input);
-  std::ostringstream output;
   std::ostringstream errors;
+  CaughtOutput output;
   std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
-  std::streambuf* const terminal = std::cout.rdbuf(output.rdbuf());
   std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
   const int code = run_program(program, static_cast<int>(arguments.size()), arguments.data());
   std::cin.rdbuf(keyboard);
-  std::cout.rdbuf(terminal);
   std::cerr.rdbuf(terminal_errors);
   std::cin.clear();
-  return {code, output.str(), errors.str()};
+  return {code, output.end(), errors.str()};
 }
 
 }  // namespace roformer

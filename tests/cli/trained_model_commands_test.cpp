@@ -46,6 +46,19 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(result["pseudo_perplexity"]["sequences"] == 2);
     CHECK(has(read_file(chart), "<svg"));
   }
+  SECTION("with the error of the loss, the precision, and another run on the same targets") {
+    const Outcome text = run({"evaluate", folder, "--against", folder});
+    CAPTURE(text.errors);
+    REQUIRE(text.code == 0);
+    CHECK(has(text.output, "evaluated in fp32"));
+    CHECK(has(text.output, "±"));
+    CHECK(has(text.output, "+0.0000 ± 0.0000 nats"));
+    const auto json =
+        nlohmann::json::parse(run({"evaluate", folder, "--against", folder, "--json"}).output);
+    CHECK(json["precision"] == "fp32");
+    CHECK(json["evaluations"][0]["loss_standard_error"].get<double>() > 0);
+    CHECK(json["evaluations"][0]["against"]["difference"] == 0);
+  }
   SECTION("the loss at each position is CSV") {
     const Outcome outcome =
         run({"evaluate", folder, "--by-position", "--tokens", "640", "--drop-middle", "0.25"});
@@ -53,6 +66,13 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(outcome.output.starts_with(
         "length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
     CHECK(has(outcome.output, "\n32,0,0.25,0,"));
+  }
+  SECTION("a copied run says how it is told where its data are") {
+    std::filesystem::rename(tiny.data(), tiny.folder.path / "moved");
+    const Outcome outcome = run({"evaluate", folder});
+    CHECK(outcome.code == 1);
+    CHECK(has(outcome.errors, "say where they are: --data FOLDER"));
+    CHECK(run({"evaluate", folder, "--data", (tiny.folder.path / "moved").string()}).code == 0);
   }
   SECTION("mistakes are one line") {
     CHECK(has(run({"evaluate", folder, "--length", "16,x"}).errors, "--length"));

@@ -31,6 +31,10 @@ std::string random_text(const Key& key, Random& random) {
       return from({"plain", "with \"quotes\" and \\", "#5: yes", "null", "1e3", "ärger", ""});
     case KeyType::path:
       return from({"/a/b c", "relative/x", "~/#x", "", "/tmp/\"q\""});
+    case KeyType::list:
+      return from({"", "[{steps: 5}]",
+                   "[{steps: 7, length: 64, learning_rate: 0.001}, {steps: 2k, batch: 4, "
+                   "accumulation: 3, warmup: 1, directory: '/it''s #a b'}]"});
     case KeyType::integer:
       return std::to_string(static_cast<std::int64_t>(std::max(key.range.low, 0.0) +
                                                       static_cast<double>(random.below(1000))));

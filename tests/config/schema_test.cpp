@@ -27,7 +27,7 @@ TEST_CASE("every key has one row, a help and a default that passes its own check
 // A member without a row would be lost in every dump, so the rows are counted against the source.
 TEST_CASE("every member of the settings has a row") {
   const auto is_member = [](const std::string& line) {
-    static const std::regex declaration(R"(^ +([\w:]+) \w+( = .*|\{.*)?;.*)");
+    static const std::regex declaration(R"(^ +([\w:<>]+) \w+( = .*|\{.*)?;.*)");
     std::smatch match;
     if (!std::regex_match(line, match, declaration)) return false;
     return match[1] != "return" && !match[1].str().ends_with("Settings");

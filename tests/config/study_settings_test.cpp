@@ -133,7 +133,7 @@ TEST_CASE("all that is wrong with a study comes at once") {
         "s.yaml:6: model.heads: \"4\" is there twice\n"
         "s.yaml:1: study.paper.metric: no run of this study has a figure \"b\" (hint: they have "
         "loss_at_25, loss_at_50, loss_at_75, masked_accuracy, minutes, parameters, perplexity, "
-        "steps, tokens, tokens_per_second, validation_loss)\n"
+        "steps, tokens, tokens_per_second, validation_loss, validation_loss_standard_error)\n"
         "s.yaml:6: model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 "
         "can)");
 }

@@ -90,6 +90,23 @@ TEST_CASE("Validation rows are the stream in order, behind [CLS], and their mask
   CHECK(batches.validation(0, 15).rows == 1);  // less than a row is one
 }
 
+TEST_CASE(
+    "A limited validation pass is of rows from all over the split, with the masks they have") {
+  const Sample sample;
+  const MaskedBatches masked(*sample.dataset, Split::validation, 16, {}, {.rows = 1});
+  const CausalBatches causal(*sample.dataset, Split::validation, 16, {.rows = 1});
+  const std::int64_t size = masked.validation_batches();
+  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{4}, size}) {
+    REQUIRE(masked.validation_batches(count * 16) == count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      CHECK(same(masked.validation(i, count * 16),
+                 masked.validation((2 * i + 1) * size / (2 * count))));
+    }
+  }
+  const std::int64_t rows = causal.validation_batches();
+  CHECK(causal.validation(1, 32).ids == causal.validation(3 * rows / 4).ids);
+}
+
 TEST_CASE("An epoch has each row once, in an order and with masks of its own") {
   const Sample sample;
   const MaskedBatches batches(*sample.dataset, Split::train, 16, {}, {.rows = 1, .seed = 3});

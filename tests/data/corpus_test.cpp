@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "catch.h"
 #include "fixture.h"
+#include "has.h"
+#include "said.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -130,6 +132,7 @@ TEST_CASE("A folder is its files in order, without hidden ones") {
   write_text(folder.path / "c.txt", "three");
   write_text(folder.path / ".hidden", "no");
   write_text(folder.path / ".git" / "x", "no");
+  write_text(folder.path / "c.txt~", "no");
   CHECK(documents_of({.inputs = {folder.path}}) == Documents{"one", "two", "three"});
 }
 
@@ -143,6 +146,42 @@ TEST_CASE("Repeated lines are left out across documents and files") {
   CHECK(counts.repeats == 3);
   CHECK(counts.documents == 3);
   CHECK(counts.files == 2);
+}
+
+TEST_CASE("Of a folder or an archive only the files that are asked for are read") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "b.txt", "two");
+  write_text(folder.path / "a" / "z.txt", "one");
+  write_text(folder.path / "c.html", "no");
+  CollectingSink sink;
+  const CorpusCounts counts = read_corpus({.inputs = {folder.path}, .include = {"*.txt"}}, sink);
+  CHECK(sink.documents == Documents{"one", "two"});
+  CHECK(counts.files == 2);
+  CHECK(counts.skipped == 1);
+  CHECK(documents_of({.inputs = {folder.path}, .include = {"b.*", "c.*"}}) ==
+        Documents{"two", "no"});
+  CHECK(complaint({.inputs = {folder.path}, .include = {"*.md"}}) ==
+        folder.path.string() + ": is a folder without *.md");
+  CHECK(documents_of({.inputs = {kFixtures / "archive.zip"}, .include = {"a*"}}).size() == 2);
+  CHECK(complaint({.inputs = {kFixtures / "archive.zip"}, .include = {"*.md"}})
+            .ends_with("archive.zip: holds no text: it is empty or blank"));
+}
+
+TEST_CASE("Files that are no text stop the reading, or are left out and counted") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "a.txt", "one");
+  write_text(folder.path / "b.pdf", std::string("%PDF\0\0", 6));
+  write_text(folder.path / "c.txt", "two");
+  CHECK(has(complaint({.inputs = {folder.path}}), "or leave it out: --skip-binary"));
+  CHECK_FALSE(has(complaint({.inputs = {folder.path / "b.pdf"}}), "--skip-binary"));
+  CollectingSink sink;
+  CorpusCounts counts;
+  const std::string words =
+      said([&] { counts = read_corpus({.inputs = {folder.path}, .skip_binary = true}, sink); });
+  CHECK(sink.documents == Documents{"one", "two"});
+  CHECK(counts.files == 2);
+  CHECK(counts.skipped == 1);
+  CHECK(has(words, "b.pdf: is no text: a NUL byte at offset 4; it is left out"));
 }
 
 TEST_CASE("Standard input is a corpus") {

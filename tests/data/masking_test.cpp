@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "fixture.h"
+#include "text/word_tokenizer.h"
 
 using namespace roformer;
 
@@ -66,7 +67,7 @@ TEST_CASE("Masks have BERT's shares and spare special tokens") {
 
 TEST_CASE("Random tokens are drawn evenly from all that are not special") {
   const auto tokenizer = byte_tokenizer();
-  const Masker masker(*tokenizer, {.probability = 1, .mask = 0, .random = 1, .whole_word = false});
+  const Masker masker(*tokenizer, {.probability = 1, .mask = 0, .random = 1, .whole_words = false});
   std::map<TokenId, std::int64_t> counts;
   for (std::uint64_t key = 0; key < 256; ++key) {
     for (const TokenId id : mask(masker, std::vector<TokenId>(1000, 'x'), key).ids) ++counts[id];
@@ -86,7 +87,7 @@ TEST_CASE("A mask is a function of its key") {
 TEST_CASE("Whole words are masked together, at the same share") {
   const auto tokenizer = byte_tokenizer();  // a space begins a word
   const Masker masker(*tokenizer,
-                      {.probability = 0.15, .mask = 1, .random = 0, .whole_word = true});
+                      {.probability = 0.15, .mask = 1, .random = 0, .whole_words = true});
   std::vector<TokenId> ids;
   for (int word = 0; word < 100; ++word) {
     for (const char c : std::string(" abc")) ids.push_back(c);
@@ -102,4 +103,33 @@ TEST_CASE("Whole words are masked together, at the same share") {
     chosen += static_cast<std::int64_t>(result.places.size()) / 4;
   }
   CHECK(is_about(chosen, 300 * 100, 0.15));
+}
+
+TEST_CASE("A Chinese word is masked whole where it is several pieces, at the same share") {
+  const auto tokenizer = make_word_tokenizer(
+      word_model({.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n清\n华\n大\n学\n北京\n",
+                  .vocabulary_place = "vocab.txt",
+                  .dictionary = "清华 5\n大学 5\n北京 9\n",
+                  .dictionary_place = "dict.txt"}),
+      "test");
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "清华大学北京";
+  const std::vector<TokenId> ids = tokenizer->encode(text);
+  REQUIRE(ids.size() == 50 * 5);
+  const Masker masker(*tokenizer,
+                      {.probability = 0.15, .mask = 0.8, .random = 0.1, .whole_words = true});
+  std::int64_t words = 0, chosen = 0;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const Masked result = mask(masker, ids, key);
+    CHECK(mask(masker, ids, key).ids == result.ids);
+    std::vector<char> taken(ids.size(), 0);
+    for (const std::int32_t place : result.places) taken[static_cast<std::size_t>(place)] = 1;
+    for (std::size_t i = 0; i < ids.size(); i += 5) {
+      REQUIRE(taken[i] == taken[i + 1]);
+      REQUIRE(taken[i + 2] == taken[i + 3]);
+      chosen += taken[i] + taken[i + 2] + taken[i + 4];
+      words += 3;
+    }
+  }
+  CHECK(is_about(chosen, words, 0.15));
 }

@@ -8,6 +8,8 @@
 #include "catch.h"
 #include "data/rows.h"
 #include "fixture.h"
+#include "has.h"
+#include "said.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -24,6 +26,13 @@ std::string sample_text(int documents) {
     text += "\nits second line\n\n";
   }
   return text;
+}
+
+// Letters and the special pieces, which no line end is among.
+std::unique_ptr<Tokenizer> letter_tokenizer(const TemporaryFolder& folder) {
+  const fs::path file = folder.path / "vocab.txt";
+  write_text(file, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\n");
+  return open_tokenizer({.kind = TokenizerKind::wordpiece, .file = file});
 }
 
 // The documents of a split, read back through the shards.
@@ -198,7 +207,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   };
   const std::string begin = description.string() + ": ";
   CHECK(with("roformer dataset", "other dataset").starts_with(begin + "is not a data set"));
-  CHECK(with("\"version\": 1", "\"version\": 9").starts_with(begin + "has version 9"));
+  CHECK(with("\"version\": 2", "\"version\": 9").starts_with(begin + "has version 9"));
   CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "lacks 'train.documents'"));
   CHECK(with("\"seed\": 1", "\"seed\": \"1\"").starts_with(begin + "lacks 'seed' as a count"));
   CHECK(with("\"tokens\": ", "\"tokens\": 1").find("dataset.json says") != std::string::npos);
@@ -219,4 +228,80 @@ TEST_CASE("Files can be named as the validation set") {
   const Dataset dataset(folder.path / "out");
   CHECK(decoded_documents(dataset, Split::train) == std::vector<std::string>{"a\n", "b\n", "c\n"});
   CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"d\n"});
+}
+
+TEST_CASE("Characters are those that the tokenizer sees, without its line ends") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text", "ab\nb \xc3\xa4\n\nb\n");
+  PrepareOptions options = options_for(folder.path / "text", folder.path / "pieces");
+  options.validation_fraction = 0;
+  const DatasetDescription pieces = prepare(options, *letter_tokenizer(folder));
+  CHECK(pieces[Split::train].counts.characters == 6);
+  CHECK(pieces[Split::train].counts.bytes == 7);
+  options.output = folder.path / "bytes";
+  const DatasetDescription bytes = prepare(options, *byte_tokenizer());
+  CHECK(bytes[Split::train].counts.characters == 9);
+  CHECK(bytes[Split::train].counts.bytes == 10);
+}
+
+TEST_CASE("A data set of an earlier version says that its characters include line ends") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(40));
+  prepare(options_for(folder.path / "text.txt", folder.path / "out"), *byte_tokenizer());
+  CHECK_FALSE(read_description(folder.path / "out").counts_line_ends);
+  nlohmann::json json = read_sealed_json(folder.path / "out" / "dataset.json");
+  json["version"] = 1;
+  for (const char* name : {"files", "files_skipped"}) json.erase(name);
+  for (const char* split : {"train", "validation"}) json[split].erase("unknown");
+  write_sealed_json(folder.path / "out" / "dataset.json", json);
+  CHECK(Dataset(folder.path / "out").description().counts_line_ends);
+}
+
+TEST_CASE("A repeated line of the training files is none of the validation files") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "train", "a\n\nb\n\na\n");
+  write_text(folder.path / "valid", "b\nc\nc\n");
+  PrepareOptions options = options_for(folder.path / "train", folder.path / "out");
+  options.validation_inputs = {folder.path / "valid"};
+  options.corpus.remove_repeats = true;
+  const DatasetDescription made = prepare(options, *byte_tokenizer());
+  const Dataset dataset(folder.path / "out");
+  CHECK(decoded_documents(dataset, Split::train) == std::vector<std::string>{"a\n", "b\n"});
+  CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"c\n"});
+  CHECK(made.repeats_removed == 3);
+}
+
+TEST_CASE("A share of the tokens that is far from that of the documents is said") {
+  const TemporaryFolder folder;
+  // The documents of the validation set are long, or all alike.
+  const auto text = [](std::size_t length) {
+    std::string all;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      all += std::string(is_validation_document(i, 0.25, 1) ? length : 10, 'a') + "\n\n";
+    }
+    return all;
+  };
+  write_text(folder.path / "even", text(10));
+  write_text(folder.path / "long", text(100));
+  PrepareOptions options = options_for(folder.path / "even", folder.path / "a");
+  CHECK_FALSE(has(said([&] { prepare(options, *byte_tokenizer()); }), "of the tokens"));
+  options.corpus.inputs = {folder.path / "long"};
+  options.output = folder.path / "b";
+  CHECK(has(said([&] { prepare(options, *byte_tokenizer()); }), "the validation set has 7"));
+  options.validation_fraction = 0;
+  options.output = folder.path / "c";
+  CHECK(has(said([&] { prepare(options, *byte_tokenizer()); }), "there is no validation set"));
+}
+
+TEST_CASE("Pieces that the vocabulary lacks are counted, and said where they are many") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text", "a b a b\n\na b c b\n");
+  PrepareOptions options = options_for(folder.path / "text", folder.path / "out");
+  options.validation_fraction = 0;
+  DatasetDescription made;
+  const std::string words = said([&] { made = prepare(options, *letter_tokenizer(folder)); });
+  CHECK(made[Split::train].counts.unknown == 1);
+  CHECK(made[Split::train].counts.tokens == 8);
+  CHECK(has(words, "12 % of the tokens are the unknown piece"));
+  CHECK(read_description(folder.path / "out")[Split::train].counts.unknown == 1);
 }

@@ -2,7 +2,8 @@
 folder is the old one or the new one, whole, and the same command works again and leaves nothing
 beside it."""
 
-from world import (EXPORT, Fault, PREPARE, RESUME, TRAIN, TRAIN_TOKENIZER, killed, losses, weights)
+from world import (EXPORT, Fault, OVERWRITE, PREPARE, RESUME, TRAIN, TRAIN_TOKENIZER, killed,
+                   last_checkpoint, losses, weights)
 
 CALLS = "write,fsync,rename,unlink,mkdir,open,ftruncate"
 
@@ -85,6 +86,36 @@ class Training:
         return f"left {left}" if left else ""
 
 
+class Overwriting:
+    """A training that takes the place of another: the old checkpoints stay until it has begun."""
+
+    name, command = "train --overwrite", OVERWRITE
+    places = ("", ".previous", ".previous.partial")
+
+    def __init__(self, world):
+        here = world.fresh()
+        run = here / "runs/whole"
+        self.old = last_checkpoint(run).joinpath("model.safetensors").read_bytes()
+        world.program.checked(self.command, here)
+        self.new = weights(run)
+
+    def check(self, world, here, fault):
+        run = here / "runs/whole"
+        kept = [path for place in self.places
+                for path in (run / place / "checkpoints").glob("step-*/model.safetensors")
+                if path.read_bytes() == self.old]
+        # Its first step is told by its first line of metrics, or by a moment before that.
+        begun = (run / "config.yaml").exists() and "seed: 2" in (run / "config.yaml").read_text()
+        if not kept and not begun:
+            return "the old run is gone and there is no new one"
+        again = world.program(self.command, here)
+        if again.code != 0 or weights(run) != self.new:
+            return "cannot be done again: " + again.errors
+        left = [name for name in (".previous", ".previous.partial", ".outdated")
+                if (run / name).exists()]
+        return f"left {left}" if left else ""
+
+
 def subjects(world):
     yield Replacement(world, "data prepare", PREPARE, "data", ["data", "inspect", "data"])
     yield Replacement(world, "tokenizer train", TRAIN_TOKENIZER, "tokenizer",
@@ -92,6 +123,7 @@ def subjects(world):
     yield Export(world)
     yield Training(world, "train", TRAIN, "new")
     yield Training(world, "train --resume", RESUME, "whole")
+    yield Overwriting(world)
 
 
 def trials(world):

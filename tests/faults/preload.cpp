@@ -1,6 +1,7 @@
-// A library that is preloaded into the program (LD_PRELOAD) and lets a chosen system call fail, stop
-// half-way or be the process's last. It counts the calls that change or read files of the user's,
-// not those of standard input, output and error, and not what the C library calls inside itself.
+// A library that is preloaded into the program (LD_PRELOAD) and lets a chosen system call fail,
+// stop half-way or be the process's last. It counts the calls that change or read files of the
+// user's, not those of standard input, output and error, and not what the C library calls inside
+// itself.
 //
 //   FAULT_CALLS   names with commas between: write,fsync,rename,unlink,mkdir,read,open,ftruncate
 //   FAULT_AT      the number of the call, from 1, over all these names; 0: none
@@ -14,12 +15,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -51,7 +54,8 @@ Plan read_plan() {
   if (strcmp(action, "killed") == 0) plan.action = Action::killed;
   if (strcmp(action, "EINTR") == 0) plan.action = Action::interrupt;
   if (strcmp(action, "short") == 0) plan.action = Action::shorten;
-  if (strcmp(action, "ENOSPC") == 0) plan = {plan.calls, plan.at, Action::error, ENOSPC, plan.count_file};
+  if (strcmp(action, "ENOSPC") == 0)
+    plan = {plan.calls, plan.at, Action::error, ENOSPC, plan.count_file};
   if (strcmp(action, "EIO") == 0) plan = {plan.calls, plan.at, Action::error, EIO, plan.count_file};
   return plan;
 }
@@ -84,10 +88,15 @@ bool is_watched(const char* name) {
   return false;
 }
 
+// A file that lies on a disk: not what the kernel itself answers (/proc, /sys), by which LibTorch
+// looks for the processor's instructions.
 bool is_file(int descriptor) {
   struct stat status;
+  struct statfs system;
   return descriptor > 2 && fstat(descriptor, &status) == 0 &&
-         (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+         (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+         fstatfs(descriptor, &system) == 0 && system.f_type != PROC_SUPER_MAGIC &&
+         system.f_type != SYSFS_MAGIC;
 }
 
 // What becomes of this call; kill does not return.

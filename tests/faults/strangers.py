@@ -1,6 +1,7 @@
 """Folders from a stranger: nothing in them names a file outside, or takes more memory or stack than
 its own size is worth. Every one is refused in one line."""
 
+import gzip
 import json
 import os
 import struct
@@ -121,6 +122,36 @@ def cases(world):
             os.symlink("/dev/zero", path)
     yield "state.json: a link to /dev/zero", ["train", "run.yaml", "--run", "whole", "--resume",
                                               "--training.steps", "20"], endless
+
+    # Ten levels of ten aliases each stand for 10^10 values.
+    bomb = "a0: &a0 [x, x]\n" + "".join(
+        f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(10))
+    for section in ("training", "matrix", "study"):
+        yield f"config.yaml: a bomb of aliases in {section}", ["config", "check", "run.yaml"], one(
+            "run.yaml", lambda p, section=section: p.write_text(bomb + f"{section}: *a10\n"))
+    yield "config.yaml: extends a file that is none", ["config", "check", "run.yaml"], one(
+        "run.yaml", lambda p: p.write_text("extends: /etc/passwd\n"))
+
+    pairs = ["data", "prepare", "stranger.tmx", "--languages", "en,de", "--pieces", "50", "--output",
+             "stranger"]
+    unit = ('<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>')
+    for name, declaration in (
+            ("an external entity", '<!ENTITY e SYSTEM "file:///etc/passwd">'),
+            ("an external parameter entity", '<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;'),
+            ("entities that double 40 times", '<!ENTITY e0 "aaaaaaaa">' + "".join(
+                f'<!ENTITY e{i + 1} "&e{i};&e{i};">' for i in range(40)) + '<!ENTITY e "&e40;">')):
+        text = (f'<?xml version="1.0"?><!DOCTYPE tmx [{declaration}]><tmx version="1.4"><body>'
+                + unit.format("&e;") + "</body></tmx>")
+        yield f"TMX: {name}", pairs, one("stranger.tmx", lambda p, text=text: p.write_text(text))
+
+    # A megabyte of gzip that is a gigabyte of zeros: refused at its first block. The limit of what is
+    # read as text is the disk that its tokens take.
+    def zeros(here):
+        with gzip.open(here / "bomb.gz", "wb", compresslevel=1) as file:
+            for _ in range(64):
+                file.write(bytes(1 << 20))
+    yield "a gzip bomb of zeros", ["data", "prepare", "bomb.gz", "--bytes", "--output",
+                                   "stranger"], zeros
 
     yaml = "a: " + "[" * 100_000
     yield "config.yaml: deep", ["config", "check", "run.yaml"], one(

@@ -104,6 +104,7 @@ PREPARE = ["data", "prepare", "other.txt", "--tokenizer", "letters", "--output",
            "--overwrite", "--threads", "1"]
 EXPORT = ["export", "runs/whole", "new-export"]
 TRAIN = ["train", "run.yaml", "--run", "new"]
+OVERWRITE = ["train", "run.yaml", "--run", "whole", "--overwrite", "--seed", "2"]
 RESUME = ["train", "run.yaml", "--run", "whole", "--resume", "--training.steps", str(LONGER)]
 
 

@@ -1,5 +1,8 @@
 // A program of libFuzzer's for the reader that ROFORMER_FUZZED names.
-#include "fuzz/readers.h"
+#include <algorithm>
+#include <iterator>
+
+#include ROFORMER_FUZZ_HEADER
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace roformer::fuzz;

@@ -1,6 +1,4 @@
-// The readers of foreign bytes that are fuzzed, each as one function over one input. Whatever the
-// input is, a reader returns or throws Error; what it returns is then held against what it promises
-// (ROFORMER_ASSERT).
+// The readers of models' files that are fuzzed.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +10,13 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "fuzz/reader.h"
 #include "interop/hugging_face_config.h"
 #include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
 #include "tensor/safetensors_index.h"
 
 namespace roformer::fuzz {
-
-inline const std::string kFile = "input";
 
 // Tensors lie end to end and inside the input, and a header that was read can be written and read.
 inline void read_header(std::string_view input) {
@@ -67,23 +64,9 @@ inline void read_tokenizer(std::string_view input) {
   ROFORMER_ASSERT(lines.empty() || lines.ends_with('\n'));
 }
 
-struct Reader {
-  const char* name;
-  void (*read)(std::string_view input);
-};
 inline constexpr Reader kReaders[] = {{"header", read_header},
                                       {"index", read_index},
                                       {"config", read_config},
                                       {"tokenizer", read_tokenizer}};
-
-// True when the input was read, false when it was refused.
-inline bool accepts(const Reader& reader, std::string_view input) {
-  try {
-    reader.read(input);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 }  // namespace roformer::fuzz

@@ -9,6 +9,7 @@
 #include "interop/fixtures.h"
 #include "interop/hugging_face_export.h"
 #include "temporary_folder.h"
+#include "text/word_tokenizer.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -96,6 +97,32 @@ TEST_CASE("a tokenizer that transformers does not have is written as it is") {
       folder.path / "out");
   CHECK_THAT(summary.notes.back(), Contains("no counterpart in transformers"));
   CHECK(!fs::exists(folder.path / "out" / "tokenizer_config.json"));
+}
+
+TEST_CASE("a model of Chinese words is written with its dictionary, and read back") {
+  PretrainedModel model = read_hugging_face_folder(model_folder("roformer"));
+  const std::string vocabulary = model.tokenizer->file_contents();
+  const auto words = make_word_tokenizer(word_model({.vocabulary = vocabulary,
+                                                     .vocabulary_place = "vocab.txt",
+                                                     .dictionary = "北京 5 ns\n大学 3\n",
+                                                     .dictionary_place = "dict.txt"}),
+                                         "test");
+  const TemporaryFolder folder;
+  const ExportSummary summary = write_hugging_face_folder(
+      {.settings = model.settings, .tensors = model.tensors, .tokenizer = *words},
+      folder.path / "out");
+  CHECK_THAT(summary.notes.back(), Contains("dict.txt"));
+  CHECK(read_file(folder.path / "out" / "vocab.txt") == vocabulary);
+  CHECK_THAT(read_file(folder.path / "out" / "tokenizer_config.json"),
+             Contains("RoFormerTokenizer"));
+  const PretrainedModel again = read_hugging_face_folder(folder.path / "out");
+  CHECK(again.tokenizer->fingerprint() == words->fingerprint());
+  // Without the dictionary it is BERT's, and a note says so.
+  fs::remove(folder.path / "out" / "dict.txt");
+  fs::remove(folder.path / "out" / "manifest.json");
+  const PretrainedModel characters = read_hugging_face_folder(folder.path / "out");
+  CHECK(characters.tokenizer->kind() == TokenizerKind::wordpiece);
+  CHECK_THAT(characters.notes.front(), Contains("dict.txt"));
 }
 
 TEST_CASE("what transformers cannot express is refused, all at once") {

@@ -1,5 +1,6 @@
 // A translator's parts: names, ties, gradients, and sentences that do not see each other.
 #include "model/encoder_decoder.h"
+#include "distance.h"
 
 #include "catch.h"
 #include "config/position_facts.h"
@@ -7,14 +8,6 @@
 #include "tensor/operations.h"
 
 using namespace roformer;
-
-namespace {
-
-double largest(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
-
-}  // namespace
 
 TEST_CASE("sentence pairs in a batch give what each pair gives alone") {
   const Sentences source({7, 7, 6, 3, 9}), target({5, 4, 4, 8, 2}, 6);
@@ -36,7 +29,7 @@ TEST_CASE("sentence pairs in a batch give what each pair gives alone") {
                                   .target_ids = target[i],
                                   .target = TokenLayout::uniform(1, target.lengths[i])},
                                  {});
-        CHECK(largest(together.narrow(0, begin, target.lengths[i]), alone) < 1e-11);
+        CHECK(distance(together.narrow(0, begin, target.lengths[i]), alone) < 1e-11);
         begin += target.lengths[i];
       }
     }
@@ -93,7 +86,7 @@ TEST_CASE("every parameter of a translator gets a gradient, whatever is tied") {
     return small.parameters.flat_gradients().clone();
   };
   const at::Tensor all = gradient(false);
-  CHECK(largest(gradient(true), all) < 1e-9 * all.abs().max().item<double>());
+  CHECK(distance(gradient(true), all) < 1e-9 * all.abs().max().item<double>());
   for (const Parameter& parameter : small.parameters.all()) {
     CAPTURE(parameter.spec.name);
     CHECK(parameter.value.grad().abs().max().item<double>() > 0);
@@ -122,7 +115,7 @@ TEST_CASE("the stacks of a translator drop different numbers") {
                                 {.training = true, .dropout_key = key});
   };
   CHECK(at::equal(run(1), run(1)));
-  CHECK(largest(run(1), run(2)) > 0.1);
+  CHECK(distance(run(1), run(2)) > 0.1);
   // The same ids through both embeddings would drop the same numbers if the keys were one.
   const at::Tensor ids = at::arange(6, at::kLong);
   const TokenLayout layout = TokenLayout::uniform(1, 6);

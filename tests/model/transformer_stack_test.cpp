@@ -2,9 +2,12 @@
 #include "model/transformer_stack.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "catch.h"
+#include "distance.h"
 #include "model/language_head.h"
+#include "tensor/finite_check.h"
 
 using namespace roformer;
 
@@ -23,10 +26,6 @@ StackSettings small(const std::string& scheme, NormPlacement norm = NormPlacemen
 at::Tensor ids(std::int64_t count) {
   at::manual_seed(3);
   return at::randint(50, {count}, at::kLong);
-}
-
-double largest(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
 }
 
 }  // namespace
@@ -48,7 +47,38 @@ TEST_CASE("computing the last layer at the wanted places only changes nothing") 
     head.loss(states, labels).loss_sum.backward();
     return parameters.flat_gradients().clone();
   };
-  CHECK(largest(gradient(true), gradient(false)) < 1e-10);
+  CHECK(distance(gradient(true), gradient(false)) < 1e-10);
+}
+
+TEST_CASE("a check names the first layer whose output is not finite") {
+  ParameterStore parameters(1, at::kDouble);
+  const TransformerStack encoder(small("rope"), parameters);
+  parameters.flatten();
+  const TokenLayout layout = TokenLayout::uniform(2, 6);
+  const auto first_bad = [&](const std::string& damaged) {
+    const at::NoGradGuard no_gradient;
+    at::Tensor kept, weight;
+    if (!damaged.empty()) {
+      weight = parameters.find(damaged)->value;
+      kept = weight.clone();
+      weight.fill_(std::numeric_limits<double>::infinity());
+    }
+    std::string found;
+    {
+      const FiniteCheck check;
+      encoder.forward({.ids = ids(12), .layout = layout});
+      found = check.first();
+    }
+    if (weight.defined()) weight.copy_(kept);
+    return found;
+  };
+  CHECK(first_bad("").empty());
+  CHECK(first_bad("embedding.tokens.weight") == "embedding");
+  CHECK(first_bad("layers.0.attention.query_key_value.weight") == "layers.0.attention");
+  CHECK(first_bad("layers.0.attention.output.weight") == "layers.0.attention.output");
+  CHECK(first_bad("layers.1.feed_forward.inner.weight") == "layers.1.feed_forward");
+  CHECK(first_bad("layers.1.feed_forward.norm.weight") == "layers.1.feed_forward.output");
+  CHECK(first_bad("").empty());
 }
 
 TEST_CASE("sequences end to end without padding equal each sequence alone") {
@@ -67,7 +97,7 @@ TEST_CASE("sequences end to end without padding equal each sequence alone") {
   for (const std::int64_t length : lengths) {
     const at::Tensor alone = encoder.forward(
         {.ids = all.narrow(0, begin, length), .layout = TokenLayout::uniform(1, length)});
-    CHECK(largest(together.narrow(0, begin, length), alone) < 1e-12);
+    CHECK(distance(together.narrow(0, begin, length), alone) < 1e-12);
     begin += length;
   }
 }
@@ -104,5 +134,5 @@ TEST_CASE("training in bfloat16 follows float32") {
   const at::Tensor rough =
       encoder.forward({.ids = ids(16), .layout = layout, .precision = Precision::bf16});
   CHECK(rough.scalar_type() == at::kBFloat16);
-  CHECK(largest(exact, rough.to(at::kFloat)) < 0.1);
+  CHECK(distance(exact, rough.to(at::kFloat)) < 0.1);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "catch.h"
+#include "distance.h"
 #include "position/relative_index.h"
 #include "tensor/relative_terms.h"
 
@@ -26,10 +27,6 @@ std::int64_t row_of(std::int64_t distance) {
 
 at::Tensor leaf(std::vector<std::int64_t> shape) {
   return at::randn(shape, at::kDouble).set_requires_grad(true);
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "catch.h"
 #include "config/schemes/rope.h"
+#include "distance.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 
@@ -18,10 +19,6 @@ Rotation rotation_at(std::int64_t position, RotaryLayout layout, std::int64_t wi
                         .frequencies = rotary_frequencies(width, 10000),
                         .layout = layout,
                         .type = type});
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
 }
 
 }  // namespace

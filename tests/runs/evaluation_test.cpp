@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "data/rows.h"
+#include "runs/paired_evaluation.h"
 #include "runs/pseudo_perplexity.h"
 #include "runs/tiny_run.h"
 #include "tasks/language_task.h"
@@ -91,6 +92,41 @@ TEST_CASE("losses of the targets weigh up to the loss, at any length") {
     CHECK(targets == result.targets);
     CHECK(sum / static_cast<double>(targets) == Approx(result.loss));
     CHECK(result.tokens == 320);
+  }
+}
+
+TEST_CASE("a loss has a standard error, and a difference on the same targets a smaller one") {
+  for (const char* const task : {"mlm", "causal_lm"}) {
+    CAPTURE(task);
+    const Evaluated one("rope", {{"task", task}});
+    const Evaluated two("rope", {{"task", task}, {"seed", "2"}});
+    const LanguageEvaluation first = one.evaluate(), second = two.evaluate();
+    std::int64_t targets = 0;
+    for (const std::int64_t of_row : first.targets_by_row) targets += of_row;
+    CHECK(targets == first.targets);
+    CHECK(first.targets_by_row.size() == static_cast<std::size_t>(first.tokens / 32));
+    CHECK(first.standard_error > 0);
+    const PairedLosses none = compare_losses(first, first);
+    CHECK(none.difference == 0);
+    CHECK(none.p_value == 1);
+    // The same weights, one of them moved a little: nearly all that varies is the text.
+    {
+      const c10::AutoGradMode no_gradient(false);
+      at::Tensor weights = two.model.parameters().flat_values();
+      weights.copy_(one.model.parameters().flat_values()).mul_(1.01);
+    }
+    const LanguageEvaluation moved = two.evaluate();
+    const PairedLosses difference = compare_losses(first, moved);
+    CHECK(difference.difference == Approx(moved.loss - first.loss).margin(1e-9));
+    CHECK(difference.standard_error < 0.5 * first.standard_error);
+    CHECK(difference.interval.low < difference.difference);
+    CHECK(difference.difference < difference.interval.high);
+    CHECK(difference.rows == std::ssize(first.targets_by_row));
+    CHECK_THROWS_AS(compare_losses(first, one.evaluate({.length = 16})), Error);
+    if (std::string(task) == "mlm") {
+      const Evaluated other("rope", {{"data.masking.probability", "0.3"}});
+      CHECK_THROWS_AS(compare_losses(first, other.evaluate()), Error);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Fine-tuning as a whole: what it learns, where it starts, and that it goes on where it stopped.
-#include "tasks/glue_task.h"
 #include "config/schemes/learned.h"
+#include "tasks/glue_task.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
@@ -73,6 +73,7 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   CHECK(again.values.at("loss") == Approx(result.figures.at("loss")).epsilon(1e-4));
   const auto record = nlohmann::json::parse(read_file(tiny.run() / "run.json"));
   CHECK(record["data"]["training_examples"] == 16);
+  CHECK(record["data"].contains("mismatched_fingerprint") == (task == "mnli"));
 }
 
 TEST_CASE("a fine-tuning that was stopped goes on with the same numbers") {
@@ -94,10 +95,26 @@ TEST_CASE("a fine-tuning that was stopped goes on with the same numbers") {
   CHECK(continued == straight);
 }
 
+TEST_CASE("a run of MNLI does not go on with another mismatched set") {
+  const TinyGlue tiny("mnli", {{"training.steps", "1e"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  const auto file = tiny.data() / "MNLI" / "dev_mismatched.tsv";
+  write_file_atomically(file, read_file(file) + "\n");
+  Settings longer = tiny.settings;
+  longer.training.steps = Period{2, Period::Unit::epochs};
+  try {
+    train_run(longer, ExistingRun::resume);
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(has(error.what(), "mismatched fingerprint"));
+  }
+}
+
 TEST_CASE("unpadded batches give what each text alone gives") {
   const TinyGlue tiny("mrpc");
   const auto tokenizer = open_tokenizer(tiny.settings.tokenizer);
-  const Classifier classifier(tiny.settings, tokenizer->vocabulary_size(), 2, ComputePlan{});
+  const Classifier classifier(tiny.settings, tokenizer->vocabulary_size(),
+                              glue_shape(tiny.settings.glue), ComputePlan{});
   const GlueSet set = load_glue_set(tiny.settings, *tokenizer, GlueSplit::validation);
   std::vector<EncodedText> texts = set.texts;
   texts.push_back(encode_text(*tokenizer, "the cat", std::nullopt, 16));
@@ -133,7 +150,8 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     CHECK(settings.position.of<LearnedSettings>().length == 40);
     CHECK(settings.training.batch == 4);
     const ModelSource source = open_model_source(from);
-    Classifier classifier(settings, source.settings.model.vocabulary, 2, ComputePlan{});
+    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                          ComputePlan{});
     const std::string line = start_from(source, settings, classifier.parameters());
     CHECK(has(line, "position learned"));
     CHECK(has(line, "new: pooler.weight, pooler.bias, classifier.weight, classifier.bias"));
@@ -147,7 +165,8 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     const Settings settings = load({{"position", "rope"}});
     CHECK(settings.position.scheme == "rope");
     const ModelSource source = open_model_source(from);
-    Classifier classifier(settings, source.settings.model.vocabulary, 2, ComputePlan{});
+    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                          ComputePlan{});
     const std::string line = start_from(source, settings, classifier.parameters());
     CHECK(has(line, "position rope instead of learned"));
     CHECK(!has(line.substr(0, line.find("not used")), "position."));
@@ -157,7 +176,8 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     const auto weights = [&](const char* seed) {
       const Settings settings = load({{"seed", seed}});
       const ModelSource source = open_model_source(from);
-      Classifier classifier(settings, source.settings.model.vocabulary, 2, ComputePlan{});
+      Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                            ComputePlan{});
       start_from(source, settings, classifier.parameters());
       return classifier.parameters().find("classifier.weight")->value.detach().clone();
     };
@@ -199,7 +219,8 @@ TEST_CASE("frozen layers keep their weights, and patience ends a training early"
   CHECK(summary.reason == StopReason::patience);
   CHECK(summary.validations.size() == 4);
   const TrainedClassifier trained = open_trained_classifier(tiny.run(), {.checkpoint = "last"});
-  const Classifier fresh(tiny.settings, trained.tokenizer->vocabulary_size(), 2, ComputePlan{});
+  const Classifier fresh(tiny.settings, trained.tokenizer->vocabulary_size(),
+                         glue_shape(tiny.settings.glue), ComputePlan{});
   const auto same = [&](const char* name) {
     Classifier& other = const_cast<Classifier&>(fresh);
     return at::equal(trained.classifier->parameters().find(name)->value,

@@ -10,6 +10,7 @@
 #include "catch.h"
 #include "interop/hugging_face.h"
 #include "runs/fill_mask.h"
+#include "runs/model_folders.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
 #include "temporary_folder.h"
@@ -20,10 +21,6 @@ namespace fs = std::filesystem;
 using Catch::Contains;
 
 namespace {
-
-fs::path model_folder(const std::string& name) {
-  return fs::path(FIXTURES).parent_path() / "interop" / "models" / name;
-}
 
 std::vector<Override> flags(const TemporaryFolder& folder, std::vector<Override> more = {}) {
   std::vector<Override> all = {{"run", "imported"}, {"runs", folder.path.string()}};

@@ -1,5 +1,6 @@
 // What model.from gives to a configuration, and what of it is read for that.
 #include "runs/model_source.h"
+#include "runs/model_folders.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,10 +16,6 @@ using namespace roformer;
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path model_folder(const std::string& name) {
-  return fs::path(FIXTURES).parent_path() / "interop" / "models" / name;
-}
 
 // A copy of a folder of Hugging Face's whose weights are not numbers, in a file that is whole else.
 fs::path with_damaged_weights(const fs::path& model, const TemporaryFolder& folder) {

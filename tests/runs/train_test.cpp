@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sealed_json.h"
 #include "base/log.h"
+#include "base/sealed_json.h"
 #include "catch.h"
 #include "config/dump.h"
 #include "has.h"
@@ -272,4 +272,16 @@ TEST_CASE("loader threads do not change what a classifier learns") {
   }
   CHECK(all[0].size() == 6);
   CHECK(all[0] == all[1]);
+}
+
+TEST_CASE("a learning rate that is far too high ends with the remedies, whatever it comes to") {
+  const std::string precision = GENERATE("fp32", "bf16");
+  const TinyRun tiny("rope", {{"training.learning_rate", "1e3"},
+                              {"training.schedule", "constant"},
+                              {"training.steps", "300"},
+                              {"training.precision", precision}});
+  const std::string message = refusal(tiny.settings);
+  CAPTURE(message);
+  CHECK_THAT(message, Catch::Contains("diverged") || Catch::Contains("not finite"));
+  CHECK_THAT(message, Catch::Contains("lower training.learning_rate"));
 }

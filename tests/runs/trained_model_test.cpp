@@ -74,6 +74,15 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
   }
 }
 
+TEST_CASE("a trained model computes in fp32 whatever it was trained in, unless it is told") {
+  const TinyRun run("rope", {{"training.precision", "bf16"}});
+  train_run(run.settings, ExistingRun::refuse);
+  CHECK(open_trained_model(run.run()).model->plan().precision == Precision::fp32);
+  const TrainedModel told =
+      open_trained_model(run.run(), {.overrides = {{"training.precision", "bf16"}}});
+  CHECK(told.model->plan().precision == Precision::bf16);
+}
+
 TEST_CASE("a text beyond a table is refused before it is computed") {
   const TinyRun run("learned", {{"position.length", "40"}});
   CHECK_NOTHROW(require_positions(run.settings, "--length", 40));

@@ -21,7 +21,7 @@ if [ "$1" = evaluate ]; then
   echo "$all" | sed 's/.*--checkpoint/--checkpoint/; s/ --length.*//' >> "$run/chosen"
   echo "$all" | sed 's/ --output.*//; s/.*--length/--length/' >> "$run/evaluations"
   while [ "$1" != --output ]; do shift; done
-  printf '{"evaluations":[{"loss":%s.5,"accuracy":0.5,"targets":2,"tokens":9,' "$length" > "$2"
+  printf '{"evaluations":[{"loss":%s.5,"loss_standard_error":0.1,"accuracy":0.5,"targets":2,"tokens":9,' "$length" > "$2"
   printf '"losses_by_position":[null,1,2],"targets_by_position":[0,1,1]}]}' >> "$2"
   exit 0
 fi

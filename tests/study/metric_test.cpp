@@ -42,7 +42,7 @@ TEST_CASE("the figures of a GLUE run are those that its task computes") {
     const std::vector<GlueExample> examples{{.label = 0, .score = 1}, {.label = 1, .score = 2}};
     std::size_t metrics = 0;
     for (const auto& [figure, value] :
-         glue_figures(task, at::zeros({2, glue_outputs(task)}), examples).values) {
+         glue_figures(task, at::zeros({2, glue_shape({.task = task}).outputs}), examples).values) {
       const std::string name = figure == "loss" ? "validation_loss" : figure;
       CAPTURE(name);
       CHECK(has(name));

@@ -149,6 +149,16 @@ TEST_CASE("a program that cannot be started and one that is killed say so") {
   CHECK(killed == "failed: killed by signal 9 (Killed): step 5");
 }
 
+TEST_CASE("a subset of a study does not take the place of its report") {
+  const FakeStudy fake("rope, none");
+  run_study(fake.load(), fake.options());
+  const std::string report = read_file(fake.runs() / "table.json");
+  StudySettings one = fake.load({{"position", "rope"}});
+  CHECK(has(message_of([&] { run_study(one, fake.options()); }), "leave out: none"));
+  CHECK(read_file(fake.runs() / "table.json") == report);
+  CHECK_NOTHROW(run_study(fake.load({{"position", "rope,none,t5"}}), fake.options()));
+}
+
 TEST_CASE("two studies in one folder are refused") {
   const FakeStudy fake("rope");
   make_directories(fake.runs());

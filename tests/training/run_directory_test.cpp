@@ -56,7 +56,12 @@ TEST_CASE("an existing run is refused, resumed or overwritten, never silently") 
                     Catch::Contains("--resume") && Catch::Contains("--overwrite"));
   CHECK(RunDirectory(path, ExistingRun::resume).resumed());
   CHECK(fs::exists(path / "config.yaml"));
-  CHECK_FALSE(RunDirectory(path, ExistingRun::overwrite).resumed());
+  {
+    const RunDirectory run(path, ExistingRun::overwrite);
+    CHECK_FALSE(run.resumed());
+    CHECK_FALSE(fs::exists(path / "config.yaml"));
+    run.confirm();
+  }
   CHECK_FALSE(fs::exists(path / "config.yaml"));
   CHECK(read_file(path / "notes.txt") == "mine");
   CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse), Catch::Contains("neither empty"));
@@ -68,7 +73,7 @@ TEST_CASE("the tokenizer of a run is overwritten with it, that of somebody else 
   begin_run(path);
   write_file_atomically(path / "tokenizer.json", "{}");
   write_file_atomically(path / "vocab.txt", "old");
-  { const RunDirectory run(path, ExistingRun::overwrite); }
+  RunDirectory(path, ExistingRun::overwrite).confirm();
   CHECK_FALSE(fs::exists(path / "vocab.txt"));
   CHECK_FALSE(fs::exists(path / "tokenizer.json"));
   // Nothing of the old run is in the way of a new one.
@@ -79,6 +84,65 @@ TEST_CASE("the tokenizer of a run is overwritten with it, that of somebody else 
   write_file_atomically(other / "vocab.txt", "mine");
   CHECK_THROWS_WITH(RunDirectory(other, ExistingRun::overwrite), Catch::Contains("neither empty"));
   CHECK(read_file(other / "vocab.txt") == "mine");
+}
+
+TEST_CASE("an overwritten run is back where the new one ends before it is confirmed") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  write_file_atomically(path / "vocab.txt", "old");
+  const auto is_old = [&] {
+    CHECK(read_file(path / "config.yaml") == "seed: 1\n");
+    CHECK(read_file(path / "vocab.txt") == "old");
+    CHECK(names(path) == std::vector<std::string>{"step-00000010"});
+    CHECK_FALSE(fs::exists(path / ".previous"));
+    CHECK_FALSE(fs::exists(path / "summary.json"));
+  };
+  const auto begin_anew = [&](const RunDirectory& run) {
+    write_file_atomically(run.config(), "seed: 2\n");
+    write_file_atomically(run.summary(), "{}");
+    write_file_atomically(path / "vocab.txt", "new");
+    save(path, 20, 2.0);
+  };
+  {
+    const RunDirectory run(path, ExistingRun::overwrite);
+    begin_anew(run);
+  }
+  is_old();
+  // Killed: before its files were all aside, as a new run, and when they were on their way back.
+  const int moment = GENERATE(0, 1, 2);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunDirectory run(path, ExistingRun::overwrite);
+    if (moment > 0) begin_anew(run);
+    if (moment == 0) {
+      fs::rename(path / ".previous" / "config.yaml", path / "config.yaml");
+      fs::rename(path / ".previous", path / ".previous.partial");
+      fs::remove(path / "log.txt");
+    }
+    if (moment == 2) {
+      for (const char* name :
+           {"config.yaml", "summary.json", "vocab.txt", "checkpoints", "log.txt"}) {
+        fs::remove_all(path / name);
+      }
+      fs::rename(path / ".previous", path / ".previous.partial");
+      fs::rename(path / ".previous.partial" / "checkpoints", path / "checkpoints");
+    }
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse),
+                    Catch::Contains("holds a run already"));
+  is_old();
+  {
+    const RunDirectory run(path, ExistingRun::overwrite);
+    begin_anew(run);
+    run.confirm();
+  }
+  CHECK(read_file(path / "config.yaml") == "seed: 2\n");
+  CHECK(names(path) == std::vector<std::string>{"step-00000020"});
+  CHECK_FALSE(fs::exists(path / ".outdated"));
 }
 
 TEST_CASE("a run killed while it wrote its configuration can be begun again") {
@@ -105,6 +169,26 @@ TEST_CASE("a second process on one run is refused") {
   int status = 0;
   ::waitpid(child, &status, 0);
   CHECK(WEXITSTATUS(status) == 1);
+}
+
+TEST_CASE("a study's folder names its runs where one of them is wanted") {
+  const TemporaryFolder folder;
+  begin_run(folder.path / "study" / "rope");
+  begin_run(folder.path / "study" / "none");
+  CHECK_THROWS_WITH(find_checkpoint(folder.path / "study"),
+                    Catch::Contains("holds runs and is none itself (hint: name one of them: ") &&
+                        Catch::Contains("study/none, ") && Catch::Contains("study/rope)"));
+  CHECK_THROWS_WITH(find_checkpoint(folder.path / "study" / "rope"),
+                    Catch::Contains("holds no checkpoint"));
+}
+
+TEST_CASE("a command that cannot go on with a run does not say --resume") {
+  const TemporaryFolder folder;
+  begin_run(folder.path / "run");
+  CHECK_THROWS_WITH(refuse_existing(folder.path / "run", ExistingRun::refuse, "--run NAME"),
+                    Catch::Contains("--overwrite") && !Catch::Contains("--resume"));
+  CHECK_NOTHROW(refuse_existing(folder.path / "run", ExistingRun::overwrite, ""));
+  CHECK_NOTHROW(refuse_existing(folder.path / "other", ExistingRun::refuse, ""));
 }
 
 TEST_CASE("half-written checkpoints are not seen, and go") {

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "config/training_settings.h"
+#include "report/json_lines.h"
 #include "training/task.h"
 
 namespace roformer {
@@ -111,6 +112,18 @@ inline TrainingSettings toy_settings() {
   settings.validate_every = {10, Period::Unit::steps};
   settings.save_every = {7, Period::Unit::steps};
   return settings;
+}
+
+// All lines of metrics.jsonl that must be equal between two runs: without times.
+inline std::vector<nlohmann::json> lasting_metrics(const std::filesystem::path& run) {
+  std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
+  for (nlohmann::json& line : lines) {
+    for (const char* key :
+         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
+      line.erase(key);
+    }
+  }
+  return lines;
 }
 
 }  // namespace roformer

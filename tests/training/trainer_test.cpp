@@ -12,7 +12,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "has.h"
+#include "in_terminal.h"
 #include "report/json_lines.h"
+#include "said.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
 #include "training/toy_task.h"
@@ -28,18 +31,6 @@ TrainingSummary train_toy(const fs::path& path, ToyTask& task, const TrainingSet
   const RunDirectory run(path, existing);
   write_file_atomically(run.config(), "task: toy\n");
   return train(task, {.settings = settings, .seed = kSeed, .run = run, .prefetch = {.threads = 0}});
-}
-
-// All that must be equal between two runs: no times.
-std::vector<nlohmann::json> lasting_metrics(const fs::path& run) {
-  std::vector<nlohmann::json> lines = read_json_lines(run / "metrics.jsonl");
-  for (nlohmann::json& line : lines) {
-    for (const char* key :
-         {"minutes", "tokens_per_s", "step_ms", "loader_wait_ms", "loader_share"}) {
-      line.erase(key);
-    }
-  }
-  return lines;
 }
 
 std::string last_weights(const fs::path& run) {
@@ -168,6 +159,41 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
   CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
 }
 
+TEST_CASE("an overwritten run goes with the first good step of the new one, not before") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  const TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(path, task, settings);
+  }
+  const std::string old = last_weights(path);
+  const std::int64_t fails_at = GENERATE(0, 1);
+  ToyTask task({.before_batch = [&](std::int64_t batch) {
+    if (batch == fails_at) throw std::bad_alloc();
+  }});
+  CHECK_THROWS_AS(train_toy(path, task, settings, ExistingRun::overwrite), std::bad_alloc);
+  if (fails_at == 0) {
+    CHECK(last_weights(path) == old);
+    CHECK(read_training_summary(path));
+  } else {
+    CHECK(list_checkpoints(path / "checkpoints").empty());
+  }
+}
+
+TEST_CASE("the live line has a rate after each line of metrics, too") {
+  const TemporaryFolder folder;
+  const std::string shown = in_terminal(200, [&] {
+    at::set_num_threads(1);
+    ToyTask task({.before_batch = [](std::int64_t) { ::usleep(40'000); }});
+    TrainingSettings settings = toy_settings();  // a line of metrics after every step
+    settings.steps = {30, Period::Unit::steps};
+    train_toy(folder.path / "run", task, settings);
+  });
+  CHECK(has(shown, "tokens/s"));
+  CHECK(!has(shown, " 0 tokens/s"));
+}
+
 TEST_CASE("the second signal leaves at once") {
   const TemporaryFolder folder;
   const ToyOptions options{.before_batch = [](std::int64_t batch) {
@@ -269,6 +295,38 @@ TEST_CASE("steps that are not finite are skipped, counted, and too many end the 
                           Catch::Contains("training.learning_rate"));
     CHECK(find_checkpoint(folder.path / "run", "last").filename() == "step-00000030");
   }
+}
+
+TEST_CASE("with training.check_finite the first step that is not finite ends the training") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.check_finite = true;
+  ToyTask task({.loss_factor = [](std::int64_t batch) {
+    return batch >= 30 ? std::numeric_limits<double>::infinity() : 1.0;
+  }});
+  CHECK_THROWS_WITH(
+      train_toy(folder.path / "run", task, settings),
+      Catch::Contains("step 31: the loss is not finite, the outputs of all layers are"));
+  ToyTask good;
+  CHECK(train_toy(folder.path / "good", good, settings).consumed.steps == 60);
+}
+
+TEST_CASE("a loss that leaps is said, and losses that never come back end the training") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.max_bad_steps = 3;
+  double factor = 30;
+  const auto train_with = [&](const char* name) {
+    ToyTask task({.loss_factor = [&](std::int64_t batch) {
+      return batch == 30 || (batch > 30 && factor > 1e3) ? factor : 1.0;
+    }});
+    return train_toy(folder.path / name, task, settings);
+  };
+  const std::string words = said([&] { train_with("leap"); });
+  CHECK(has(words, "step 31: the loss leaps to "));
+  factor = 1e9;
+  CHECK_THROWS_WITH(train_with("hopeless"), Catch::Contains("3 steps in a row above 100") &&
+                                                Catch::Contains("the training has diverged"));
 }
 
 TEST_CASE("a training can be as long as epochs or tokens, and the same") {

@@ -1,12 +1,16 @@
 // Every scheme against cases that were computed from the published definitions by other code.
+#include <set>
+
 #include "catch.h"
+#include "config/position_facts.h"
 #include "verify/golden_case.h"
 
 using namespace roformer;
 
 TEST_CASE("every golden case is met in float64 and float32") {
   const auto results = run_golden_folder(std::filesystem::path(FIXTURES) / "../position/golden");
-  CHECK(results.size() == 101);
+  CHECK(results.size() == 109);
+  std::set<std::string> met, with_gradients;
   for (const GoldenResult& result : results) {
     INFO(result.file << " float64: logits " << result.float64.logits << " output "
                      << result.float64.output << " gradients " << result.float64.gradients
@@ -15,5 +19,12 @@ TEST_CASE("every golden case is met in float64 and float32") {
                      << " gradients " << result.float32.gradients << " others "
                      << result.float32.others << " " << result.problem);
     CHECK(result.passed());
+    met.insert(result.scheme);
+    if (result.float64.gradients >= 0) with_gradients.insert(result.scheme);
+  }
+  for (const std::string& name : position_names()) {
+    INFO(name);
+    CHECK(met.contains(name));
+    CHECK(with_gradients.contains(name));
   }
 }

@@ -1,0 +1,76 @@
+#include "base/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <sstream>
+
+#include "base/progress.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t left_in_system() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kibibytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream(line) >> name >> kibibytes;
+    if (name == "MemAvailable:") return kibibytes * 1024;
+  }
+  return kUnknown;
+}
+
+// Of the control group that a container is, in either version of them.
+std::uint64_t left_in_group(const char* limit_file, const char* used_file) {
+  std::uint64_t limit = 0, used = 0;
+  if (!(std::ifstream(limit_file) >> limit) || !(std::ifstream(used_file) >> used)) return kUnknown;
+  return limit > used ? limit - used : 0;
+}
+
+bool is_lack_of_memory(const std::string& text) {
+  return text.find("not enough memory") != std::string::npos ||
+         text.find("out of memory") != std::string::npos ||
+         text.find("alloc_cpu") != std::string::npos;
+}
+
+// " for another 37.3 GiB", from "you tried to allocate 40000000000 bytes. Error code 12" and, of a
+// GPU, "Tried to allocate 2.00 GiB. GPU 0 has".
+std::string bytes_asked_for(const std::string& text) {
+  constexpr std::string_view kBefore = "ried to allocate ";
+  const std::size_t begin = text.find(kBefore);
+  if (begin == std::string::npos) return "";
+  std::istringstream rest(text.substr(begin + kBefore.size()));
+  double amount = 0;
+  std::string unit;
+  if (!(rest >> amount >> unit)) return "";
+  unit = unit.substr(0, unit.find_first_of(".,"));
+  if (unit == "bytes") return " for another " + format_bytes(static_cast<std::uint64_t>(amount));
+  return fmt::format(" for another {} {}", amount, unit);
+}
+
+}  // namespace
+
+std::uint64_t available_memory() {
+  const std::uint64_t left =
+      std::min({left_in_system(),
+                left_in_group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+                left_in_group("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                              "/sys/fs/cgroup/memory/memory.usage_in_bytes")});
+  return left == kUnknown ? 0 : left;
+}
+
+std::optional<std::string> lack_of_memory(const std::exception& error) {
+  constexpr const char* kMessage = "not enough memory";
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kMessage;
+  const std::string text = error.what();
+  if (!is_lack_of_memory(text)) return std::nullopt;
+  return kMessage + bytes_asked_for(text);
+}
+
+}  // namespace roformer

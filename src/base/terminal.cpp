@@ -1,0 +1,30 @@
+#include "base/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace roformer {
+
+bool wants_color(int descriptor) {
+  const char* const plain = std::getenv("NO_COLOR");
+  return ::isatty(descriptor) != 0 && (plain == nullptr || *plain == '\0');
+}
+
+std::size_t terminal_columns(int descriptor, std::size_t otherwise) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+}
+
+std::string cut_to_columns(std::string_view text, std::size_t columns) {
+  std::size_t width = 0, last = 0;  // where the last column that is kept beside an ellipsis begins
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    if ((static_cast<unsigned char>(text[place]) & 0xc0) == 0x80) continue;
+    if (++width == columns) last = place;
+    if (width > columns) return std::string(text.substr(0, last)) + (columns > 0 ? "…" : "");
+  }
+  return std::string(text);
+}
+
+}  // namespace roformer

@@ -1,0 +1,148 @@
+#include "cli/matching_commands.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "metrics/proportions.h"
+#include "report/table.h"
+#include "runs/matching_evaluation.h"
+
+namespace roformer {
+namespace {
+
+// The beginning of a text, for a line of its own.
+std::string first_words(const std::string& text, std::size_t characters = 60) {
+  std::string result;
+  for (const char c : text) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (begins && characters-- == 0) return result + "…";
+    result += c == '\n' || c == '\t' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+MatchingSplit matching_split(const std::string& name) {
+  return name == "test" ? MatchingSplit::test : MatchingSplit::validation;
+}
+
+Table shares_table(const MatchingEvaluation& evaluation) {
+  const NumberFormat percent{NumberFormat::Style::percent, 1};
+  Table table({{.title = "longest text", .alignment = Column::Alignment::left},
+               {.title = "examples", .format = {NumberFormat::Style::count, 0}},
+               {.title = "accuracy", .format = percent},
+               {.title = "95 % from", .format = percent},
+               {.title = "to", .format = percent}});
+  const auto add = [&](const MatchingShare& share) {
+    const Interval interval = share.interval();
+    table.add_row({share.name, share.examples, share.accuracy(), interval.low, interval.high});
+  };
+  add(evaluation.all);
+  for (const MatchingShare& share : evaluation.by_length) add(share);
+  return table;
+}
+
+void print_matching_example(const MatchingSet& set, const MatchingEvaluation& evaluation,
+                            std::size_t i) {
+  const MatchingExample& example = set.source.examples[i];
+  if (set.source.triplets) {
+    fmt::print("  line {}: {:.3f} for the closer, {:.3f} for the farther text\n", example.line,
+               evaluation.scores[2 * i], evaluation.scores[2 * i + 1]);
+  } else {
+    fmt::print("  line {}: {:.3f}, {}\n", example.line, evaluation.scores[i],
+               example.matches ? "is a match" : "is none");
+  }
+  fmt::print("      A       {}\n      {}  {}\n", first_words(example.anchor),
+             set.source.triplets ? "closer" : "B     ", first_words(example.closer));
+  if (set.source.triplets) fmt::print("      farther {}\n", first_words(example.farther));
+}
+
+std::string describe_comparison(const MatchingComparison& comparison, const std::string& other) {
+  return fmt::format(
+      "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
+      "p = {:.3f}{}\n",
+      other, comparison.only_first, comparison.only_second, comparison.p_value,
+      comparison.p_value < 0.05 ? "" : ": no difference can be concluded at 5 %");
+}
+
+}  // namespace
+
+void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
+  Settings settings = trained.settings;
+  if (!options.data.empty()) settings.data.directory = options.data;
+  const MatchingSplit split = matching_split(options.split);
+  const MatchingSet set = load_matching_set(settings, *trained.tokenizer, split);
+  const MatchingEvaluation evaluation =
+      evaluate_matching(*trained.classifier, settings.matching, set);
+  std::optional<MatchingComparison> comparison;
+  if (!options.against.empty()) {
+    const TrainedClassifier other = open_trained_matcher(options.against);
+    Settings others = other.settings;
+    others.data.directory = settings.data.directory;
+    const MatchingSet same = load_matching_set(others, *other.tokenizer, split);
+    comparison = compare_answers(evaluation.right,
+                                 evaluate_matching(*other.classifier, others.matching, same).right);
+  }
+  const std::vector<std::size_t> worst =
+      worst_answers(set, evaluation, static_cast<std::size_t>(options.errors));
+  if (options.json) {
+    nlohmann::ordered_json object = to_json(evaluation);
+    object["model"] = trained.checkpoint.string();
+    object["data"] = settings.data.directory.string();
+    object["split"] = options.split;
+    if (comparison) object["against"] = to_json(*comparison);
+    for (const std::size_t i : worst) {
+      const MatchingExample& example = set.source.examples[i];
+      object["errors"].push_back({{"line", example.line},
+                                  {"A", example.anchor},
+                                  {"closer", example.closer},
+                                  {"farther", example.farther}});
+    }
+    std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    return;
+  }
+  fmt::print("{} on the {} set of {}, position {}, length {}\n\n{}", trained.checkpoint.string(),
+             options.split, settings.data.directory.string(), settings.position.scheme,
+             settings.data.length, to_text(shares_table(evaluation), {.width = terminal_width()}));
+  fmt::print(
+      "\none standard error is {:.1f} points; loss {:.4f}; {} of {} pairs of texts were cut\n",
+      100 * standard_error(evaluation.all.right, evaluation.all.examples),
+      evaluation.figures.at("loss"), format_count(evaluation.cut),
+      format_count(std::ssize(set.texts)));
+  if (comparison) fmt::print("{}", describe_comparison(*comparison, options.against));
+  if (!worst.empty()) fmt::print("\nmost wrong\n");
+  for (const std::size_t i : worst) print_matching_example(set, evaluation, i);
+}
+
+void predict_matches(const TrainedClassifier& trained, const std::string& file, bool json) {
+  if (file == "-") {
+    throw_usage("predict", "wants a file of triplets or pairs for a matcher's run",
+                "FILE.jsonl, one object a line with A, B and C");
+  }
+  const MatchingSet set =
+      encode_matching(trained.settings, *trained.tokenizer, read_matching_file(file));
+  const std::vector<double> scores = matching_scores(*trained.classifier, set);
+  if (!json)
+    fmt::print("{}\n", set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)" : "match\tscore");
+  for (std::size_t i = 0; i < set.source.examples.size(); ++i) {
+    nlohmann::ordered_json object;
+    if (set.source.triplets) {
+      // As the file has them.
+      const bool swapped = set.source.examples[i].swapped;
+      const double b = scores[2 * i + (swapped ? 1 : 0)], c = scores[2 * i + (swapped ? 0 : 1)];
+      object = {{"closer", b > c ? "B" : "C"}, {"score_b", b}, {"score_c", c}};
+      if (!json) fmt::print("{}\t{:.4f}\t{:.4f}\n", b > c ? "B" : "C", b, c);
+    } else {
+      object = {{"match", scores[i] > 0}, {"score", scores[i]}};
+      if (!json) fmt::print("{}\t{:.4f}\n", scores[i] > 0 ? 1 : 0, scores[i]);
+    }
+    if (json) fmt::print("{}\n", object.dump());
+  }
+}
+
+}  // namespace roformer

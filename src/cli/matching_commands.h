@@ -1,0 +1,23 @@
+// What `evaluate` and `predict` do with the run of a matcher.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runs/trained_model.h"
+
+namespace roformer {
+
+struct MatcherEvaluation {
+  std::string data;  // another folder; empty: the run's
+  std::string split = "validation";
+  std::string against;  // the run of another matcher
+  std::int64_t errors = 0;
+  bool json = false;
+};
+void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options);
+
+// Triplets or pairs as JSON lines or TSV, with or without labels: one line of output each.
+void predict_matches(const TrainedClassifier& trained, const std::string& file, bool json);
+
+}  // namespace roformer

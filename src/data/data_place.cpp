@@ -1,0 +1,44 @@
+#include "data/data_place.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "config/task_facts.h"
+#include "data/dataset.h"
+#include "data/glue.h"
+#include "data/parallel_description.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+void look_at(const fs::path& folder, const Settings& settings) {
+  const TaskFacts& facts = task_facts(settings.task);
+  if (folder.empty()) {
+    throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
+  }
+  switch (facts.data) {
+    case TaskData::prepared_text:
+      read_description(folder);
+      return;
+    case TaskData::parallel_text:
+      read_parallel_description(folder);
+      return;
+    case TaskData::glue_folder:
+      find_glue_file(folder, settings.glue.task, GlueSplit::train);
+      return;
+  }
+}
+
+}  // namespace
+
+std::string data_problem(const Settings& settings) {
+  try {
+    look_at(settings.data.directory, settings);
+  } catch (const Error& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+}  // namespace roformer

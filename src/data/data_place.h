@@ -1,0 +1,14 @@
+// Whether what data.directory names is there, for those who want to know before they begin.
+#pragma once
+
+#include <string>
+
+#include "config/settings.h"
+
+namespace roformer {
+
+// What is wrong with the place of the data, in one line with a hint; "" where they seem to be
+// there. Reads a description at most, never the data.
+std::string data_problem(const Settings& settings);
+
+}  // namespace roformer

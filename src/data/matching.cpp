@@ -1,0 +1,225 @@
+#include "data/matching.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array kTripletFields = {"A", "B", "C"};
+constexpr std::array kPairFields = {"sentence1", "sentence2"};
+
+using Fields = std::map<std::string, std::string>;
+
+// The fields of one line, whatever the format; a number is its text.
+Fields fields_of(const nlohmann::json& object) {
+  Fields fields;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_string()) fields[name] = value.get<std::string>();
+    if (value.is_number() || value.is_boolean()) fields[name] = value.dump();
+  }
+  return fields;
+}
+
+std::vector<std::string> split_tabs(const std::string& line) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == '\t') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& file, bool labelled = true)
+      : file_(file.string()), labelled_(labelled) {}
+
+  MatchingExamples read(const std::string& contents) {
+    MatchingExamples result{.fingerprint = XXH3_64bits(contents.data(), contents.size())};
+    const bool json = file_.ends_with(".jsonl");
+    std::vector<std::string> names;
+    std::string_view rest = contents;
+    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+    while (!rest.empty()) {
+      ++number_;
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      std::string line(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (line.ends_with('\r')) line.pop_back();
+      if (line.find_first_not_of(" \t") == std::string::npos) continue;
+      if (!json && names.empty()) {
+        names = split_tabs(line);
+        continue;
+      }
+      const Fields fields = json ? fields_of(parse_line(line)) : columns(names, line);
+      const bool triplet = fields.contains("A");
+      if (result.examples.empty()) result.triplets = triplet;
+      if (triplet != result.triplets) refuse("triplets and pairs stand in one file");
+      result.examples.push_back(triplet ? triplet_of(fields) : pair_of(fields));
+    }
+    if (result.examples.empty()) throw_failure(file_, "holds no example");
+    return result;
+  }
+
+ private:
+  std::string file_;
+  bool labelled_;  // pairs must have a label
+  std::int64_t number_ = 0;
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw_failure(fmt::format("{}:{}", file_, number_), what,
+                  "a triplet has \"A\", \"B\", \"C\" and \"label\" (\"B\" or \"C\"), a pair "
+                  "\"sentence1\", \"sentence2\" and \"label\" (1 or 0)");
+  }
+  nlohmann::json parse_line(const std::string& line) const {
+    const std::optional<nlohmann::json> object = try_parse_json(line);
+    if (!object || !object->is_object()) refuse("is not a JSON object");
+    return *object;
+  }
+  Fields columns(const std::vector<std::string>& names, const std::string& line) const {
+    const std::vector<std::string> cells = split_tabs(line);
+    if (cells.size() != names.size()) {
+      refuse(fmt::format("has {} columns, the first line {}", cells.size(), names.size()));
+    }
+    Fields fields;
+    for (std::size_t i = 0; i < cells.size(); ++i) fields[names[i]] = cells[i];
+    return fields;
+  }
+  std::string text(const Fields& fields, const char* name) const {
+    const auto found = fields.find(name);
+    if (found == fields.end()) refuse(fmt::format("lacks \"{}\"", name));
+    if (found->second.find_first_not_of(" \t\r\n") == std::string::npos) {
+      refuse(fmt::format("\"{}\" is an empty text", name));
+    }
+    return found->second;
+  }
+  MatchingExample triplet_of(const Fields& fields) const {
+    MatchingExample example{.line = number_,
+                            .anchor = text(fields, kTripletFields[0]),
+                            .closer = text(fields, kTripletFields[1]),
+                            .farther = text(fields, kTripletFields[2])};
+    const auto label = fields.find("label");
+    if (label == fields.end() || label->second == "B") return example;
+    if (label->second != "C") refuse(fmt::format("has the label \"{}\"", label->second));
+    std::swap(example.closer, example.farther);
+    example.swapped = true;
+    return example;
+  }
+  MatchingExample pair_of(const Fields& fields) const {
+    MatchingExample example{.line = number_,
+                            .anchor = text(fields, kPairFields[0]),
+                            .closer = text(fields, kPairFields[1])};
+    if (!labelled_ && !fields.contains("label")) return example;
+    const std::string label = text(fields, "label");
+    if (label != "0" && label != "1") refuse(fmt::format("has the label \"{}\"", label));
+    example.matches = label == "1";
+    return example;
+  }
+};
+
+fs::path file_of(const fs::path& directory, MatchingSplit split) {
+  for (const char* ending : {".jsonl", ".tsv"}) {
+    const fs::path file = directory / (std::string(to_string(split)) + ending);
+    std::error_code error;
+    if (fs::exists(file, error)) return file;
+  }
+  return {};
+}
+
+std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& triplets) {
+  std::map<std::string_view, std::map<std::string_view, std::set<std::string_view>>> farther;
+  for (const MatchingExample& t : triplets) farther[t.anchor][t.closer].insert(t.farther);
+  std::vector<MatchingExample> added;
+  for (const auto& [anchor, edges] : farther) {
+    // What can be reached from each text, step by step.
+    std::map<std::string_view, std::set<std::string_view>> reached;
+    for (const auto& [first, next] : edges) {
+      std::vector<std::string_view> open(next.begin(), next.end());
+      while (!open.empty()) {
+        const std::string_view at = open.back();
+        open.pop_back();
+        if (!reached[first].insert(at).second) continue;
+        if (const auto on = edges.find(at); on != edges.end()) {
+          open.insert(open.end(), on->second.begin(), on->second.end());
+        }
+      }
+    }
+    for (const auto& [first, all] : reached) {
+      for (const std::string_view last : all) {
+        const auto back = reached.find(last);
+        const bool contrary = back != reached.end() && back->second.contains(first);
+        if (contrary || edges.at(first).contains(last)) continue;
+        added.push_back({.anchor = std::string(anchor),
+                         .closer = std::string(first),
+                         .farther = std::string(last)});
+      }
+    }
+  }
+  return added;
+}
+
+}  // namespace
+
+std::string_view to_string(MatchingSplit split) {
+  constexpr std::array<std::string_view, 3> kNames = {"train", "validation", "test"};
+  return kNames.at(static_cast<std::size_t>(split));
+}
+
+bool has_matching_split(const fs::path& directory, MatchingSplit split) {
+  return !file_of(directory, split).empty();
+}
+
+MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
+  const fs::path file = file_of(directory, split);
+  if (file.empty()) {
+    throw_usage(directory.string(),
+                fmt::format("has no {} set: neither {}.jsonl nor {}.tsv", to_string(split),
+                            to_string(split), to_string(split)),
+                "make a folder of triplets with `roformer data triplets`");
+  }
+  return Reader(file).read(read_file(file));
+}
+
+MatchingExamples read_matching_file(const fs::path& file) {
+  return Reader(file, /*labelled=*/false).read(read_file(file));
+}
+
+std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,
+                                       const AugmentationSettings& settings) {
+  if (settings.transitivity) {
+    for (MatchingExample& triplet : transitive(triplets)) triplets.push_back(std::move(triplet));
+  }
+  if (!settings.swap) return triplets;
+  const std::size_t count = triplets.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    MatchingExample other = triplets[i];
+    std::swap(other.anchor, other.closer);
+    triplets.push_back(std::move(other));
+  }
+  return triplets;
+}
+
+std::string triplet_line(const MatchingExample& triplet) {
+  nlohmann::ordered_json object = {{"A", triplet.anchor},
+                                   {"B", triplet.swapped ? triplet.farther : triplet.closer},
+                                   {"C", triplet.swapped ? triplet.closer : triplet.farther},
+                                   {"label", triplet.swapped ? "C" : "B"}};
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace roformer

@@ -1,0 +1,199 @@
+#include "data/triplet_maker.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/output_folder.h"
+#include "base/random.h"
+#include "base/sealed_json.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kDescription = "triplets.json";
+constexpr const char* kFormat = "roformer triplets";
+constexpr std::size_t kSplits = 3;
+
+using Sets = std::array<std::vector<MatchingExample>, kSplits>;
+
+// Calls take(object, place) for each line of the inputs.
+template <class Take>
+std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
+  std::string all;
+  for (const fs::path& input : inputs) {
+    const std::string contents = read_file(input);
+    all += contents;
+    std::string_view rest = contents;
+    for (std::int64_t number = 1; !rest.empty(); ++number) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      const std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      const std::string place = fmt::format("{}:{}", input.string(), number);
+      const std::optional<nlohmann::json> object = try_parse_json(line);
+      if (!object || !object->is_object()) throw_failure(place, "is not a JSON object");
+      take(*object, place);
+    }
+  }
+  return XXH3_64bits(all.data(), all.size());
+}
+
+std::string text_of(const nlohmann::json& object, const std::string& field,
+                    const std::string& place) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_string()) {
+    throw_failure(place, fmt::format("lacks \"{}\"", field));
+  }
+  auto text = found->get<std::string>();
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw_failure(place, fmt::format("\"{}\" is an empty text", field));
+  }
+  return text;
+}
+
+// Which set each of `count` things belongs to: a permutation by the seed, cut by the shares.
+std::vector<std::size_t> deal(std::size_t count, const TripletOptions& options) {
+  const Permutation order(count, random_key({options.seed, random_word("triplet split")}));
+  const double whole = options.shares[0] + options.shares[1] + options.shares[2];
+  std::vector<std::size_t> sets(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(count) * whole;
+    sets[order[i]] = place < options.shares[0]                       ? 0
+                     : place < options.shares[0] + options.shares[1] ? 1
+                                                                     : 2;
+  }
+  return sets;
+}
+
+Sets divide(const std::vector<MatchingExample>& triplets, const TripletOptions& options) {
+  std::map<std::string_view, std::size_t> anchors;  // numbered as they come
+  for (const MatchingExample& triplet : triplets) anchors.emplace(triplet.anchor, anchors.size());
+  const std::vector<std::size_t> set_of = deal(anchors.size(), options);
+  Sets sets;
+  for (const MatchingExample& triplet : triplets) {
+    sets[set_of[anchors.at(triplet.anchor)]].push_back(triplet);
+  }
+  return sets;
+}
+
+struct Text {
+  std::string text, topic;
+};
+
+// The texts are divided first, so that none stands in two sets.
+Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::int64_t& lonely) {
+  const std::vector<std::size_t> set_of = deal(texts.size(), options);
+  Sets sets;
+  for (std::size_t set = 0; set < kSplits; ++set) {
+    std::vector<std::size_t> members;
+    std::map<std::string_view, std::vector<std::size_t>> topics;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (set_of[i] != set) continue;
+      members.push_back(i);
+      topics[texts[i].topic].push_back(i);
+    }
+    for (const std::size_t anchor : members) {
+      const std::vector<std::size_t>& same = topics.at(texts[anchor].topic);
+      if (same.size() < 2 || same.size() == members.size()) {
+        ++lonely;
+        continue;
+      }
+      Random random(random_key({options.seed, random_word("triplets"), anchor}));
+      std::set<std::pair<std::size_t, std::size_t>> drawn;
+      for (std::int64_t n = 0; n < options.per_text; ++n) {
+        std::size_t closer = anchor, farther = anchor;
+        while (closer == anchor) closer = same[random.below(same.size())];
+        while (texts[farther].topic == texts[anchor].topic) {
+          farther = members[random.below(members.size())];
+        }
+        if (!drawn.insert({closer, farther}).second) continue;
+        sets[set].push_back({.anchor = texts[anchor].text,
+                             .closer = texts[closer].text,
+                             .farther = texts[farther].text});
+      }
+    }
+  }
+  return sets;
+}
+
+}  // namespace
+
+TripletCounts make_triplets(const TripletOptions& options) {
+  for (const double share : options.shares) {
+    if (!(share > 0)) throw_usage("--split", "wanted three shares above 0, as 6:2:2");
+  }
+  std::vector<MatchingExample> triplets;
+  std::vector<Text> texts;
+  std::set<std::string> seen;  // a text that is there twice would stand in two sets
+  const bool drawn = !options.topic_field.empty();
+  const std::uint64_t fingerprint =
+      for_each_object(options.inputs, [&](const nlohmann::json& object, const std::string& place) {
+        if (drawn) {
+          Text text{.text = text_of(object, options.text_field, place),
+                    .topic = text_of(object, options.topic_field, place)};
+          if (seen.insert(text.text).second) texts.push_back(std::move(text));
+          return;
+        }
+        MatchingExample triplet{.anchor = text_of(object, "A", place),
+                                .closer = text_of(object, "B", place),
+                                .farther = text_of(object, "C", place)};
+        if (object.value("label", nlohmann::json("B")) == "C") {
+          std::swap(triplet.closer, triplet.farther);
+        }
+        triplets.push_back(std::move(triplet));
+      });
+  TripletCounts counts;
+  Sets sets = drawn ? draw(texts, options, counts.lonely) : divide(triplets, options);
+  OutputFolder folder({.output = options.output,
+                       .overwrite = options.overwrite,
+                       .flag = "--output",
+                       .contents = "triplets of this program",
+                       .is_replaceable = holds_triplets});
+  nlohmann::ordered_json about = {
+      {"format", kFormat},
+      {"version", 1},
+      {"command", options.command},
+      {"seed", options.seed},
+      {"source_fingerprint", fmt::format("{:016x}", fingerprint)},
+      {"made", drawn ? "texts of the same topic are closer" : "published triplets, divided by A"}};
+  for (std::size_t set = 0; set < kSplits; ++set) {
+    const std::string name(to_string(static_cast<MatchingSplit>(set)));
+    if (sets[set].empty()) {
+      throw_failure(options.inputs.front().string(), fmt::format("the {} set would be empty", name),
+                    "more lines, or other --split shares");
+    }
+    std::string lines;
+    std::set<std::string_view> anchors;
+    for (std::size_t i = 0; i < sets[set].size(); ++i) {
+      MatchingExample& triplet = sets[set][i];
+      triplet.swapped =
+          Random(random_key({options.seed, random_word("swap"), set, i})).uniform() < 0.5;
+      counts.swapped += triplet.swapped ? 1 : 0;
+      anchors.insert(triplet.anchor);
+      lines += triplet_line(triplet);
+    }
+    write_file_atomically(folder.path() / (name + ".jsonl"), lines);
+    counts.triplets[set] = std::ssize(sets[set]);
+    counts.anchors[set] = std::ssize(anchors);
+    about[name] = {{"triplets", counts.triplets[set]}, {"anchors", counts.anchors[set]}};
+  }
+  write_sealed_json(folder.path() / kDescription, about);
+  folder.commit();
+  return counts;
+}
+
+bool holds_triplets(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / kDescription, error);
+}
+
+}  // namespace roformer

@@ -1,0 +1,44 @@
+// Makes folders of triplets for matching: published triplets are divided by their A, so that no
+// text A stands in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published
+// part B is always the closer one); or triplets are drawn from texts with a topic, where a text of
+// the same topic is closer than one of another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/matching.h"
+
+namespace roformer {
+
+struct TripletOptions {
+  std::vector<std::filesystem::path> inputs;  // JSON lines
+  std::filesystem::path output;
+  bool overwrite = false;
+  std::array<double, 3> shares = {0.6, 0.2, 0.2};  // of A, or of the texts, by MatchingSplit
+  std::uint64_t seed = 1;
+  // Of texts with a topic: the fields' names; an empty topic_field means published triplets.
+  std::string topic_field;
+  std::string text_field = "text";
+  std::int64_t per_text = 3;  // triplets with each text as A
+  std::string command;        // that made them, for triplets.json
+};
+
+struct TripletCounts {
+  std::array<std::int64_t, 3> triplets{};  // by MatchingSplit
+  std::array<std::int64_t, 3> anchors{};   // different A
+  std::int64_t swapped = 0;
+  std::int64_t lonely = 0;  // texts whose topic no other text of their set has; they are only C
+};
+
+// Writes train.jsonl, validation.jsonl, test.jsonl and triplets.json, which says how. Throws Error
+// naming file:line for a line that is none, and where a set would be empty.
+TripletCounts make_triplets(const TripletOptions& options);
+
+// True for a folder that make_triplets wrote.
+bool holds_triplets(const std::filesystem::path& folder);
+
+}  // namespace roformer

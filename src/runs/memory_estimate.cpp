@@ -1,0 +1,44 @@
+#include "runs/memory_estimate.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/progress.h"
+
+namespace roformer {
+
+MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters, double tokens,
+                               const ComputePlan& plan) {
+  constexpr double kNumbersOfState = 4;  // fp32 each: weight, gradient, two moments
+  // Of a token in a layer: queries, keys, values, what attention and both projections give, two
+  // sums and two norms; before and after the activation.
+  constexpr double kOfWidth = 11, kOfFeedForward = 2;
+  const ModelSettings& model = settings.model;
+  const double bytes = plan.precision == Precision::bf16 ? 2.5 : 4;  // norms stay in fp32
+  const double of_layer = kOfWidth * static_cast<double>(model.width) +
+                          kOfFeedForward * static_cast<double>(model.feed_forward);
+  const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
+  return {.state = whole(4 * kNumbersOfState * static_cast<double>(parameters)),
+          .activations = whole(bytes * tokens * static_cast<double>(model.layers) * of_layer)};
+}
+
+std::string describe(const MemoryEstimate& estimate, std::int64_t parameters, double tokens) {
+  return fmt::format("about {}: {} for {} parameters, {} for a batch of {} tokens",
+                     format_bytes(estimate.total()), format_bytes(estimate.state),
+                     format_count(parameters), format_bytes(estimate.activations),
+                     format_count(std::llround(tokens)));
+}
+
+std::string memory_remedies(const Settings& settings) {
+  const std::string batch =
+      settings.training.batch_tokens > 0
+          ? fmt::format("--training.batch_tokens ({} now)", settings.training.batch_tokens)
+          : fmt::format("--training.batch ({} now)", settings.training.batch);
+  return fmt::format(
+      "lower {} with --training.accumulation to make up for it, --data.length ({} now), or "
+      "--model.layers, --model.width and --model.vocabulary",
+      batch, settings.data.length);
+}
+
+}  // namespace roformer

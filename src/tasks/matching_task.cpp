@@ -1,0 +1,255 @@
+#include "tasks/matching_task.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "config/task_facts.h"
+#include "tasks/glue_figures.h"
+#include "tasks/text_tasks.h"
+
+namespace roformer {
+namespace {
+
+// 1 where the text is the closer one of a triplet, or a pair matches.
+double target_of(const MatchingSet& set, std::int64_t text) {
+  if (set.source.triplets) return text % 2 == 0 ? 1 : 0;
+  return set.source.examples[static_cast<std::size_t>(text)].matches ? 1 : 0;
+}
+
+// Sum over pairs, or over triplets whose two scores lie side by side. scores [B] with a graph.
+at::Tensor matching_loss(const MatchingSettings& settings, const at::Tensor& scores,
+                         const std::vector<double>& targets) {
+  if (settings.loss == MatchingLoss::triplet) {
+    const at::Tensor both = scores.view({-1, 2});
+    return at::clamp_min(settings.margin - both.select(1, 0) + both.select(1, 1), 0).sum();
+  }
+  return at::binary_cross_entropy_with_logits(
+      scores, at::tensor(targets, at::kDouble).to(scores.options()), {}, {}, at::Reduction::Sum);
+}
+
+// What batches are made of: pairs of texts, or for the triplet loss triplets.
+std::vector<std::int32_t> unit_lengths(const MatchingSettings& settings,
+                                       const std::vector<EncodedText>& texts) {
+  std::vector<std::int32_t> lengths = lengths_of(texts);
+  if (settings.loss == MatchingLoss::pairs) return lengths;
+  for (std::size_t i = 0; i < lengths.size() / 2; ++i) {
+    lengths[i] = lengths[2 * i] + lengths[2 * i + 1];
+  }
+  lengths.resize(lengths.size() / 2);
+  return lengths;
+}
+
+struct MatchingBatch : TrainingBatch {
+  TextBatch texts;
+  std::vector<double> targets;
+};
+
+MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokenizer) {
+  MatchingExamples examples = read_matching(settings.data.directory, MatchingSplit::train);
+  const MatchingSettings& matching = settings.matching;
+  const AugmentationSettings& augmentation = matching.augmentation;
+  if (!examples.triplets) {
+    const char* const key = matching.loss == MatchingLoss::triplet ? "matching.loss"
+                            : augmentation.swap                    ? "matching.augmentation.swap"
+                            : augmentation.transitivity ? "matching.augmentation.transitivity"
+                                                        : nullptr;
+    if (key != nullptr) {
+      throw_usage(key, settings.data.directory.string() + " holds pairs, not triplets",
+                  "leave the key out for pairs with labels");
+    }
+  } else {
+    const auto before = std::ssize(examples.examples);
+    examples.examples = augmented(std::move(examples.examples), augmentation);
+    if (std::ssize(examples.examples) > before) {
+      log::info("{} triplets, {} with those added", format_count(before),
+                format_count(std::ssize(examples.examples)));
+    }
+  }
+  return encode_matching(settings, tokenizer, std::move(examples));
+}
+
+class MatchingTraining : public TrainingTask {
+ public:
+  MatchingTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
+                   const ComputePlan& plan)
+      : settings_(settings),
+        tokenizer_(std::move(tokenizer)),
+        training_(load_training_set(settings, *tokenizer_)),
+        validation_(load_matching_set(settings, *tokenizer_, MatchingSplit::validation)),
+        test_(has_matching_split(settings.data.directory, MatchingSplit::test)
+                  ? load_matching_set(settings, *tokenizer_, MatchingSplit::test)
+                  : MatchingSet{}),
+        unit_(settings.matching.loss == MatchingLoss::triplet ? 2 : 1),
+        batches_(unit_lengths(settings.matching, training_.texts), text_bucket_options(settings)),
+        classifier_(settings, tokenizer_->vocabulary_size(), matching_shape(settings.matching),
+                    plan) {}
+
+  nlohmann::json data_record() const {
+    const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
+    return {{"folder", settings_.data.directory.string()},
+            {"name", settings_.data.directory.filename().string()},
+            {"fingerprint", hex(training_.source.fingerprint)},
+            {"validation_fingerprint", hex(validation_.source.fingerprint)},
+            {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+            {"training_examples", std::ssize(training_.source.examples)},
+            {"validation_examples", std::ssize(validation_.source.examples)}};
+  }
+
+  ParameterStore& parameters() override { return classifier_.parameters(); }
+
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    const BucketBatch chosen = batches_[number];
+    auto batch = std::make_unique<MatchingBatch>();
+    batch->target_count = std::ssize(chosen.sequences);
+    batch->tokens = chosen.tokens;
+    for (const std::int64_t unit : chosen.sequences) {
+      for (std::int64_t text = unit * unit_; text < (unit + 1) * unit_; ++text) {
+        append(training_.texts[static_cast<std::size_t>(text)], batch->texts);
+        batch->targets.push_back(target_of(training_, text));
+      }
+    }
+    return batch;
+  }
+
+  double batches_per_epoch() const override {
+    return static_cast<double>(batches_.batches_per_epoch());
+  }
+
+  double tokens_per_batch() const override {
+    double tokens = 0;
+    for (const EncodedText& text : training_.texts) tokens += static_cast<double>(text.length());
+    return tokens / batches_per_epoch();
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& source = static_cast<const MatchingBatch&>(batch);
+    return matching_loss(settings_.matching, classifier_.forward(source.texts, mode).select(1, 0),
+                         source.targets);
+  }
+
+  // The test set is looked at beside, as the paper reports both; nothing is chosen by it.
+  ValidationResult validate() override {
+    std::int64_t tokens = 0;
+    for (const EncodedText& text : validation_.texts) tokens += text.length();
+    ValidationResult result{
+        .figures = matching_figures(settings_.matching, validation_,
+                                    matching_scores(classifier_, validation_)),
+        .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
+        .higher_is_better = true,
+        .tokens = tokens};
+    if (!test_.texts.empty()) {
+      const std::vector<bool> right = right_answers(test_, matching_scores(classifier_, test_));
+      result.figures["test_accuracy"] =
+          static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
+    }
+    return result;
+  }
+
+  void save_assets(const std::string& folder) const override {
+    save_tokenizer(*tokenizer_, folder);
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  MatchingSet training_, validation_, test_;
+  std::int64_t unit_;  // texts in what batches are made of
+  LengthBuckets batches_;
+  Classifier classifier_;
+};
+
+}  // namespace
+
+MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
+                            MatchingExamples examples) {
+  MatchingSet set{.source = std::move(examples)};
+  std::int64_t cut = 0;
+  const auto add = [&](const std::string& first, const std::string& second) {
+    set.texts.push_back(
+        encode_text(tokenizer, first, second, settings.data.length, settings.matching.truncation));
+    cut += set.texts.back().cut ? 1 : 0;
+  };
+  for (const MatchingExample& example : set.source.examples) {
+    add(example.anchor, example.closer);
+    if (set.source.triplets) add(example.anchor, example.farther);
+  }
+  std::int64_t pieces = 0, unknown = 0;
+  for (const EncodedText& text : set.texts) {
+    pieces += text.length();
+    unknown += std::ranges::count(text.ids, tokenizer.special().unknown);
+  }
+  constexpr double kMany = 0.01;
+  if (static_cast<double>(unknown) > kMany * static_cast<double>(pieces)) {
+    log::warn("{:.1f} % of the pieces are unknown to the vocabulary",
+              100 * static_cast<double>(unknown) / static_cast<double>(pieces));
+  }
+  if (cut > 0) {
+    log::warn("{} of {} pairs of texts are longer than data.length {} and were cut",
+              format_count(cut), format_count(std::ssize(set.texts)), settings.data.length);
+  }
+  return set;
+}
+
+MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer,
+                              MatchingSplit split) {
+  return encode_matching(settings, tokenizer, read_matching(settings.data.directory, split));
+}
+
+ClassifierShape matching_shape(const MatchingSettings& settings) {
+  return {.outputs = 1,
+          .head = settings.head,
+          .head_dropout = settings.head_dropout,
+          .pooling = settings.pooling};
+}
+
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set) {
+  return predicted_scores(classifier.predict(set.texts));
+}
+
+std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores) {
+  ROFORMER_ASSERT(scores.size() == set.texts.size());
+  std::vector<bool> right;
+  for (std::size_t i = 0; i < set.source.examples.size(); ++i) {
+    right.push_back(set.source.triplets ? scores[2 * i] > scores[2 * i + 1]
+                                        : scores[i] > 0 == set.source.examples[i].matches);
+  }
+  return right;
+}
+
+std::map<std::string, double> matching_figures(const MatchingSettings& settings,
+                                               const MatchingSet& set,
+                                               const std::vector<double>& scores) {
+  const std::vector<bool> right = right_answers(set, scores);
+  std::vector<double> targets;
+  for (std::int64_t text = 0; text < std::ssize(scores); ++text) {
+    targets.push_back(target_of(set, text));
+  }
+  const double units =
+      static_cast<double>(scores.size()) / (settings.loss == MatchingLoss::triplet ? 2 : 1);
+  const auto [low, high] = std::ranges::minmax(scores);
+  return {
+      {"loss",
+       matching_loss(settings, at::tensor(scores, at::kDouble), targets).item<double>() / units},
+      {"accuracy",
+       static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size())},
+      {"collapsed", low == high ? 1.0 : 0.0}};
+}
+
+OpenedTask open_matching_task(const TaskSources& sources) {
+  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
+  auto task = std::make_unique<MatchingTraining>(sources.settings, tokenizer, sources.plan);
+  nlohmann::json data = task->data_record();
+  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
+}
+
+}  // namespace roformer

@@ -1,0 +1,46 @@
+// Matching of texts, RoFormer's section 4.5 (CAIL2019-SCM): a pair of texts goes through the
+// encoder together, [CLS] A [SEP] B [SEP], and gets one score. A triplet (A, B, C) is right when
+// the closer of B and C has the higher score; a pair when the sign of its score is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "data/matching.h"
+#include "data/text_pairs.h"
+#include "tasks/classifier.h"
+#include "tasks/registry.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+// A set with its pairs of texts as ids. Of a triplet there are two, the closer one first.
+struct MatchingSet {
+  MatchingExamples source;
+  std::vector<EncodedText> texts;  // [examples * source.texts_per_example()]
+};
+// Reads data.directory and cuts to data.length as matching.truncation says, with a warning that
+// says how many were cut. Throws as read_matching does.
+MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer,
+                              MatchingSplit split);
+// The same of examples that are there already.
+MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
+                            MatchingExamples examples);
+
+ClassifierShape matching_shape(const MatchingSettings& settings);
+
+// One score a pair of texts, in their order.
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set);
+// Which examples are right under these scores, [examples].
+std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores);
+// loss as it is trained, accuracy and collapsed: 1 where every score is the same.
+std::map<std::string, double> matching_figures(const MatchingSettings& settings,
+                                               const MatchingSet& set,
+                                               const std::vector<double>& scores);
+
+OpenedTask open_matching_task(const TaskSources& sources);
+
+}  // namespace roformer

@@ -1,0 +1,180 @@
+#include "text/word_dictionary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+bool is_ascii_word(char32_t c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// What jieba looks for words in; every other character stands alone.
+bool is_word_character(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FD5) || is_ascii_word(c) || c == '+' || c == '#' || c == '&' ||
+         c == '.' || c == '_' || c == '%' || c == '-';
+}
+
+std::uint64_t edge_key(std::uint32_t node, char32_t character) {
+  return static_cast<std::uint64_t>(node) << 21 | character;
+}
+
+struct Line {
+  std::string_view word;
+  std::uint64_t count = 0;
+};
+
+Line parse_line(std::string_view line, const std::string& where) {
+  const std::size_t space = line.find(' ');
+  Line result{.word = line.substr(0, space)};
+  std::string_view count = space == std::string_view::npos ? "" : line.substr(space + 1);
+  count = count.substr(0, count.find(' '));
+  const auto [rest, error] =
+      std::from_chars(count.data(), count.data() + count.size(), result.count);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 52;
+  if (error != std::errc() || rest != count.data() + count.size() || result.count > kMost) {
+    throw_failure(where,
+                  fmt::format("got \"{}\", wanted a word and its count",
+                              line.size() > 60 ? std::string(line.substr(0, 60)) + "…" : line),
+                  "one word a line, as jieba's dict.txt: 北京 34488 ns");
+  }
+  return result;
+}
+
+}  // namespace
+
+WordDictionary::WordDictionary(std::string_view contents, const std::string& place)
+    : edges_(1 << 10), weights_(1, kNoWord) {
+  struct Entry {
+    std::uint32_t node;
+    std::uint64_t count;
+  };
+  std::vector<Entry> entries;
+  double total = 0;
+  if (contents.starts_with("\xEF\xBB\xBF")) contents.remove_prefix(3);
+  for (std::int64_t number = 1; !contents.empty(); ++number) {
+    const std::size_t end = std::min(contents.find('\n'), contents.size());
+    std::string_view line = contents.substr(0, end);
+    contents.remove_prefix(std::min(end + 1, contents.size()));
+    constexpr std::string_view kBlank = " \t\r";
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    line = line.substr(0, line.find_last_not_of(kBlank) + 1);
+    if (line.empty()) continue;
+    const std::string where = fmt::format("{}:{}", place, number);
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    repair_utf8(line, repaired, replaced);
+    if (replaced > 0) throw_failure(where, "is not valid UTF-8");
+    const Line parsed = parse_line(line, where);
+    std::uint32_t node = kRoot;
+    for (std::size_t position = 0; position < parsed.word.size();) {
+      node = add_child(node, next_code_point(parsed.word, position));
+    }
+    entries.push_back({.node = node, .count = parsed.count});
+    total += static_cast<double>(parsed.count);
+  }
+  if (total == 0) throw_failure(place, "is no dictionary: it has no word with a count above 0");
+  // As jieba: the count of a word's last line holds, the sum is over all lines.
+  const double logarithm = std::log(total);
+  unknown_weight_ = -logarithm;
+  for (const Entry& entry : entries) {
+    weights_[entry.node] =
+        entry.count > 0 ? std::log(static_cast<double>(entry.count)) - logarithm : kNoWord;
+  }
+  words_ = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w != kNoWord; });
+}
+
+std::size_t WordDictionary::place(std::uint64_t key) const {
+  const std::size_t mask = edges_.size() - 1;
+  std::size_t at = (key * 0x9e3779b97f4a7c15ULL) >> 20 & mask;
+  while (edges_[at].child != 0 && edges_[at].key != key) at = (at + 1) & mask;
+  return at;
+}
+
+std::uint32_t WordDictionary::child(std::uint32_t node, char32_t character) const {
+  return edges_[place(edge_key(node, character))].child;
+}
+
+std::uint32_t WordDictionary::add_child(std::uint32_t node, char32_t character) {
+  const std::uint64_t key = edge_key(node, character);
+  if (const Edge& found = edges_[place(key)]; found.child != 0) return found.child;
+  if (2 * weights_.size() >= edges_.size()) {
+    const std::vector<Edge> old = std::exchange(edges_, std::vector<Edge>(edges_.size() * 2));
+    for (const Edge& edge : old) {
+      if (edge.child != 0) edges_[place(edge.key)] = edge;
+    }
+  }
+  const auto made = static_cast<std::uint32_t>(weights_.size());
+  edges_[place(key)] = {.key = key, .child = made};
+  weights_.push_back(kNoWord);
+  return made;
+}
+
+// From the last character to the first: the best way to cut what follows each place. Of equal ways
+// the one with the longer first word, as in jieba. Digits and letters of ASCII that stand alone are
+// joined afterwards.
+void WordDictionary::cut_block(const std::vector<char32_t>& characters,
+                               std::vector<std::size_t>& ends) const {
+  const std::size_t size = characters.size();
+  std::vector<double> best(size + 1, 0);
+  std::vector<std::size_t> next(size);
+  for (std::size_t begin = size; begin-- > 0;) {
+    bool found = false;
+    std::uint32_t node = kRoot;
+    for (std::size_t end = begin; end < size;) {
+      node = child(node, characters[end++]);
+      if (node == 0) break;
+      if (weights_[node] == kNoWord) continue;
+      const double weight = weights_[node] + best[end];
+      if (found && weight < best[begin]) continue;
+      found = true;
+      best[begin] = weight;
+      next[begin] = end;
+    }
+    if (found) continue;
+    best[begin] = unknown_weight_ + best[begin + 1];
+    next[begin] = begin + 1;
+  }
+  bool joins = false;
+  for (std::size_t begin = 0; begin < size; begin = next[begin]) {
+    const bool single = next[begin] == begin + 1 && is_ascii_word(characters[begin]);
+    if (single && joins) ends.pop_back();
+    ends.push_back(next[begin]);
+    joins = single;
+  }
+}
+
+void WordDictionary::cut(std::string_view text, std::vector<std::size_t>& ends) const {
+  std::vector<char32_t> block;
+  std::vector<std::size_t> bytes;  // where the block's characters end in the text
+  std::vector<std::size_t> words;
+  const auto close_block = [&] {
+    words.clear();
+    cut_block(block, words);
+    for (const std::size_t end : words) ends.push_back(bytes[end - 1]);
+    block.clear();
+    bytes.clear();
+  };
+  for (std::size_t position = 0; position < text.size();) {
+    const char32_t character = next_code_point(text, position);
+    if (is_word_character(character)) {
+      block.push_back(character);
+      bytes.push_back(position);
+      continue;
+    }
+    if (!block.empty()) close_block();
+    ends.push_back(position);
+  }
+  if (!block.empty()) close_block();
+}
+
+}  // namespace roformer

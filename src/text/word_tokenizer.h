@@ -1,0 +1,64 @@
+// The tokenizer of the Chinese RoFormer and of WoBERT: the text is cut into the words of a
+// dictionary (word_dictionary.h); a word that is in the vocabulary is one piece, any other is split
+// as BERT does (wordpiece_tokenizer.h), which makes a piece of each Chinese character. With
+// `characters` every text is split as BERT does, and the dictionary only says which characters are
+// a word, for whole-word masking. Equal to transformers' RoFormerTokenizer over jieba.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "text/tokenizer.h"
+#include "text/word_dictionary.h"
+
+namespace roformer {
+
+// The two files of a published model, and how it was made.
+struct WordFiles {
+  std::string vocabulary;  // BERT's vocab.txt
+  std::string vocabulary_place;
+  std::string dictionary;  // jieba's dict.txt
+  std::string dictionary_place;
+  bool cased = false;
+  bool characters = false;
+};
+
+// All of it as the contents of one model file (JSON). Throws Error naming file:line.
+std::string word_model(const WordFiles& files);
+
+// True when the contents say that they are such a model file.
+bool is_word_model(std::string_view contents);
+
+// Throws Error naming the place when a field is missing or wrong.
+std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& place);
+
+// The vocabulary and the dictionary of a tokenizer of kind `words`, for folders of other programs.
+WordFiles word_files(const Tokenizer& tokenizer);
+
+// Counts the words of a corpus and writes the vocabulary of a word tokenizer.
+class WordCounter {
+ public:
+  // `cased` as for WordPiece. The dictionary must outlive the counter.
+  WordCounter(const WordDictionary& dictionary, bool cased);
+
+  void add(std::string_view text);
+  // The contents of a vocab.txt of at most `size` entries: the special tokens, then words and
+  // characters by how often they occur (a character counts inside words, too, and as a continuation
+  // inside words of letters), equally frequent ones by their bytes. Throws Error without any text.
+  std::string vocabulary(std::int64_t size) const;
+  // The same without words of several Chinese characters: the vocabulary of a tokenizer with
+  // `characters`.
+  std::string characters(std::int64_t size) const;
+
+ private:
+  const WordDictionary& dictionary_;
+  bool cased_;
+  std::unordered_map<std::string, std::uint64_t> words_;
+
+  std::string most_frequent(std::int64_t size, bool characters) const;
+};
+
+}  // namespace roformer

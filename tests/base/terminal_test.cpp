@@ -1,0 +1,84 @@
+#include "base/terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "catch.h"
+#include "has.h"
+#include "in_terminal.h"
+
+using namespace roformer;
+
+namespace {
+
+// The most columns that are taken between two line starts.
+std::size_t widest(const std::string& shown) {
+  std::size_t widest = 0, width = 0;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(shown[i]);
+    if (shown.compare(i, 3, "\x1b[K") == 0) {
+      i += 2;
+    } else if (byte == '\r' || byte == '\n') {
+      width = 0;
+    } else if ((byte & 0xc0) != 0x80) {
+      widest = std::max(widest, ++width);
+    }
+  }
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE("a text is cut to the columns that there are") {
+  CHECK(cut_to_columns("12345", 5) == "12345");
+  CHECK(cut_to_columns("123456", 5) == "1234…");
+  CHECK(cut_to_columns("äöüß", 3) == "äö…");
+  CHECK(cut_to_columns("äöüß", 4) == "äöüß");
+  CHECK(cut_to_columns("12", 1) == "…");
+  CHECK(cut_to_columns("12", 0).empty());
+}
+
+TEST_CASE("a status line never wraps, however narrow the terminal") {
+  for (const unsigned short columns : {80, 20, 2}) {
+    CAPTURE(columns);
+    const std::string shown = in_terminal(columns, [] {
+      StatusLine line;
+      line.show(
+          "step 1,234 (56 %)  loss 4.7551  learning rate 1.00e-04  gradient 0.51  12,345 "
+          "tokens/s  3m 10s left");
+      line.clear();
+      ProgressBar bar("preparing", 100, "B");
+      bar.advance_to(50);
+    });
+    CHECK(has(shown, columns == 2 ? "…" : "step 1,234"));
+    CHECK(widest(shown) < columns);
+  }
+}
+
+TEST_CASE("slow work has a rate") {
+  const std::string shown = in_terminal(80, [] {
+    ProgressBar bar("evaluating", 3, "passes");
+    ::usleep(500'000);
+    bar.finish(1);
+  });
+  CHECK(has(shown, "evaluating: 1 passes in "));
+  CHECK(!has(shown, "(0 passes/s)"));
+  CHECK(format_counted(1, "thread") == "1 thread");
+  CHECK(format_counted(1200, "thread") == "1,200 threads");
+}
+
+TEST_CASE("NO_COLOR is heeded") {
+  const auto warn = [] {
+    log::initialize();
+    log::warn("a warning");
+  };
+  ::unsetenv("NO_COLOR");
+  CHECK(has(in_terminal(80, warn), "\x1b["));
+  ::setenv("NO_COLOR", "1", 1);
+  const std::string plain = in_terminal(80, warn);
+  CHECK(has(plain, "a warning"));
+  CHECK(!has(plain, "\x1b["));
+  ::unsetenv("NO_COLOR");
+}

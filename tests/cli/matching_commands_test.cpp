@@ -1,0 +1,87 @@
+// Triplets, their baseline, and a matcher's evaluation and predictions as a user meets them.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "catch.h"
+#include "cli/commands.h"
+#include "cli/run_command.h"
+#include "has.h"
+#include "runs/tiny_chinese.h"
+
+using namespace roformer;
+
+namespace {
+
+Outcome run(std::vector<std::string> words) {
+  CLI::App app{"A test", "roformer"};
+  add_data_command(app);
+  add_evaluate_command(app);
+  add_predict_command(app);
+  add_tokenizer_command(app);
+  return run_command(app, std::move(words), "");
+}
+
+}  // namespace
+
+TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
+  const TinyChinese tiny;
+  const std::string triplets = (tiny.folder.path / "triplets").string();
+  train_run(tiny.matching("one", {{"training.steps", "10e"}}), ExistingRun::refuse);
+  train_run(tiny.matching("two", {{"training.steps", "1"}}), ExistingRun::refuse);
+  const std::string one = tiny.run("one").string(), two = tiny.run("two").string();
+
+  const Outcome text = run({"evaluate", one, "--split", "test", "--against", two});
+  REQUIRE(text.code == 0);
+  CHECK(has(text.output, "one standard error"));
+  CHECK(has(text.output, "McNemar's test"));
+  CHECK(has(text.output, "1 to 256 tokens"));
+  const Outcome json = run({"evaluate", two, "--errors", "3", "--json"});
+  REQUIRE(json.code == 0);
+  const auto object = nlohmann::json::parse(json.output);
+  CHECK(object["accuracy"]["low"] <= object["accuracy"]["accuracy"]);
+  const auto wrong =
+      object["accuracy"]["examples"].get<int>() - object["accuracy"]["right"].get<int>();
+  CHECK(static_cast<int>(object.value("errors", nlohmann::json::array()).size()) ==
+        std::min(wrong, 3));
+  CHECK(has(run({"evaluate", one, "--length", "16"}).errors, "is a matcher's run"));
+  CHECK(run({"evaluate", one, "--output", "x"}).code == 2);
+
+  const Outcome predicted = run({"predict", one, triplets + "/test.jsonl"});
+  REQUIRE(predicted.code == 0);
+  CHECK(predicted.output.starts_with("closer\tscore(A,B)\tscore(A,C)\n"));
+  std::ofstream(tiny.folder.path / "bad.jsonl") << R"({"A": "原告", "B": "被告"})";
+  CHECK(
+      has(run({"predict", one, (tiny.folder.path / "bad.jsonl").string()}).errors, "bad.jsonl:1"));
+}
+
+TEST_CASE("triplets and words are made by commands") {
+  const TinyChinese tiny;
+  const auto path = [&](const char* name) { return (tiny.folder.path / name).string(); };
+  const Outcome made = run({"data", "triplets", path("cases.jsonl"), "--topic-field", "casename",
+                            "--split", "3:1:1", "--per-text", "2", "--output", path("more")});
+  REQUIRE(made.code == 0);
+  CHECK(has(made.output, "validation"));
+  CHECK(has(run({"data", "triplets", path("cases.jsonl"), "--output", path("x")}).errors,
+            "cases.jsonl:1: lacks \"A\""));
+  CHECK(has(run({"data", "triplets", path("cases.jsonl"), "--split", "3:1", "--output", path("x")})
+                .errors,
+            "6:2:2"));
+  const Outcome baseline = run({"data", "baseline", path("more"), "--wordpiece", path("vocab.txt"),
+                                "--dictionary", path("dict.txt")});
+  REQUIRE(baseline.code == 0);
+  CHECK(has(baseline.output, "test"));
+
+  const Outcome counted = run({"tokenizer", "count", path("text.txt"), "--dictionary",
+                               path("dict.txt"), "--pieces", "20", "--output", path("words")});
+  REQUIRE(counted.code == 0);
+  CHECK(has(counted.output, "words uncased"));
+  CHECK(has(counted.output, "20 entries"));
+  CHECK(run({"tokenizer", "info", path("words")}).code == 0);
+  std::ofstream(path("bad.txt")) << "原告 3\n被告\n";
+  const Outcome refused = run({"tokenizer", "count", path("text.txt"), "--dictionary",
+                               path("bad.txt"), "--output", path("y")});
+  CHECK(refused.code == 1);
+  CHECK(has(refused.errors, "bad.txt:2"));
+  CHECK_FALSE(std::filesystem::exists(path("y")));
+}

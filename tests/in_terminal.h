@@ -1,0 +1,36 @@
+// Runs an action in a child process whose standard streams are a terminal of so many columns, and
+// catches what it shows.
+#pragma once
+
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+namespace roformer {
+
+inline std::string in_terminal(unsigned short columns, const std::function<void()>& action) {
+  winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    try {
+      action();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  std::string shown;
+  char block[4096];
+  for (ssize_t bytes; (bytes = ::read(terminal, block, sizeof block)) > 0;) {
+    shown.append(block, static_cast<std::size_t>(bytes));
+  }
+  ::close(terminal);
+  ::waitpid(child, nullptr, 0);
+  return shown;
+}
+
+}  // namespace roformer
