@@ -17,13 +17,13 @@ std::map<double, Text> all_texts(std::uint64_t seed, std::int64_t longest,
                                  const BeamSettings& settings) {
   std::map<double, Text> found;
   const auto extend = [&](const auto& self, const Text& text, double total) -> void {
-    Text given = {kBegin};
+    Text given = {kToyBegin};
     given.insert(given.end(), text.begin(), text.end());
     const auto logits = toy_logits(given, seed);
     const std::int64_t tokens = std::ssize(text) + 1;
-    found[length_penalized(total + log_probability(logits, kEnd), tokens, settings)] = text;
+    found[length_penalized(total + log_probability(logits, kToyEnd), tokens, settings)] = text;
     if (tokens == longest) return;
-    for (std::int64_t id = 1; id < kVocabulary; ++id) {
+    for (std::int64_t id = 1; id < kToyVocabulary; ++id) {
       Text longer = text;
       longer.push_back(id);
       self(self, longer, total + log_probability(logits, id));
@@ -35,7 +35,7 @@ std::map<double, Text> all_texts(std::uint64_t seed, std::int64_t longest,
 
 std::vector<BeamSentence> sentences(std::size_t count, std::int64_t longest, Text prefix = {}) {
   return std::vector<BeamSentence>(
-      count, {.begin = {kBegin}, .prefix = std::move(prefix), .longest = longest});
+      count, {.begin = {kToyBegin}, .prefix = std::move(prefix), .longest = longest});
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST_CASE("a beam as wide as the number of texts finds the best of all texts") {
     for (const double alpha : {0.0, 0.6, 1.0, 2.0}) {
       const BeamSettings settings{.beam = 81, .n_best = 5, .length_penalty = kind, .alpha = alpha};
       ToyModel model(6, 100);
-      const auto found = beam_search(model, sentences(6, kLongest), {.end = kEnd}, settings);
+      const auto found = beam_search(model, sentences(6, kLongest), {.end = kToyEnd}, settings);
       for (std::uint64_t i = 0; i < 6; ++i) {
         const auto all = all_texts(100 + i, kLongest, settings);
         auto expected = all.rbegin();
@@ -67,14 +67,14 @@ TEST_CASE("a beam as wide as the number of texts finds the best of all texts") {
 
 TEST_CASE("a beam of one takes the most probable token each time") {
   ToyModel model(20, 300);
-  const auto found = beam_search(model, sentences(20, 8), {.end = kEnd},
+  const auto found = beam_search(model, sentences(20, 8), {.end = kToyEnd},
                                  {.beam = 1, .length_penalty = LengthPenalty::wu, .alpha = 0.6});
   for (std::uint64_t i = 0; i < 20; ++i) {
-    Text text = {kBegin};
+    Text text = {kToyBegin};
     while (std::ssize(text) < 8) {
       const auto logits = toy_logits(text, 300 + i);
       const std::int64_t best = std::ranges::max_element(logits) - logits.begin();
-      if (best == kEnd) break;
+      if (best == kToyEnd) break;
       text.push_back(best);
     }
     text.erase(text.begin());
@@ -86,11 +86,11 @@ TEST_CASE("a beam of one takes the most probable token each time") {
 TEST_CASE("a sentence's hypotheses do not depend on its neighbours") {
   const BeamSettings settings{.beam = 3, .n_best = 2};
   ToyModel together(5, 500);
-  const auto found = beam_search(together, sentences(5, 10), {.end = kEnd}, settings);
+  const auto found = beam_search(together, sentences(5, 10), {.end = kToyEnd}, settings);
   CHECK(together.most_rows <= 15);
   for (std::uint64_t i = 0; i < 5; ++i) {
     ToyModel alone(1, 500 + i);
-    const auto one = beam_search(alone, sentences(1, 10), {.end = kEnd}, settings);
+    const auto one = beam_search(alone, sentences(1, 10), {.end = kToyEnd}, settings);
     REQUIRE(one[0].size() == found[i].size());
     for (std::size_t k = 0; k < one[0].size(); ++k) {
       CHECK(one[0][k].ids == found[i][k].ids);
@@ -102,7 +102,7 @@ TEST_CASE("a sentence's hypotheses do not depend on its neighbours") {
 TEST_CASE("a forced beginning begins every hypothesis, and its probability counts") {
   const BeamSettings settings{.beam = 4, .n_best = 3};
   ToyModel model(3, 700);
-  const auto found = beam_search(model, sentences(3, 8, {2, 1}), {.end = kEnd}, settings);
+  const auto found = beam_search(model, sentences(3, 8, {2, 1}), {.end = kToyEnd}, settings);
   for (std::uint64_t i = 0; i < 3; ++i) {
     REQUIRE(found[i].size() == 3);
     for (const Hypothesis& text : found[i]) {
@@ -110,14 +110,14 @@ TEST_CASE("a forced beginning begins every hypothesis, and its probability count
       CHECK(text.ids[0] == 2);
       CHECK(text.ids[1] == 1);
       CHECK(text.token_log_probabilities[0] ==
-            Approx(log_probability(toy_logits({kBegin}, 700 + i), 2)).margin(1e-5));
+            Approx(log_probability(toy_logits({kToyBegin}, 700 + i), 2)).margin(1e-5));
     }
   }
 }
 
 TEST_CASE("excluded ids never appear, and no text is longer than allowed") {
   ToyModel model(10, 900);
-  const auto found = beam_search(model, sentences(10, 3), {.end = kEnd, .excluded = {2}},
+  const auto found = beam_search(model, sentences(10, 3), {.end = kToyEnd, .excluded = {2}},
                                  {.beam = 4, .n_best = 4});
   for (const auto& texts : found) {
     REQUIRE_FALSE(texts.empty());

@@ -17,9 +17,9 @@ namespace roformer {
 
 using Text = std::vector<std::int64_t>;
 
-inline constexpr std::int64_t kVocabulary = 4;
-inline constexpr std::int64_t kEnd = 0;
-inline constexpr std::int64_t kBegin = 3;
+inline constexpr std::int64_t kToyVocabulary = 4;
+inline constexpr std::int64_t kToyEnd = 0;
+inline constexpr std::int64_t kToyBegin = 3;
 
 // Logits of what follows a text: random numbers, always the same for the same text.
 inline std::vector<float> toy_logits(const Text& text, std::uint64_t seed) {
@@ -27,7 +27,7 @@ inline std::vector<float> toy_logits(const Text& text, std::uint64_t seed) {
   for (const std::int64_t id : text) key = random_key({key, static_cast<std::uint64_t>(id) + 7});
   Random random(key);
   std::vector<float> logits;
-  for (std::int64_t i = 0; i < kVocabulary; ++i) {
+  for (std::int64_t i = 0; i < kToyVocabulary; ++i) {
     logits.push_back(static_cast<float>(2 * random.normal()));
   }
   return logits;
@@ -47,7 +47,7 @@ class ToyModel : public StepModel {
 
   at::Tensor append(const at::Tensor& ids) override {
     REQUIRE(ids.size(0) == std::ssize(texts_));
-    at::Tensor logits = at::empty({ids.size(0), kVocabulary}, at::kFloat);
+    at::Tensor logits = at::empty({ids.size(0), kToyVocabulary}, at::kFloat);
     for (std::size_t row = 0; row < texts_.size(); ++row) {
       for (std::int64_t i = 0; i < ids.size(1); ++i) {
         texts_[row].push_back(
@@ -55,7 +55,7 @@ class ToyModel : public StepModel {
       }
       const auto values = toy_logits(texts_[row], seed_ + seeds_[row]);
       std::copy(values.begin(), values.end(),
-                logits.mutable_data_ptr<float>() + static_cast<std::int64_t>(row) * kVocabulary);
+                logits.mutable_data_ptr<float>() + static_cast<std::int64_t>(row) * kToyVocabulary);
     }
     most_rows = std::max(most_rows, texts_.size());
     return logits;

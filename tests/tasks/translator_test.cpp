@@ -15,7 +15,7 @@ using namespace roformer;
 
 namespace {
 
-const std::vector<std::int64_t> kLengths = {5, 2, 9, 6, 3, 9};
+const std::vector<std::int64_t> kSentenceLengths = {5, 2, 9, 6, 3, 9};
 
 // What the whole model would choose, one token after the other, without cache and batch.
 std::vector<std::int64_t> greedy(const RandomTranslator& random,
@@ -36,7 +36,7 @@ std::vector<std::int64_t> greedy(const RandomTranslator& random,
 }  // namespace
 
 TEST_CASE("for every scheme: in a batch as alone, greedy as by hand, n-best scored as found") {
-  const auto sources = RandomTranslator::sentences(kLengths);
+  const auto sources = RandomTranslator::sentences(kSentenceLengths);
   for (const PositionFacts& facts : position_facts()) {
     if (facts.causal_only) continue;
     DYNAMIC_SECTION(facts.name) {
@@ -72,7 +72,7 @@ TEST_CASE("for every scheme: in a batch as alone, greedy as by hand, n-best scor
 }
 
 TEST_CASE("a sample is its sentence's own: the batch around it changes nothing") {
-  const auto sources = RandomTranslator::sentences(kLengths);
+  const auto sources = RandomTranslator::sentences(kSentenceLengths);
   const RandomTranslator random("rope");
   TranslationOptions options{.decoding = random.settings.decoding,
                              .n_best = 2,
