@@ -4,6 +4,8 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -12,6 +14,7 @@
 #include <numeric>
 #include <optional>
 
+#include "attention/wide_products.h"
 #include "base/error.h"
 
 namespace roformer {
@@ -167,17 +170,53 @@ at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
 }
 
+std::vector<at::Tensor> CrossMemory::mean_probabilities(const CrossAttentionInputs& in) const {
+  ROFORMER_ASSERT(sequence_of_row_.empty());
+  std::vector<std::int64_t> tokens;
+  for (const Group& group : groups_) tokens.push_back(group.queries.tokens);
+  const std::vector<at::Tensor> parts = in.query.split_with_sizes(tokens, 0);
+  std::vector<at::Tensor> result;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
+    at::Tensor query = heads_of(padded(parts[i], group.queries), 1, 0, in.heads);
+    if (const auto rotation = in.scheme.rotation(
+            context_of(group, group.queries, in, query.device()), query.size(3))) {
+      query = rotated(query, rotation->query);
+    }
+    const at::Tensor& key = group.layers.at(static_cast<std::size_t>(in.layer)).key;
+    at::Tensor scores = content_scores(query, key, in.scheme.score_scale(query.size(3)));
+    if (scores.scalar_type() != at::kDouble) scores = scores.to(at::kFloat);
+    if (group.mask.defined()) {
+      scores =
+          scores.masked_fill(group.mask.logical_not(), -std::numeric_limits<double>::infinity());
+    }
+    const at::Tensor mean = at::softmax(scores, -1).mean(1);  // [B, Lq, Lk]
+    const std::vector<std::int64_t> asking = sequence_lengths(group.queries.parts);
+    const std::vector<std::int64_t> keys = sequence_lengths(group.memory.parts);
+    for (std::size_t k = 0; k < asking.size(); ++k) {
+      result.push_back(
+          mean[static_cast<std::int64_t>(k)].narrow(0, 0, asking[k]).narrow(1, 0, keys[k]));
+    }
+  }
+  return result;
+}
+
+AttentionContext CrossMemory::context_of(const Group& group, const PaddedBlock& queries,
+                                         const CrossAttentionInputs& in, at::Device device) const {
+  return {.queries = repeated(in.positions, queries.length),
+          .keys = Positions::range(0, group.memory.length),
+          .layer = in.layer,
+          .training = in.training,
+          .mask = group.mask,
+          .type = in.type,
+          .device = device};
+}
+
 // query [B, H, Lq, D] -> the same shape.
 at::Tensor CrossMemory::attend(const Group& group, const PaddedBlock& queries,
                                const CrossAttentionInputs& in, const at::Tensor& query) const {
   const KeyValue& memory = group.layers.at(static_cast<std::size_t>(in.layer));
-  const AttentionContext context{.queries = repeated(in.positions, queries.length),
-                                 .keys = Positions::range(0, group.memory.length),
-                                 .layer = in.layer,
-                                 .training = in.training,
-                                 .mask = group.mask,
-                                 .type = in.type,
-                                 .device = query.device()};
+  const AttentionContext context = context_of(group, queries, in, query.device());
   if (!query.is_cpu() || in.dropout.probability > 0) {
     const AttentionSettings plain;
     return roformer::attend({.query = query,

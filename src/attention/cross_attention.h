@@ -29,6 +29,14 @@ struct CrossAttentionInputs {
   DropoutSpec dropout;               // of the probabilities
 };
 
+// What a pass through a decoder is asked to tell of one layer's attention to the memory.
+struct CrossProbe {
+  std::int64_t layer = 0;
+  // Of each pair of sequences [Lq, Lk] float, rows summing to 1: the mean of the heads'
+  // probabilities.
+  std::vector<at::Tensor> probabilities;
+};
+
 class CrossMemory {
  public:
   // Training: `queries` has a sequence for each of the memory's. Neighbours whose lengths are
@@ -49,6 +57,8 @@ class CrossMemory {
 
   // -> [T, H * D]
   at::Tensor attend(const CrossAttentionInputs& inputs) const;
+  // What attend() weighs the values by, as CrossProbe has it. Not while decoding.
+  std::vector<at::Tensor> mean_probabilities(const CrossAttentionInputs& inputs) const;
 
  private:
   // Neighbours in one call.
@@ -64,6 +74,8 @@ class CrossMemory {
 
   void hide_padding(Group& group, const at::TensorOptions& options) const;
   void select(std::span<const std::int64_t> sequences);
+  AttentionContext context_of(const Group& group, const PaddedBlock& queries,
+                              const CrossAttentionInputs& inputs, at::Device device) const;
   at::Tensor attend(const Group& group, const PaddedBlock& queries,
                     const CrossAttentionInputs& inputs, const at::Tensor& query) const;
 };

@@ -36,6 +36,7 @@ namespace {
 struct EvaluateOptions {
   std::string model;
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::string data;
   std::string against;  // another run
   std::string lengths;
@@ -261,8 +262,10 @@ void evaluate_command(const EvaluateOptions& options) {
   const TaskFacts& facts = facts_of(options);
   refuse_foreign_flags(options, facts);
   if (facts.translates) {
-    const TrainedTranslator trained = open_trained_translator(
-        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    const TrainedTranslator trained =
+        open_trained_translator(options.model, {.checkpoint = options.checkpoint,
+                                                .weights = options.weights,
+                                                .overrides = options.overrides});
     evaluate_translator(trained, {.data = options.data,
                                   .split = options.split,
                                   .output = options.output,
@@ -270,8 +273,10 @@ void evaluate_command(const EvaluateOptions& options) {
     return;
   }
   if (facts.predicts_labels) {
-    const TrainedClassifier trained = open_trained_classifier(
-        options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+    const TrainedClassifier trained =
+        open_trained_classifier(options.model, {.checkpoint = options.checkpoint,
+                                                .weights = options.weights,
+                                                .overrides = options.overrides});
     evaluate_classifier(trained,
                         {.data = options.data, .errors = options.errors, .json = options.json});
     return;
@@ -286,8 +291,9 @@ void evaluate_command(const EvaluateOptions& options) {
                       .json = options.json});
     return;
   }
-  const TrainedModel trained = open_trained_model(
-      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+                                                                  .weights = options.weights,
+                                                                  .overrides = options.overrides});
   EvaluationReport report = evaluate_model(options, trained);
   if (!options.against.empty()) add_other_model(options, trained, report);
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
@@ -314,6 +320,7 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_option("--data", options->data,
                       "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--against", options->against,

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/trained_model_flags.h"
 #include "runs/hugging_face_run.h"
 
 namespace roformer {
@@ -15,10 +16,12 @@ struct ExportOptions {
   std::string run;
   std::string folder;
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
 };
 
 void export_command(const ExportOptions& options) {
-  const ExportedRun result = export_run(options.run, options.checkpoint, options.folder);
+  const ExportedRun result =
+      export_run(options.run, options.checkpoint, options.folder, options.weights);
   for (const std::string& note : result.notes) log::warn("{}: {}", options.run, note);
   fmt::print("{}: {}, from {}\n", options.folder, result.architecture, result.checkpoint.string());
 }
@@ -37,6 +40,7 @@ void add_export_command(CLI::App& program) {
   command->add_option("folder", options->folder, "new folder")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->callback([options] { export_command(*options); });
 }
 

@@ -20,6 +20,7 @@ struct FillMaskOptions {
   std::string model;
   std::string text;  // empty: standard input, line by line
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::int64_t top = 5;
   bool json = false;
   std::vector<Override> overrides;
@@ -84,8 +85,9 @@ void fill_mask_command(const FillMaskOptions& options) {
   if (!options.text.empty() && options.text.find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
-  const TrainedModel trained = open_trained_model(
-      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+                                                                  .weights = options.weights,
+                                                                  .overrides = options.overrides});
   if (options.text.empty()) return fill_lines(options, trained);
   print_line(options.text, fill_mask(trained, options.text, options.top), options.json);
 }
@@ -105,6 +107,7 @@ void add_fill_mask_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_flag("--json", options->json, "one object a line");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { fill_mask_command(*options); });

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "decoding/generate.h"
@@ -24,6 +25,7 @@ struct GenerateOptions {
   std::string model;
   std::string prompt;
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   GenerationOptions generation;
   bool json = false;
   std::vector<Override> overrides;
@@ -88,21 +90,11 @@ class Typewriter {
   }
 };
 
-void check(const GenerationOptions& options) {
-  const SamplingSettings& sampling = options.sampling;
-  if (!(sampling.temperature >= 0)) {
-    throw_usage("--temperature", fmt::format("{} is negative", sampling.temperature),
-                "0: always the most likely token");
-  }
-  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) {
-    throw_usage("--top-p", fmt::format("{} is not a share", sampling.top_p), "above 0, up to 1");
-  }
-}
-
 void generate_command(const GenerateOptions& options) {
-  check(options.generation);
-  const TrainedModel trained = open_trained_model(
-      options.model, {.checkpoint = options.checkpoint, .overrides = options.overrides});
+  check_sampling(options.generation.sampling);
+  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+                                                                  .weights = options.weights,
+                                                                  .overrides = options.overrides});
   if (!task_facts(trained.settings.task).generates) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
@@ -163,25 +155,13 @@ void add_generate_command(CLI::App& program) {
   command->add_option("--tokens", generation.tokens, "tokens to add at most")
       ->check(positive())
       ->capture_default_str();
-  command
-      ->add_option("--temperature", generation.sampling.temperature,
-                   "below 1: likelier words; 0: always the most likely")
-      ->capture_default_str();
-  command
-      ->add_option("--top-k", generation.sampling.top_k,
-                   "choose among the K most likely tokens; 0: all")
-      ->check(not_negative())
-      ->capture_default_str();
-  command
-      ->add_option("--top-p", generation.sampling.top_p,
-                   "choose among the fewest tokens that have this probability together")
-      ->capture_default_str();
+  add_sampling_flags(*command, generation.sampling, generation.seed);
   command->add_option("--samples", generation.samples, "texts, side by side")
       ->check(positive())
       ->capture_default_str();
-  command->add_option("--seed", generation.seed, "of the choices")->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_flag("--json", options->json, "one object a sample");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });

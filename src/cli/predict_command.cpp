@@ -33,6 +33,7 @@ struct PredictOptions {
   std::string model;
   std::string file = "-";
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::string format = "auto";
   std::string glue;
   std::string output = "glue_submission";
@@ -165,8 +166,8 @@ void predict_command(const PredictOptions& options) {
   if (!options.glue.empty() && options.file != "-") {
     throw_usage("--glue", "predicts the benchmark's test files, not " + options.file);
   }
-  const TrainedModelOptions opening{.checkpoint = options.checkpoint,
-                                    .overrides = options.overrides};
+  const TrainedModelOptions opening{
+      .checkpoint = options.checkpoint, .weights = options.weights, .overrides = options.overrides};
   const bool stored = is_run(options.model);  // a checkpoint is, too
   if (task_facts(read_run_settings(stored ? fs::path(options.model)
                                           : find_checkpoint(options.model, options.checkpoint))
@@ -200,6 +201,7 @@ void add_predict_command(CLI::App& program) {
   command->add_option("file", options->file, "texts; - or nothing: standard input");
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
   command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
       ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
       ->capture_default_str();

@@ -1,6 +1,8 @@
 // The keys of the configuration that the commands for trained models take as flags.
 #pragma once
 
+#include <optional>
+
 #include "cli/command.h"
 #include "runs/trained_model.h"
 
@@ -19,6 +21,19 @@ inline SettingsFlags trained_model_flags() {
               "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
               "  --training.precision fp32|bf16|auto   (fp32 here, whatever it was trained in)\n"
               "All of them: roformer config keys [PREFIX]\n"};
+}
+
+// Which weights of a checkpoint a command takes.
+inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& weights) {
+  command
+      .add_option_function<std::string>(
+          "--weights",
+          [&weights](const std::string& word) {
+            weights = word == "ema" ? WeightsKind::ema : WeightsKind::raw;
+          },
+          "raw: as the last step left them; ema: their moving average (training.ema); without it "
+          "the run's training.weights, which is raw unless it was set")
+      ->check(CLI::IsMember({"raw", "ema"}));
 }
 
 }  // namespace roformer

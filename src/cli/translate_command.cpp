@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -13,7 +13,9 @@
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
+#include "cli/translation_printer.h"
 #include "runs/translation.h"
 #include "text/utf8.h"
 
@@ -24,9 +26,14 @@ namespace {
 struct TranslateOptions {
   std::vector<std::string> runs;
   std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
   std::string format = "text";
   std::string input = "-";
+  std::string output;
   bool score = false;
+  bool sample = false;
+  bool int8 = false;
+  SamplingSettings sampling;
   std::int64_t lines_at_a_time = 4096;
   TranslationRequest request;
   std::vector<Override> overrides;
@@ -43,43 +50,6 @@ constexpr ShortFlag kShortFlags[] = {
     {"--length-penalty", "decoding.length_penalty", "wu: ((5+n)/6)^alpha; average: n^alpha"},
     {"--alpha", "decoding.alpha", "exponent of the length penalty"},
     {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
-};
-
-class Printer {
- public:
-  explicit Printer(std::string format) : format_(std::move(format)) {}
-
-  void print(const std::string& source, const TranslatedLine& line) {
-    if (format_ == "json") {
-      print_json(source, line);
-    } else if (format_ == "marian") {
-      for (const TranslatedText& text : line.translations) {
-        std::cout << fmt::format("{} ||| {} ||| LogProbability= {:.4f} ||| {:.4f}\n", number_,
-                                 text.text, text.log_probability, text.score);
-      }
-    } else {
-      if (line.translations.empty()) std::cout << '\n';
-      for (const TranslatedText& text : line.translations) std::cout << text.text << '\n';
-    }
-    ++number_;
-  }
-
- private:
-  std::string format_;
-  std::int64_t number_ = 0;
-
-  static void print_json(const std::string& source, const TranslatedLine& line) {
-    nlohmann::ordered_json object{{"source", source},
-                                  {"translations", nlohmann::ordered_json::array()}};
-    for (const TranslatedText& text : line.translations) {
-      object["translations"].push_back({{"text", text.text},
-                                        {"score", text.score},
-                                        {"log_probability", text.log_probability},
-                                        {"tokens", text.pieces},
-                                        {"token_log_probabilities", text.token_log_probabilities}});
-    }
-    std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  }
 };
 
 std::unique_ptr<std::ifstream> open_input(const std::string& path) {
@@ -123,14 +93,23 @@ void split_pair(const std::string& where, std::int64_t number, std::string& line
 }
 
 void translate_command(const TranslateOptions& options) {
-  const TranslationRequest& request = options.request;
+  TranslationRequest request = options.request;
+  if (options.sample) {
+    check_sampling(options.sampling);
+    request.sampling = options.sampling;
+  }
+  std::vector<Override> overrides = options.overrides;
+  if (options.int8)
+    overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
     runs.push_back(open_trained_translator(
-        run, {.checkpoint = options.checkpoint, .overrides = options.overrides}));
+        run,
+        {.checkpoint = options.checkpoint, .weights = options.weights, .overrides = overrides}));
   }
-  const TextTranslator translator(std::move(runs));
-  if (request.n_best > translator.settings().decoding.beam) {
+  TextTranslator translator(std::move(runs));
+  if (options.int8) translator.quantize();
+  if (!options.sample && request.n_best > translator.settings().decoding.beam) {
     throw_usage("--n-best",
                 fmt::format("{} translations cannot come from a beam of {}", request.n_best,
                             translator.settings().decoding.beam),
@@ -138,12 +117,14 @@ void translate_command(const TranslateOptions& options) {
   }
   const auto file = open_input(options.input);
   LineReader reader(file ? *file : std::cin);
-  Printer printer(options.format);
+  TranslationPrinter printer({.name = options.format, .alignment = request.alignment},
+                             options.output);
   StatusLine status;
   std::int64_t number = 0, cut = 0;
   for (bool more = true; more;) {
     std::vector<std::string> lines, given;
     std::string line;
+    request.first_line = static_cast<std::uint64_t>(number);
     while (std::ssize(lines) < options.lines_at_a_time && (more = reader.next(line))) {
       std::string translation;
       if (options.score) {
@@ -160,10 +141,11 @@ void translate_command(const TranslateOptions& options) {
       cut += found[i].cut ? 1 : 0;
       printer.print(lines[i], found[i]);
     }
-    std::cout << std::flush;
+    printer.flush();
     if (more && status.due()) status.show(fmt::format("{} lines", format_count(number)));
   }
   status.clear();
+  printer.finish();
   if (cut > 0) {
     log::warn("{} lines are longer than {} tokens and were cut", format_count(cut),
               request.longest_source);
@@ -182,17 +164,24 @@ void add_translate_command(CLI::App& program) {
       "roformer translate runs/en-de < in.txt > out.txt\n"
       "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
       "vocabulary translate together. With --score, each line is a source, a tab and\n"
-      "a translation, and its probability is printed (--format json or marian).\n");
+      "a translation, and its probability is printed (--format json or marian).\n"
+      "--sample draws translations in place of the search, --n-best N of each line.\n"
+      "--alignment puts \" ||| 0-0 1-2\" behind each: which token of the source a\n"
+      "token attended to; tokens are the vocabulary's pieces (--format json lists\n"
+      "them), counted from 0 without the ends.\n");
   command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
   command->add_option("--input", options->input, "file of lines; -: standard input")
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
+  add_weights_option(*command, options->weights);
+  command->add_option("--output", options->output,
+                      "file to write, whole or not at all; default: standard output");
   command->add_option("--format", options->format, "text, json or marian")
       ->check(CLI::IsMember({"text", "json", "marian"}))
       ->capture_default_str();
-  command->add_option("--n-best", options->request.n_best, "translations of each line")
-      ->check(CLI::PositiveNumber)
+  command->add_option("--n-best", options->request.n_best, "translations (or samples) of each line")
+      ->check(positive())
       ->capture_default_str();
   command
       ->add_option("--longest-source", options->request.longest_source,
@@ -203,16 +192,30 @@ void add_translate_command(CLI::App& program) {
   command
       ->add_option("--lines", options->lines_at_a_time,
                    "lines that are read before they are translated; 1 answers each at once")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
-  command->add_flag("--score", options->score, "score given translations");
+  CLI::Option* const score =
+      command->add_flag("--score", options->score, "score given translations");
+  command->add_flag("--int8", options->int8,
+                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
+                    "same translations");
+  command->add_flag("--alignment", options->request.alignment,
+                    "print which source tokens the target's attended to");
+  CLI::Option* const sample =
+      command->add_flag("--sample", options->sample, "draw translations at random")
+          ->excludes(score);
+  for (CLI::Option* option :
+       add_sampling_flags(*command, options->sampling, options->request.seed)) {
+    option->needs(sample);
+  }
   for (const ShortFlag& flag : kShortFlags) {
-    command->add_option_function<std::string>(
+    CLI::Option* const option = command->add_option_function<std::string>(
         flag.name,
         [options, key = flag.key](const std::string& text) {
           options->overrides.push_back({key, text});
         },
         flag.help);
+    if (std::string_view(flag.name) == "--beam") option->excludes(sample);
   }
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { translate_command(*options); });

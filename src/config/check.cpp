@@ -32,6 +32,7 @@ class Checker {
       scheme({.position = s_.position.of_decoder(), .choice = "position.decoder", .causal = true});
     }
     training();
+    decoding();
     stages();
   }
 
@@ -160,6 +161,16 @@ class Checker {
     }
   }
 
+  void decoding() {
+    const std::int64_t own = s_.translation.decoder_layers;
+    const std::int64_t layers = own > 0 ? own : s_.model.layers;
+    if (!task_facts(s_.task).translates || s_.decoding.alignment_layer <= layers) return;
+    problem(
+        {"decoding.alignment_layer", "translation.decoder_layers", "model.layers"},
+        fmt::format("got {}, but the decoder has {} layers", s_.decoding.alignment_layer, layers),
+        "0 is the last");
+  }
+
   // data.length is the longest, so that whatever must hold for it holds in every stage.
   void stages() {
     if (s_.stages.empty()) return;
@@ -197,6 +208,17 @@ class Checker {
               fmt::format("got {} beside training.warmup {}", training.warmup_ratio,
                           to_string(training.warmup)),
               "set one of the two");
+    }
+    if (training.initial_learning_rate > training.learning_rate) {
+      problem({"training.initial_learning_rate", "training.learning_rate"},
+              fmt::format("the warm-up cannot rise from {:g} to the peak {:g}",
+                          training.initial_learning_rate, training.learning_rate),
+              "RoFormer's translator: from 1e-7 to 5e-4");
+    }
+    if (training.weights == WeightsKind::ema && training.ema == 0) {
+      problem({"training.weights", "training.ema"},
+              "got ema, but the training keeps no average of its weights",
+              "training.ema: 0.999 keeps one");
     }
     const bool same_unit = training.warmup.unit == training.steps.unit;
     const bool any_minutes = training.warmup.unit == Period::Unit::minutes ||

@@ -33,6 +33,7 @@ struct DecodingSettings {
   double longest_factor = 1;         // a text has at most longest_factor * source + longest_extra
   std::int64_t longest_extra = 50;   // tokens (Vaswani 2017, 6.1: the source's length + 50)
   std::int64_t batch_tokens = 4096;  // source tokens times beam that are decoded at a time
+  std::int64_t alignment_layer = 0;  // of the decoder, whose attention aligns; 0: the last
   std::int64_t sentences = 0;        // of the validation set that are decoded; 0: all
 };
 

@@ -28,12 +28,19 @@ std::vector<Key> training_keys() {
                     .may_change = true}),
       ROFORMER_KEY(training.schedule,
                    {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3"}),
-      ROFORMER_KEY(training.warmup,
-                   {.help = "the rate rises linearly from 0 to the peak", .may_change = true}),
+      ROFORMER_KEY(
+          training.warmup,
+          {.help = "the rate rises linearly from training.initial_learning_rate to the peak",
+           .may_change = true}),
       ROFORMER_KEY(training.warmup_ratio,
                    {.unit = "share of the steps",
                     .range = between(0, 1),
                     .help = "length of the warm-up where training.warmup is 0",
+                    .may_change = true}),
+      ROFORMER_KEY(training.initial_learning_rate,
+                   {.range = at_least(0),
+                    .help = "where the warm-up begins: step k of W has initial + (peak - initial) "
+                            "k/W (RoFormer 4.1: 1e-7)",
                     .may_change = true}),
       ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
                                                   .range = between(0, 1),
@@ -48,6 +55,16 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.weight_decay,
                    {.range = at_least(0),
                     .help = "decoupled; not applied to biases and LayerNorms (BERT: 0.01)"}),
+      ROFORMER_KEY(training.ema,
+                   {.range = below_one(),
+                    .help = "decay d of an exponential moving average of the weights, kept beside "
+                            "them and validated, too; after step t it is min(d, (1+t)/(10+t)); "
+                            "0: none",
+                    .may_change = true}),
+      ROFORMER_KEY(training.weights,
+                   {.help = "which weights' figures rank the checkpoints and count for "
+                            "training.patience, and which the commands use unless --weights says "
+                            "otherwise; ema needs training.ema"}),
       ROFORMER_KEY(training.clip, {.range = at_least(0),
                                    .help = "largest norm of the whole gradient; 0: no limit",
                                    .may_change = true}),

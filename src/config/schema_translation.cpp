@@ -87,6 +87,13 @@ std::vector<Key> translation_keys() {
                     .help = "source tokens times beam that are decoded at a time",
                     .tasks = {kTranslation},
                     .may_change = true}),
+      ROFORMER_KEY(decoding.alignment_layer,
+                   {.unit = "layer",
+                    .range = between(0, 1000),
+                    .help = "of the decoder, counted from 1, whose attention to the source "
+                            "`translate --alignment` reads; 0: the last",
+                    .tasks = {kTranslation},
+                    .may_change = true}),
       ROFORMER_KEY(decoding.sentences,
                    {.unit = "sentences",
                     .range = at_least(0),

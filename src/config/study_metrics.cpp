@@ -21,7 +21,10 @@ std::vector<std::string> run_figures(const Settings& settings) {
   std::vector<std::string> names{"parameters",        "steps",      "tokens",     "minutes",
                                  "tokens_per_second", "loss_at_25", "loss_at_50", "loss_at_75"};
   const TaskFacts& facts = task_facts(settings.task);
-  for (const TaskFigure& figure : facts.figures(settings)) names.push_back(figure.metric);
+  for (const TaskFigure& figure : facts.figures(settings)) {
+    names.push_back(figure.metric);
+    if (settings.training.ema > 0) names.push_back(std::string(kAveraged) + figure.metric);
+  }
   if (facts.labelled) {
     names.insert(names.end(), {"score", "training_examples", "validation_examples"});
   }

@@ -110,7 +110,7 @@ std::vector<TaskFigure> glue_figures(const Settings& settings) {
 }
 
 std::string_view by_translation_ranking(const Settings& settings) {
-  return settings.translation.ranked_by == TranslationRanking::bleu ? "bleu" : "loss";
+  return Words<TranslationRanking>::texts[static_cast<std::size_t>(settings.translation.ranked_by)];
 }
 
 std::vector<TaskFigure> translation_figures(const Settings&) {
@@ -219,6 +219,9 @@ std::string_view glue_metric(GlueTask task) {
 std::string metric_of(const std::string& figure, const Settings& settings) {
   for (const TaskFigure& known : task_facts(settings.task).figures(settings)) {
     if (known.figure == figure) return known.metric;
+  }
+  if (figure.starts_with(kAveraged)) {
+    return std::string(kAveraged) + metric_of(figure.substr(kAveraged.size()), settings);
   }
   return figure;
 }

@@ -61,6 +61,9 @@ struct TaskFacts {
   std::vector<std::string_view> columns;
 };
 
+// Before the names of figures and metrics that are of the weights' moving average.
+inline constexpr std::string_view kAveraged = "ema_";
+
 // In the order of TaskKind.
 std::span<const TaskFacts> all_task_facts();
 const TaskFacts& task_facts(TaskKind task);

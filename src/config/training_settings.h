@@ -9,6 +9,8 @@
 namespace roformer {
 
 enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
+// The weights of a training: as its last step left them, or their moving average.
+enum class WeightsKind { raw, ema };
 
 struct TrainingSettings {
   Period steps{1000, Period::Unit::steps};  // how long to train, in any unit of a period
@@ -17,6 +19,7 @@ struct TrainingSettings {
   std::int64_t accumulation = 1;            // micro-batches a step
   double learning_rate = 1e-3;
   ScheduleKind schedule = ScheduleKind::linear;
+  double initial_learning_rate = 0;  // that the warm-up rises from
   Period warmup{0, Period::Unit::steps};
   double warmup_ratio = 0;         // share of the steps; used when warmup is zero
   double final_learning_rate = 0;  // as a share of the peak, at the end of linear and cosine
@@ -25,6 +28,9 @@ struct TrainingSettings {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;
+  double ema = 0;  // decay of the weights' moving average; 0: none is kept
+  WeightsKind weights =
+      WeightsKind::raw;             // that rank checkpoints and are used unless told otherwise
   double clip = 1.0;                // global gradient norm; 0: none
   std::int64_t max_bad_steps = 10;  // non-finite steps in a row before stopping
   Period log_every{50, Period::Unit::steps};

@@ -32,15 +32,19 @@ void CrossAttention::remember(const at::Tensor& states, CrossMemory& memory) con
 
 at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pass) const {
   ROFORMER_ASSERT(pass.memory != nullptr);
-  return pass.memory->attend(
-      {.query = project(input, query_.weight) + query_.bias.to(input.scalar_type()),
-       .heads = heads_,
-       .layer = layer(),
-       .scheme = scheme_,
-       .positions = pass.positions,
-       .training = pass.training,
-       .type = pass.type,
-       .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_)});
+  const CrossAttentionInputs inputs{
+      .query = project(input, query_.weight) + query_.bias.to(input.scalar_type()),
+      .heads = heads_,
+      .layer = layer(),
+      .scheme = scheme_,
+      .positions = pass.positions,
+      .training = pass.training,
+      .type = pass.type,
+      .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_)};
+  if (pass.probe != nullptr && pass.probe->layer == layer()) {
+    pass.probe->probabilities = pass.memory->mean_probabilities(inputs);
+  }
+  return pass.memory->attend(inputs);
 }
 
 }  // namespace roformer

@@ -1,10 +1,10 @@
 #include "model/encoder_decoder.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
+#include "tensor/operations.h"
 
 namespace roformer {
 namespace {
@@ -67,20 +67,24 @@ at::Tensor EncoderDecoder::decode(const DecoderInputs& in, const PassOptions& op
                            .feature_key = options.feature_key,
                            .precision = options.precision,
                            .cache = in.cache,
-                           .memory = &in.memory});
+                           .memory = &in.memory,
+                           .probe = in.probe});
 }
 
 at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& options) const {
   const at::Tensor states = encode(in.source_ids, in.source, options);
   CrossMemory memory(in.source, in.target);
   decoder_.remember(states, memory);
-  return decode({.ids = in.target_ids, .layout = in.target, .memory = memory, .rows = in.rows},
+  return decode({.ids = in.target_ids,
+                 .layout = in.target,
+                 .memory = memory,
+                 .rows = in.rows,
+                 .probe = in.probe},
                 options);
 }
 
 at::Tensor EncoderDecoder::logits(const at::Tensor& states) const {
-  return at::addmm(output_bias_.to(output_.device()), states.to(output_.scalar_type()),
-                   output_.t());
+  return project(states.to(output_.scalar_type()), output_) + output_bias_.to(output_.device());
 }
 
 }  // namespace roformer

@@ -43,6 +43,7 @@ class EncoderDecoder {
     const CrossMemory& memory;
     at::Tensor rows;                  // [R] int64, or undefined: all
     AttentionCache* cache = nullptr;  // decoding
+    CrossProbe* probe = nullptr;
   };
   // -> [T, M], or [R, M] with rows.
   at::Tensor decode(const DecoderInputs& inputs, const PassOptions& options) const;
@@ -54,6 +55,7 @@ class EncoderDecoder {
     at::Tensor target_ids;  // [T] int64
     const TokenLayout& target;
     at::Tensor rows;  // [R] int64 of the target, or undefined: all
+    CrossProbe* probe = nullptr;
   };
   at::Tensor forward(const PairInputs& inputs, const PassOptions& options) const;
 

@@ -30,6 +30,7 @@ struct StackPass {
   std::uint64_t dropout_key = 0;
   AttentionCache* cache = nullptr;
   const CrossMemory* memory = nullptr;
+  CrossProbe* probe = nullptr;
 };
 
 class SubLayer {

@@ -101,7 +101,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                        .training = in.training,
                        .dropout_key = dropout_key,
                        .cache = in.cache,
-                       .memory = in.memory};
+                       .memory = in.memory,
+                       .probe = in.probe};
   at::Tensor sum =
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,

@@ -52,6 +52,7 @@ struct StackInputs {
   // of each sequence; without training.
   AttentionCache* cache = nullptr;
   const CrossMemory* memory = nullptr;  // from remember(); needed with cross-attention
+  CrossProbe* probe = nullptr;          // filled by the layer that it names
 };
 
 class TransformerStack {

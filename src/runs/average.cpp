@@ -82,6 +82,8 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   const std::vector<NamedTensor> means = mean_of(checkpoints);
   const TrainingState last = read_training_state(checkpoints.back() / "state.json");
   Settings settings = read_run_settings(checkpoints.back());
+  settings.training.ema = 0;  // the new weights have none
+  settings.training.weights = WeightsKind::raw;
   settings.runs = options.output.parent_path();
   settings.run = options.output.filename().string();
   refuse_existing(options.output, options.existing, "choose another --output");

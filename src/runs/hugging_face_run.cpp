@@ -244,11 +244,12 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
 }
 
 ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& which,
-                       const fs::path& folder) {
+                       const fs::path& folder, std::optional<WeightsKind> weights) {
   return use_checkpoint(run_or_checkpoint, which, [&](const fs::path& checkpoint) {
     ExportedRun result{.checkpoint = checkpoint};
     const Settings settings = read_run_settings(result.checkpoint);
-    const Safetensors file(result.checkpoint / "model.safetensors");
+    const Safetensors file(
+        weights_file(result.checkpoint, weights.value_or(settings.training.weights)));
     std::map<std::string, at::Tensor> tensors;
     for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
     if (task_facts(settings.task).translates) {

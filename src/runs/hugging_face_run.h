@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,11 @@ struct ExportedRun {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// Writes the checkpoint of a run (`which` as find_checkpoint takes it) into a new folder. Throws
-// Error as find_checkpoint, write_hugging_face_folder and write_marian_folder do.
+// Writes the checkpoint of a run (`which` as find_checkpoint takes it) into a new folder, with
+// these of its weights; none: the run's training.weights. Throws Error as find_checkpoint,
+// weights_file, write_hugging_face_folder and write_marian_folder do.
 ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
-                       const std::filesystem::path& folder);
+                       const std::filesystem::path& folder,
+                       std::optional<WeightsKind> weights = std::nullopt);
 
 }  // namespace roformer

@@ -78,10 +78,15 @@ Settings hugging_face_settings(Settings settings) {
   return settings;
 }
 
+// Those that the run says are used.
+fs::path stored_weights(const fs::path& checkpoint) {
+  return weights_file(checkpoint, load_settings(checkpoint / "config.yaml").training.weights);
+}
+
 ModelSource open_checkpoint_source(const fs::path& from) {
   return use_checkpoint(from, "best", [](const fs::path& checkpoint) {
     ModelSource source{.folder = checkpoint};
-    const Safetensors file(checkpoint / "model.safetensors");
+    const Safetensors file(stored_weights(checkpoint));
     source.settings = checkpoint_settings(checkpoint, file);
     for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
     source.tokenizer = load_tokenizer(checkpoint);
@@ -103,7 +108,7 @@ ModelSource open_hugging_face_source(const fs::path& from) {
 Settings source_settings(const fs::path& from) {
   if (!is_hugging_face_source(from)) {
     const fs::path checkpoint = find_checkpoint(from);
-    return checkpoint_settings(checkpoint, Safetensors(checkpoint / "model.safetensors"));
+    return checkpoint_settings(checkpoint, Safetensors(stored_weights(checkpoint)));
   }
   const fs::path file = from / "config.json";
   HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());

@@ -8,10 +8,12 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "runs/train.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
@@ -71,10 +73,17 @@ void fill_parameters(const std::filesystem::path& file, const std::vector<Overri
   }
 }
 
-void load_weights(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides,
+void load_weights(const OpenedCheckpoint& opened, const TrainedModelOptions& options,
                   ParameterStore& parameters) {
-  const std::filesystem::path file = checkpoint / "model.safetensors";
-  fill_parameters(file, overrides, parameters);
+  const WeightsKind weights = options.weights.value_or(opened.settings.training.weights);
+  const std::filesystem::path file = weights_file(opened.checkpoint, weights);
+  if (!options.weights && has_average(opened.checkpoint)) {
+    log::info(
+        "{}: its {} weights are used, as training.weights says; --weights {} takes the others",
+        opened.checkpoint.string(), to_word(weights),
+        to_word(weights == WeightsKind::raw ? WeightsKind::ema : WeightsKind::raw));
+  }
+  fill_parameters(file, options.overrides, parameters);
   require_finite(file, parameters);
   parameters.apply_constraints();
 }
@@ -102,7 +111,7 @@ TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_check
     result.classifier =
         std::make_unique<Classifier>(settings, result.tokenizer->vocabulary_size(), shape,
                                      plan_for_use(settings, options.overrides));
-    load_weights(result.checkpoint, options.overrides, result.classifier->parameters());
+    load_weights(result, options, result.classifier->parameters());
     return result;
   });
 }
@@ -154,7 +163,7 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
     prepare_threads(settings.threads);
     result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
                                                    plan_for_use(settings, options.overrides));
-    load_weights(result.checkpoint, options.overrides, result.model->parameters());
+    load_weights(result, options, result.model->parameters());
     return result;
   });
 }
@@ -199,7 +208,7 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
                                 .target = result.tokenizers.target->vocabulary_size(),
                                 .joint = result.tokenizers.joint},
         plan_for_use(settings, options.overrides));
-    load_weights(result.checkpoint, options.overrides, result.translator->parameters());
+    load_weights(result, options, result.translator->parameters());
     return result;
   });
 }

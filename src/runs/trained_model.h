@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace roformer {
 
 struct TrainedModelOptions {
   std::string checkpoint = "best";  // or "last" or a step
+  // Which weights of it; none: the run's training.weights. An average that it has and that is not
+  // used is mentioned.
+  std::optional<WeightsKind> weights;
   std::vector<Override> overrides;
 };
 

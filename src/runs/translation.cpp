@@ -1,5 +1,7 @@
 #include "runs/translation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -38,16 +40,28 @@ TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs) : runs_(std:
   }
 }
 
+void TextTranslator::quantize() {
+  if (!Int8Weights::available()) {
+    throw_usage("--int8", "this machine's LibTorch has no products of eight-bit weights");
+  }
+  int8_ = std::make_unique<Int8Weights>();
+  for (const TrainedTranslator& run : runs_) {
+    const ComputePlan& plan = run.translator->plan();
+    if (!plan.device.is_cpu() || plan.precision != Precision::fp32) {
+      throw_usage("--int8", "goes with --device cpu and --training.precision fp32 only");
+    }
+    run.translator->add_to(*int8_);
+  }
+}
+
 std::vector<TranslatedLine> TextTranslator::search(
     const std::vector<std::string>& lines, const std::vector<std::vector<TokenId>>& prefixes,
     const TranslationRequest& request, bool ends_with_prefix) const {
   const Tokenizer& source = *runs_.front().tokenizers.source;
   const Tokenizer& target = *runs_.front().tokenizers.target;
   const TokenId end = sentence_tokens(source).end;
-  std::vector<const Translator*> translators;
   std::int64_t longest = request.longest_source;
   for (const TrainedTranslator& run : runs_) {
-    translators.push_back(run.translator.get());
     const std::int64_t own = run.translator->longest_source();
     if (own > 0) longest = std::min(longest, own);
   }
@@ -61,23 +75,75 @@ std::vector<TranslatedLine> TextTranslator::search(
       ids.resize(static_cast<std::size_t>(longest - 1));
       results[i].cut = true;
     }
+    for (const TokenId id : ids) results[i].pieces.push_back(source.piece(id));
     ids.push_back(end);
     numbers.push_back(i);
     sources.push_back(std::move(ids));
     if (!prefixes.empty()) begins.push_back(prefixes[i]);
   }
+  check_beginnings(begins, numbers, request.first_line);
   const TranslationTokens tokens = translation_tokens(target);
-  const auto found = roformer::translate(translators, sources, tokens,
-                                         {.decoding = settings().decoding,
-                                          .n_best = request.n_best,
-                                          .ends_with_prefix = ends_with_prefix},
-                                         begins);
+  TranslationOptions options{.decoding = settings().decoding,
+                             .n_best = request.n_best,
+                             .ends_with_prefix = ends_with_prefix};
+  if (request.sampling) {
+    options.sampling = {.choice = *request.sampling, .seed = request.seed};
+    for (const std::size_t number : numbers) {
+      options.sampling->numbers.push_back(request.first_line + number);
+    }
+  }
+  const Int8Weights::Use use(int8_.get());
+  const auto found = roformer::translate(translators(), sources, tokens, options, begins);
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
       results[numbers[i]].translations.push_back(text_of(hypothesis, target));
     }
   }
+  if (request.alignment) add_alignments(sources, found, numbers, results);
   return results;
+}
+
+// A table of positions ends; a beginning must leave room for the end behind it.
+void TextTranslator::check_beginnings(const std::vector<std::vector<TokenId>>& begins,
+                                      const std::vector<std::size_t>& numbers,
+                                      std::uint64_t first_line) const {
+  for (const TrainedTranslator& run : runs_) {
+    const std::int64_t longest = run.translator->longest_target();
+    for (std::size_t i = 0; longest > 0 && i < begins.size(); ++i) {
+      if (std::ssize(begins[i]) < longest) continue;
+      throw_failure(
+          fmt::format("line {}", first_line + numbers[i] + 1),
+          fmt::format(
+              "the given text has {} tokens and its end, but {} has a table of {} positions",
+              begins[i].size(), run.checkpoint.string(), longest));
+    }
+  }
+}
+
+std::vector<const Translator*> TextTranslator::translators() const {
+  std::vector<const Translator*> result;
+  for (const TrainedTranslator& run : runs_) result.push_back(run.translator.get());
+  return result;
+}
+
+void TextTranslator::add_alignments(const std::vector<std::vector<TokenId>>& sources,
+                                    const std::vector<std::vector<Hypothesis>>& found,
+                                    const std::vector<std::size_t>& numbers,
+                                    std::vector<TranslatedLine>& results) const {
+  std::vector<AlignedPair> pairs;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) pairs.push_back({sources[i], hypothesis.ids});
+  }
+  const DecodingSettings& decoding = settings().decoding;
+  std::vector<Alignment> alignments =
+      align(translators(), pairs, translation_tokens(*runs_.front().tokenizers.target),
+            decoding.alignment_layer, decoding.batch_tokens);
+  auto next = alignments.begin();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (TranslatedText& text : results[numbers[i]].translations) {
+      text.alignment = std::move(*next++);
+    }
+  }
 }
 
 std::vector<TranslatedLine> TextTranslator::translate(const std::vector<std::string>& lines,

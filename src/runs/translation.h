@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runs/trained_model.h"
+#include "tasks/alignment.h"
 
 namespace roformer {
 
@@ -16,10 +17,12 @@ struct TranslatedText {
   double log_probability = 0;  // of the text and its end
   std::vector<std::string> pieces;
   std::vector<double> token_log_probabilities;  // of the pieces, and of the end
+  Alignment alignment;                          // of the pieces, where asked for
 };
 
 struct TranslatedLine {
-  std::vector<TranslatedText> translations;  // best first; none of a blank line
+  std::vector<std::string> pieces;           // of the source, without its end
+  std::vector<TranslatedText> translations;  // best first, or samples; none of a blank line
   bool cut = false;                          // the source was longer than allowed
 };
 
@@ -27,12 +30,20 @@ struct TranslationRequest {
   std::int64_t n_best = 1;
   std::int64_t longest_source = 1024;  // tokens; the rest of a line is cut off
   std::string prefix;                  // every translation begins with it
+  bool alignment = false;
+  std::optional<SamplingSettings> sampling;  // n_best samples in place of the search
+  std::uint64_t seed = 1;                    // of the samples
+  std::uint64_t first_line = 0;  // number of the first line: a sample is one of its line
 };
 
 class TextTranslator {
  public:
   // Throws Error (usage) where the runs have different vocabularies.
   explicit TextTranslator(std::vector<TrainedTranslator> runs);
+
+  // From now on the products are of eight-bit weights. Throws Error (usage) where this machine has
+  // no such products, or a run is not computed in fp32 on a CPU.
+  void quantize();
 
   // In the order of the lines.
   std::vector<TranslatedLine> translate(const std::vector<std::string>& lines,
@@ -46,11 +57,20 @@ class TextTranslator {
 
  private:
   std::vector<TrainedTranslator> runs_;
+  std::unique_ptr<Int8Weights> int8_;
 
+  std::vector<const Translator*> translators() const;
+  void check_beginnings(const std::vector<std::vector<TokenId>>& begins,
+                        const std::vector<std::size_t>& numbers, std::uint64_t first_line) const;
   std::vector<TranslatedLine> search(const std::vector<std::string>& lines,
                                      const std::vector<std::vector<TokenId>>& prefixes,
                                      const TranslationRequest& request,
                                      bool ends_with_prefix) const;
+  // Of all translations of the lines.
+  void add_alignments(const std::vector<std::vector<TokenId>>& sources,
+                      const std::vector<std::vector<Hypothesis>>& found,
+                      const std::vector<std::size_t>& numbers,
+                      std::vector<TranslatedLine>& results) const;
 };
 
 }  // namespace roformer

@@ -61,6 +61,12 @@ Column metric_column(const std::string& name) {
     column.key = name;
     return column;
   }
+  if (name.starts_with(kAveraged)) {
+    Column column = metric_column(name.substr(kAveraged.size()));
+    column.title += ", averaged weights";
+    column.key = name;
+    return column;
+  }
   for (const Column& metric : run_metrics()) {
     if (metric.key == name) return metric;
   }

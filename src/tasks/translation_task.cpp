@@ -153,7 +153,9 @@ class TranslationTask : public TrainingTask {
       log::info("  reference  {}", found.references[at]);
       log::info("  this model {}", found.hypotheses[at]);
     }
-    const bool by_bleu = settings_.translation.ranked_by == TranslationRanking::bleu;
+    const TranslationRanking ranking = settings_.translation.ranked_by;
+    const bool by_loss =
+        ranking == TranslationRanking::loss || ranking == TranslationRanking::smoothed_loss;
     return {.figures = {{"loss", found.loss},
                         {"smoothed_loss", found.smoothed_loss},
                         {"perplexity", perplexity(found.loss)},
@@ -161,7 +163,7 @@ class TranslationTask : public TrainingTask {
                         {"bleu", found.bleu},
                         {"chrf", found.chrf}},
             .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
-            .higher_is_better = by_bleu,
+            .higher_is_better = !by_loss,
             .tokens = found.tokens};
   }
 

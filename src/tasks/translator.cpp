@@ -10,8 +10,10 @@
 
 #include "attention/linear_attention.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "config/position_facts.h"
 #include "decoding/ensemble.h"
+#include "decoding/sample_texts.h"
 #include "decoding/translation_step.h"
 #include "tasks/model_setup.h"
 
@@ -70,6 +72,31 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::vector<To
   return groups;
 }
 
+// `group` are the numbers of the sentences among the sources.
+std::vector<std::vector<Hypothesis>> sampled(StepModel& step, std::vector<BeamSentence>& sentences,
+                                             const BeamVocabulary& vocabulary,
+                                             const BeamSettings& settings,
+                                             const TranslationSampling& sampling,
+                                             const std::vector<std::size_t>& group) {
+  std::vector<SampledBeginning> beginnings;
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    SampledBeginning beginning{.text = std::move(sentences[i])};
+    for (std::int64_t k = 0; k < settings.n_best; ++k) {
+      beginning.keys.push_back(random_key(
+          {sampling.seed, sampling.numbers.at(group[i]), static_cast<std::uint64_t>(k)}));
+    }
+    beginnings.push_back(std::move(beginning));
+  }
+  auto found = sample_texts(step, beginnings, vocabulary, {.choice = sampling.choice});
+  for (auto& texts : found) {
+    for (Hypothesis& text : texts) {
+      text.score = length_penalized(text.log_probability, std::ssize(text.token_log_probabilities),
+                                    settings);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 TranslationBatch to_tensors(const ParallelBatch& batch) {
@@ -97,6 +124,18 @@ Translator::Translator(const Settings& settings, const TranslationVocabularies& 
       longest_target_(maximal_length(settings.position.of_decoder())) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten(plan.device);
+}
+
+void Translator::add_to(Int8Weights& weights) const {
+  for (const Parameter& parameter : parameters_.all()) {
+    const std::string& name = parameter.spec.name;
+    const bool multiplied = name.find("attention.") != std::string::npos ||
+                            name.find("feed_forward.") != std::string::npos;
+    if (multiplied && name.ends_with(".weight") && parameter.spec.shape.size() == 2) {
+      weights.add(parameter.value);
+    }
+  }
+  weights.add(model_.output_table());
 }
 
 CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,
@@ -146,7 +185,8 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                             .renormalize = decoding.renormalize};
   if (!decoding.unknown) vocabulary.excluded.push_back(tokens.unknown);
   std::vector<std::vector<Hypothesis>> results(sources.size());
-  for (const auto& group : groups_of(sources, decoding.batch_tokens / decoding.beam)) {
+  const std::int64_t rows = options.sampling ? options.n_best : decoding.beam;
+  for (const auto& group : groups_of(sources, decoding.batch_tokens / rows)) {
     std::vector<std::int64_t> ids, lengths;
     std::vector<BeamSentence> sentences;
     for (const std::size_t index : group) {
@@ -173,7 +213,9 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                                                         translator->plan().precision));
     }
     Ensemble step(std::move(steps));
-    auto found = beam_search(step, sentences, vocabulary, beam);
+    auto found = options.sampling
+                     ? sampled(step, sentences, vocabulary, beam, *options.sampling, group)
+                     : beam_search(step, sentences, vocabulary, beam);
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
   }
   return results;

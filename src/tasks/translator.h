@@ -5,13 +5,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/settings.h"
 #include "data/parallel_batches.h"
 #include "decoding/beam_search.h"
+#include "decoding/sampling.h"
 #include "model/encoder_decoder.h"
 #include "tensor/device.h"
+#include "tensor/int8_weights.h"
 #include "tensor/operations.h"
 #include "tensor/parameters.h"
 #include "training/task.h"
@@ -51,6 +54,9 @@ class Translator {
   std::int64_t longest_source() const { return longest_source_; }
   std::int64_t longest_target() const { return longest_target_; }
 
+  // Adds what its products multiply by, for the time that they are in use.
+  void add_to(Int8Weights& weights) const;
+
   // Cross entropy at every label of a batch on the device.
   CrossEntropy loss(const TranslationBatch& batch, const ForwardMode& mode,
                     double label_smoothing = 0) const;
@@ -71,15 +77,25 @@ struct TranslationTokens {
 };
 TranslationTokens translation_tokens(const Tokenizer& target);
 
+// Texts that are drawn instead of searched for. Sample k of a source draws from the key (seed, the
+// source's number, k), whatever is translated beside it.
+struct TranslationSampling {
+  SamplingSettings choice;
+  std::uint64_t seed = 1;
+  std::vector<std::uint64_t> numbers;  // of the sources
+};
+
 struct TranslationOptions {
   DecodingSettings decoding;
-  std::int64_t n_best = 1;
+  std::int64_t n_best = 1;                      // or samples
+  std::optional<TranslationSampling> sampling;  // none: the beam search
   bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
 };
 
-// The n-best hypotheses of each source (ids with their end), best first. Sentences of like length
-// are searched together; the result is in the order of the sources. A prefix, where there is one a
-// source, begins each hypothesis. Several translators of one vocabulary search as an ensemble.
+// The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences
+// of like length are searched together; the result is in the order of the sources. A prefix, where
+// there is one a source, begins each hypothesis. Several translators of one vocabulary search as an
+// ensemble.
 std::vector<std::vector<Hypothesis>> translate(
     const std::vector<const Translator*>& translators,
     const std::vector<std::vector<TokenId>>& sources, const TranslationTokens& tokens,

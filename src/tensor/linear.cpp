@@ -7,6 +7,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/int8_weights.h"
 #include "tensor/operations.h"
 
 namespace roformer {
@@ -41,6 +42,9 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
 }  // namespace
 
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
+  if (const Int8Weights* const small = Int8Weights::in_use()) {
+    if (at::Tensor product = small->project(x, weight); product.defined()) return product;
+  }
   GradientRecorder recorder({x, weight});
   const at::Tensor typed = weight.to(x.scalar_type());
   const bool x_wanted = recorder.wanted(0), weight_wanted = recorder.wanted(1);

@@ -25,6 +25,7 @@ constexpr std::string_view kPrefix = "step-";
 constexpr const char* kPartial = ".partial";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kAverage = "ema.safetensors";
 constexpr const char* kState = "state.json";
 constexpr const char* kFirst = "first_moment.";
 constexpr const char* kSecond = "second_moment.";
@@ -41,6 +42,18 @@ std::vector<NamedTensor> model_tensors(const ParameterStore& parameters) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : parameters.all()) {
     tensors.push_back({.name = parameter.spec.name, .value = parameter.value.detach()});
+  }
+  return tensors;
+}
+
+// A whole model: what is not trained is its own average.
+std::vector<NamedTensor> average_tensors(const CheckpointParts& parts) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parts.parameters.all()) {
+    tensors.push_back({.name = parameter.spec.name,
+                       .value = parameter.trained
+                                    ? piece(parts.average->values(), parts.parameters, parameter)
+                                    : parameter.value.detach()});
   }
   return tensors;
 }
@@ -228,6 +241,8 @@ void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
   const auto add_tensors = [&](const fs::path& folder) {
     write_safetensors(folder / kModel, model_tensors(parts.parameters), kMetadata);
     write_safetensors(folder / kOptimizer, moment_tensors(parts), kMetadata);
+    if (parts.average == nullptr) return;
+    write_safetensors(folder / kAverage, average_tensors(parts), kMetadata);
   };
   write_checkpoint(checkpoints, state, add_tensors, add_files);
 }
@@ -261,8 +276,24 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
   const std::vector<NamedTensor> moments = moment_tensors(parts);
   check_same(model, values);
   check_same(optimizer, moments);
+  std::optional<Safetensors> average;
+  if (parts.average != nullptr && has_average(checkpoint)) {
+    average.emplace(checkpoint / kAverage);
+    check_same(*average, values);
+  }
   fill(values, model);
   fill(moments, optimizer);
+  if (average) {
+    std::vector<NamedTensor> averages = average_tensors(parts);
+    std::erase_if(averages, [&](const NamedTensor& tensor) {
+      return !parts.parameters.find(tensor.name)->trained;
+    });
+    fill(averages, *average);
+  } else if (parts.average != nullptr) {
+    parts.average->restart();
+    log::info("{} has no moving average of its weights (training.ema): it begins at them",
+              checkpoint.string());
+  }
   parts.optimizer.restore_updates(state.optimizer_updates);
   return state;
 }
@@ -272,6 +303,20 @@ void load_parameters(const fs::path& path, ParameterStore& parameters) {
   const std::vector<NamedTensor> values = model_tensors(parameters);
   check_same(model, values);
   fill(values, model);
+}
+
+bool has_average(const fs::path& checkpoint) {
+  std::error_code error;
+  return fs::exists(checkpoint / kAverage, error);
+}
+
+fs::path weights_file(const fs::path& checkpoint, WeightsKind weights) {
+  if (weights == WeightsKind::raw) return checkpoint / kModel;
+  if (!has_average(checkpoint)) {
+    throw_usage(checkpoint.string(), "keeps no moving average of its weights",
+                "--weights raw, or train with training.ema");
+  }
+  return checkpoint / kAverage;
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {

@@ -1,5 +1,6 @@
 // A checkpoint is a folder, checkpoints/step-00001000/, that holds all that continuing needs:
-// model.safetensors, optimizer.safetensors, state.json, the configuration and the task's assets. It
+// model.safetensors, optimizer.safetensors, state.json, the configuration and the task's assets,
+// and with training.ema the moving average of the weights, ema.safetensors, as a second model. It
 // is written beside its place, synced and renamed: whole or not there.
 #pragma once
 
@@ -12,15 +13,18 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/training_settings.h"
 #include "tensor/safetensors.h"
 #include "training/optimizer.h"
 #include "training/training_state.h"
+#include "training/weight_average.h"
 
 namespace roformer {
 
 struct CheckpointParts {
   ParameterStore& parameters;
   AdamW& optimizer;
+  WeightAverage* average = nullptr;  // where one is kept
 };
 
 // Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. Where
@@ -43,13 +47,18 @@ void require_whole(const std::filesystem::path& checkpoint);
 // but the optimiser's moments) is not what was written.
 void require_sound(const std::filesystem::path& checkpoint);
 
-// Fills parameters and optimiser and returns the state. Everything is checked before anything is
+// Fills parameters, optimiser and average and returns the state; an average that the checkpoint
+// does not have begins at its weights, and a line says so. Everything is checked before anything is
 // changed; throws Error (failure) with one line.
 TrainingState load_checkpoint(const std::filesystem::path& checkpoint,
                               const CheckpointParts& parts);
 
 // Fills the parameters only, for evaluation. `path` as Safetensors takes it.
 void load_parameters(const std::filesystem::path& path, ParameterStore& parameters);
+
+// The file of these weights of a checkpoint. Throws Error (usage) where it has no average.
+std::filesystem::path weights_file(const std::filesystem::path& checkpoint, WeightsKind weights);
+bool has_average(const std::filesystem::path& checkpoint);
 
 // The checkpoint folders below, whole ones only, by rising step.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& checkpoints);

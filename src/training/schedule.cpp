@@ -9,7 +9,9 @@ namespace roformer {
 double learning_rate_share(const Schedule& schedule, const Progress& progress) {
   const double after = progress.done + progress.step;
   // Half a step of room: 3 * (1.0 / 3) may fall on either side of 1.
-  if (after < schedule.warmup - progress.step / 2) return after / schedule.warmup;
+  if (after < schedule.warmup - progress.step / 2) {
+    return schedule.initial_rate + (1 - schedule.initial_rate) * (after / schedule.warmup);
+  }
   // At the end of the warm-up the decay has not begun.
   const double decayed =
       schedule.warmup >= 1

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sealed_json.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
@@ -23,6 +24,7 @@
 #include "training/stage_plan.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
+#include "training/weight_average.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -68,6 +70,7 @@ Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& tas
                        const BatchNumbers& numbers) {
   Schedule schedule{.kind = settings.schedule,
                     .warmup = settings.warmup_ratio,
+                    .initial_rate = settings.initial_learning_rate / settings.learning_rate,
                     .final_rate = settings.final_learning_rate};
   if (settings.warmup.is_zero()) return schedule;
   if (settings.warmup.unit == settings.steps.unit) {
@@ -97,6 +100,9 @@ class Trainer {
                                        .epsilon = settings_.epsilon,
                                        .weight_decay = settings_.weight_decay,
                                        .layer_decay = settings_.layer_decay}),
+        average_(settings_.ema > 0
+                     ? std::make_unique<WeightAverage>(task.parameters(), settings_.ema)
+                     : nullptr),
         state_(begin(setup)),
         looked_at_(state_.consumed),
         done_at_start_(done()),
@@ -151,6 +157,7 @@ class Trainer {
   StagePlan plan_;
   Schedule schedule_;
   AdamW optimizer_;
+  std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
   Consumed looked_at_;  // up to where periods were compared with what is consumed
   double done_at_start_;
@@ -181,7 +188,7 @@ class Trainer {
         continue;
       }
       // What is whole but does not fit this model is no reason to give it up.
-      state = load_checkpoint(*folder, {task_.parameters(), optimizer_});
+      state = load_checkpoint(*folder, {task_.parameters(), optimizer_, average_.get()});
       if (state.seed != setup.seed) {
         throw_failure(folder->string(),
                       fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
@@ -289,6 +296,7 @@ class Trainer {
                                             .learning_rate = rate,
                                             .clip = settings_.clip});
     if (finite) require_finite_outputs(step + 1, *finite, result);
+    if (average_) average_->update(step + 1);
     state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
     state_.consumed.epochs = plan_.epochs(state_.next_batch, task_);
@@ -423,12 +431,28 @@ class Trainer {
     return report;
   }
 
+  // Of the weights and, beside them, of their average.
+  ValidationResult validation_result() {
+    ValidationResult result = task_.validate();
+    if (!average_) return result;
+    log_.clear();
+    log::info("the same of the weights' moving average:");
+    const WeightAverage::Loan loan(*average_);
+    for (const auto& [name, value] : task_.validate().figures) {
+      result.figures[std::string(kAveraged) + name] = value;
+    }
+    if (settings_.weights == WeightsKind::ema) {
+      result.ranked_by = std::string(kAveraged) + result.ranked_by;
+    }
+    return result;
+  }
+
   // Returns whether the result is one of the best, whose checkpoints are kept.
   bool validate() {
     require_finite();
     const ValidationRecord record{.step = state_.consumed.steps,
                                   .minutes = state_.consumed.minutes,
-                                  .result = task_.validate()};
+                                  .result = validation_result()};
     ROFORMER_ASSERT(record.result.figures.contains(record.result.ranked_by));
     const auto better =
         std::count_if(state_.validations.begin(), state_.validations.end(),
@@ -451,7 +475,7 @@ class Trainer {
     }
     log_.sync();
     state_.optimizer_updates = optimizer_.updates();
-    save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_}, state_,
+    save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_, average_.get()}, state_,
                     [&](const fs::path& folder) {
                       task_.save_assets(folder.string());
                       std::error_code error;

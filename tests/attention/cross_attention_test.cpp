@@ -143,3 +143,42 @@ TEST_CASE("rows of decoding find their sentence after doubling, moving and leavi
   reorder({2, 0, 2});  // rows of one sentence apart
   check(1);
 }
+
+TEST_CASE("the mean probabilities of the heads are those of each pair alone") {
+  at::manual_seed(4);
+  const SmallScheme small(GENERATE("none", "rope"));
+  const Pairs pairs;
+  CrossMemory memory(pairs.memory, pairs.queries);
+  memory.add_layer(pairs.packed, kHeads, *small.scheme, at::kDouble);
+  const auto found =
+      memory.mean_probabilities({.query = pairs.query,
+                                 .heads = kHeads,
+                                 .scheme = *small.scheme,
+                                 .positions = Positions::range(0, pairs.queries.longest),
+                                 .type = at::kDouble});
+  REQUIRE(found.size() == pairs.memory_lengths.size());
+  std::int64_t q = 0, k = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::int64_t asking = pairs.query_lengths[i], keys = pairs.memory_lengths[i];
+    // Values that are the unit vectors of four keys at a time give their probabilities.
+    const at::Tensor packed = pairs.packed.narrow(0, k, keys).detach().clone();
+    at::Tensor expected = at::zeros({asking, keys}, at::kDouble);
+    for (std::int64_t begin = 0; begin < keys; begin += kHeadWidth) {
+      at::Tensor values = packed.narrow(1, kInner, kInner);
+      values.zero_();
+      const std::int64_t count = std::min(kHeadWidth, keys - begin);
+      for (std::int64_t j = 0; j < count; ++j) {
+        for (std::int64_t head = 0; head < kHeads; ++head) {
+          values[begin + j][head * kHeadWidth + j] = 1;
+        }
+      }
+      const at::Tensor part = alone(small, pairs.query.narrow(0, q, asking).detach(), packed)
+                                  .view({asking, kHeads, kHeadWidth})
+                                  .mean(1);
+      expected.narrow(1, begin, count).copy_(part.narrow(1, 0, count));
+    }
+    CHECK(distance(found[i], expected) < 1e-12);
+    q += asking;
+    k += keys;
+  }
+}

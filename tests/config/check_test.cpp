@@ -33,6 +33,14 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(message({{"data.masking.mask", "0.9"}, {"data.masking.random", "0.2"}}) ==
         "--data.masking.random: mask 0.9 and random 0.2 are more than 1 together (hint: the rest "
         "of the chosen tokens stays as it is)");
+  CHECK(
+      message({{"training.initial_learning_rate", "0.1"}}) ==
+      "--training.initial_learning_rate: the warm-up cannot rise from 0.1 to the peak 0.001 (hint: "
+      "RoFormer's translator: from 1e-7 to 5e-4)");
+  CHECK(has(message({{"task", "translation"}, {"position.cross", "t5"}}), "none, rope"));
+  CHECK(has(message({{"task", "translation"}, {"decoding.alignment_layer", "7"}}),
+            "got 7, but the decoder has"));
+  CHECK(has(message({{"training.weights", "ema"}}), "keeps no average of its weights"));
   CHECK(message({{"training.warmup", "2k"}}) ==
         "--training.warmup: 2000 is longer than the training (1000)");
   CHECK(has(message({{"run", "a/b"}}), "wanted the name of one folder"));

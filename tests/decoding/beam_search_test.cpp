@@ -2,97 +2,28 @@
 // every text can be listed and the best ones are known.
 #include "decoding/beam_search.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <vector>
 
-#include "base/random.h"
 #include "catch.h"
+#include "decoding/toy_step_model.h"
 
 namespace roformer {
 namespace {
-
-constexpr std::int64_t kVocabulary = 4;
-constexpr std::int64_t kEnd = 0;
-constexpr std::int64_t kBegin = 3;
-
-using Text = std::vector<std::int64_t>;
-
-// Logits of what follows a text: random numbers, always the same for the same text.
-std::vector<float> toy_logits(const Text& text, std::uint64_t seed) {
-  std::uint64_t key = seed;
-  for (const std::int64_t id : text) key = random_key({key, static_cast<std::uint64_t>(id) + 7});
-  Random random(key);
-  std::vector<float> logits;
-  for (std::int64_t i = 0; i < kVocabulary; ++i) {
-    logits.push_back(static_cast<float>(2 * random.normal()));
-  }
-  return logits;
-}
-
-double log_probability(const std::vector<float>& logits, std::int64_t id) {
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
-  return logits[static_cast<std::size_t>(id)] - std::log(sum);
-}
-
-class ToyModel : public StepModel {
- public:
-  ToyModel(std::size_t rows, std::uint64_t seed) : texts_(rows), seed_(seed) {
-    for (std::size_t i = 0; i < rows; ++i) seeds_.push_back(i);
-  }
-
-  at::Tensor append(const at::Tensor& ids) override {
-    REQUIRE(ids.size(0) == std::ssize(texts_));
-    at::Tensor logits = at::empty({ids.size(0), kVocabulary}, at::kFloat);
-    for (std::size_t row = 0; row < texts_.size(); ++row) {
-      for (std::int64_t i = 0; i < ids.size(1); ++i) {
-        texts_[row].push_back(
-            ids.const_data_ptr<std::int64_t>()[static_cast<std::int64_t>(row) * ids.size(1) + i]);
-      }
-      const auto values = toy_logits(texts_[row], seed_ + seeds_[row]);
-      std::copy(values.begin(), values.end(),
-                logits.mutable_data_ptr<float>() + static_cast<std::int64_t>(row) * kVocabulary);
-    }
-    most_rows = std::max(most_rows, texts_.size());
-    ++steps;
-    return logits;
-  }
-  void reorder(std::span<const std::int64_t> rows) override {
-    std::vector<Text> texts;
-    std::vector<std::uint64_t> seeds;
-    for (const std::int64_t row : rows) {
-      texts.push_back(texts_.at(static_cast<std::size_t>(row)));
-      seeds.push_back(seeds_.at(static_cast<std::size_t>(row)));
-    }
-    texts_ = std::move(texts);
-    seeds_ = std::move(seeds);
-  }
-
-  std::size_t most_rows = 0;
-  std::int64_t steps = 0;
-
- private:
-  std::vector<Text> texts_;
-  std::vector<std::uint64_t> seeds_;  // each sentence has its own probabilities
-  std::uint64_t seed_;
-};
 
 // All texts of at most `longest` tokens, the end counted, with their scores.
 std::map<double, Text> all_texts(std::uint64_t seed, std::int64_t longest,
                                  const BeamSettings& settings) {
   std::map<double, Text> found;
   const auto extend = [&](const auto& self, const Text& text, double total) -> void {
-    Text given = {kBegin};
+    Text given = {kToyBegin};
     given.insert(given.end(), text.begin(), text.end());
     const auto logits = toy_logits(given, seed);
     const std::int64_t tokens = std::ssize(text) + 1;
-    found[length_penalized(total + log_probability(logits, kEnd), tokens, settings)] = text;
+    found[length_penalized(total + log_probability(logits, kToyEnd), tokens, settings)] = text;
     if (tokens == longest) return;
-    for (std::int64_t id = 1; id < kVocabulary; ++id) {
+    for (std::int64_t id = 1; id < kToyVocabulary; ++id) {
       Text longer = text;
       longer.push_back(id);
       self(self, longer, total + log_probability(logits, id));
@@ -104,7 +35,7 @@ std::map<double, Text> all_texts(std::uint64_t seed, std::int64_t longest,
 
 std::vector<BeamSentence> sentences(std::size_t count, std::int64_t longest, Text prefix = {}) {
   return std::vector<BeamSentence>(
-      count, {.begin = {kBegin}, .prefix = std::move(prefix), .longest = longest});
+      count, {.begin = {kToyBegin}, .prefix = std::move(prefix), .longest = longest});
 }
 
 }  // namespace
@@ -115,7 +46,7 @@ TEST_CASE("a beam as wide as the number of texts finds the best of all texts") {
     for (const double alpha : {0.0, 0.6, 1.0, 2.0}) {
       const BeamSettings settings{.beam = 81, .n_best = 5, .length_penalty = kind, .alpha = alpha};
       ToyModel model(6, 100);
-      const auto found = beam_search(model, sentences(6, kLongest), {.end = kEnd}, settings);
+      const auto found = beam_search(model, sentences(6, kLongest), {.end = kToyEnd}, settings);
       for (std::uint64_t i = 0; i < 6; ++i) {
         const auto all = all_texts(100 + i, kLongest, settings);
         auto expected = all.rbegin();
@@ -136,14 +67,14 @@ TEST_CASE("a beam as wide as the number of texts finds the best of all texts") {
 
 TEST_CASE("a beam of one takes the most probable token each time") {
   ToyModel model(20, 300);
-  const auto found = beam_search(model, sentences(20, 8), {.end = kEnd},
+  const auto found = beam_search(model, sentences(20, 8), {.end = kToyEnd},
                                  {.beam = 1, .length_penalty = LengthPenalty::wu, .alpha = 0.6});
   for (std::uint64_t i = 0; i < 20; ++i) {
-    Text text = {kBegin};
+    Text text = {kToyBegin};
     while (std::ssize(text) < 8) {
       const auto logits = toy_logits(text, 300 + i);
       const std::int64_t best = std::ranges::max_element(logits) - logits.begin();
-      if (best == kEnd) break;
+      if (best == kToyEnd) break;
       text.push_back(best);
     }
     text.erase(text.begin());
@@ -155,11 +86,11 @@ TEST_CASE("a beam of one takes the most probable token each time") {
 TEST_CASE("a sentence's hypotheses do not depend on its neighbours") {
   const BeamSettings settings{.beam = 3, .n_best = 2};
   ToyModel together(5, 500);
-  const auto found = beam_search(together, sentences(5, 10), {.end = kEnd}, settings);
+  const auto found = beam_search(together, sentences(5, 10), {.end = kToyEnd}, settings);
   CHECK(together.most_rows <= 15);
   for (std::uint64_t i = 0; i < 5; ++i) {
     ToyModel alone(1, 500 + i);
-    const auto one = beam_search(alone, sentences(1, 10), {.end = kEnd}, settings);
+    const auto one = beam_search(alone, sentences(1, 10), {.end = kToyEnd}, settings);
     REQUIRE(one[0].size() == found[i].size());
     for (std::size_t k = 0; k < one[0].size(); ++k) {
       CHECK(one[0][k].ids == found[i][k].ids);
@@ -171,7 +102,7 @@ TEST_CASE("a sentence's hypotheses do not depend on its neighbours") {
 TEST_CASE("a forced beginning begins every hypothesis, and its probability counts") {
   const BeamSettings settings{.beam = 4, .n_best = 3};
   ToyModel model(3, 700);
-  const auto found = beam_search(model, sentences(3, 8, {2, 1}), {.end = kEnd}, settings);
+  const auto found = beam_search(model, sentences(3, 8, {2, 1}), {.end = kToyEnd}, settings);
   for (std::uint64_t i = 0; i < 3; ++i) {
     REQUIRE(found[i].size() == 3);
     for (const Hypothesis& text : found[i]) {
@@ -179,7 +110,7 @@ TEST_CASE("a forced beginning begins every hypothesis, and its probability count
       CHECK(text.ids[0] == 2);
       CHECK(text.ids[1] == 1);
       CHECK(text.token_log_probabilities[0] ==
-            Approx(log_probability(toy_logits({kBegin}, 700 + i), 2)).margin(1e-5));
+            Approx(log_probability(toy_logits({kToyBegin}, 700 + i), 2)).margin(1e-5));
     }
   }
 }
@@ -193,7 +124,7 @@ TEST_CASE("other stopping rules end sooner, at worse scores") {
          {StoppingRule::exact, StoppingRule::estimate, StoppingRule::full}) {
       ToyModel model(1, 900 + seed);
       const auto found = beam_search(
-          model, sentences(1, 20), {.end = kEnd},
+          model, sentences(1, 20), {.end = kToyEnd},
           {.beam = 3, .length_penalty = LengthPenalty::average, .alpha = 1, .stopping = rule});
       REQUIRE(found[0].size() == 1);
       scores[rule] = found[0][0].score;
@@ -212,16 +143,16 @@ TEST_CASE("what is excluded takes a share of the probability unless told otherwi
     ToyModel model(1, 77);
     const auto found =
         beam_search(model, sentences(1, 1),
-                    {.end = kEnd, .excluded = {1}, .renormalize = renormalize}, {.beam = 1});
-    std::vector<float> logits = toy_logits({kBegin}, 77);
+                    {.end = kToyEnd, .excluded = {1}, .renormalize = renormalize}, {.beam = 1});
+    std::vector<float> logits = toy_logits({kToyBegin}, 77);
     if (renormalize) logits.erase(logits.begin() + 1);
-    CHECK(found[0].at(0).log_probability == Approx(log_probability(logits, kEnd)).margin(1e-5));
+    CHECK(found[0].at(0).log_probability == Approx(log_probability(logits, kToyEnd)).margin(1e-5));
   }
 }
 
 TEST_CASE("excluded ids never appear, and no text is longer than allowed") {
   ToyModel model(10, 900);
-  const auto found = beam_search(model, sentences(10, 3), {.end = kEnd, .excluded = {2}},
+  const auto found = beam_search(model, sentences(10, 3), {.end = kToyEnd, .excluded = {2}},
                                  {.beam = 4, .n_best = 4});
   for (const auto& texts : found) {
     REQUIRE_FALSE(texts.empty());

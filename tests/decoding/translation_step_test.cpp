@@ -102,3 +102,27 @@ TEST_CASE("so do pre-norm, windows, linear attention and rotated memories") {
           settings.decoder.cross_position.scheme = "rope";
         }) < 1e-10);
 }
+
+TEST_CASE(
+    "a step equals the whole text for mixed pairs of schemes, with and without rotated memories") {
+  for (const std::string& name : position_names()) {
+    for (const bool in_decoder : {true, false}) {
+      if (!in_decoder && find_position_facts(name)->causal_only) continue;
+      DYNAMIC_SECTION(name << (in_decoder ? " in the decoder" : " in the encoder")) {
+        // The other stack has a scheme of another kind: rotations, or a bias.
+        const std::string other = find_position_facts(name)->rotary ? "t5" : "rope";
+        const auto with = [&](const std::string& cross) {
+          return difference(SmallTranslator(other, [&](EncoderDecoderSettings& settings) {
+            PositionSettings& chosen =
+                in_decoder ? settings.decoder.position : settings.encoder.position;
+            chosen.scheme = name;
+            fit_to(chosen, {.length = 64});
+            settings.decoder.cross_position.scheme = cross;
+          }));
+        };
+        CHECK(with("none") < 1e-10);
+        CHECK(with("rope") < 1e-10);
+      }
+    }
+  }
+}

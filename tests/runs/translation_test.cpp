@@ -5,15 +5,18 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "catch.h"
 #include "config/position_facts.h"
 #include "runs/average.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
 #include "tensor/safetensors.h"
+#include "text/character_tokenizer.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -69,6 +72,48 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
     CHECK(both[0].translations[0].log_probability ==
           Approx(one[0].translations.at(0).log_probability).margin(1e-3));
   }
+  SECTION("a token of the translation attended to the letter that it is") {
+    const auto aligned =
+        translator.translate({"abcd", "dacb", "cabd"}, {.n_best = 2, .alignment = true});
+    for (const TranslatedLine& line : aligned) {
+      const TranslatedText& best = line.translations.at(0);
+      CHECK(best.alignment == Alignment{{3, 0}, {2, 1}, {1, 2}, {0, 3}});
+      CHECK(line.pieces.size() == 4);
+      CHECK(line.translations.at(1).alignment.size() == line.translations[1].pieces.size());
+    }
+  }
+  SECTION("samples are drawn from what the model knows") {
+    const auto samples = translator.translate(
+        {"abcd"}, {.n_best = 20, .sampling = SamplingSettings{.temperature = 0.5}});
+    REQUIRE(samples[0].translations.size() == 20);
+    const auto right = std::ranges::count(samples[0].translations, "dcba", &TranslatedText::text);
+    CHECK(right >= 15);
+  }
+  SECTION("weights of eight bits translate nearly the same") {
+    TextTranslator small = open_translator(run, {{"device", "cpu"}});
+    small.quantize();
+    for (const std::string line : {"abcd", "dacb", "cabd"}) {
+      const TranslatedText exact = translator.translate({line}, {})[0].translations.at(0);
+      const TranslatedText rounded = small.translate({line}, {})[0].translations.at(0);
+      CHECK(rounded.text == exact.text);
+      CHECK(rounded.log_probability == Approx(exact.log_probability).margin(0.1));
+      CHECK(rounded.log_probability != exact.log_probability);
+    }
+  }
+  SECTION("runs of different vocabularies are no ensemble") {
+    std::vector<TrainedTranslator> both;
+    for (int i = 0; i < 2; ++i) both.push_back(open_trained_translator(run));
+    CharacterCounter letters;
+    letters.add("abcd");
+    both[1].tokenizers.target = make_character_tokenizer(letters.vocabulary(100), "letters");
+    CHECK_THROWS_WITH(TextTranslator(std::move(both)), Catch::Contains("another vocabulary"));
+  }
+  SECTION("examples of a validation are in the log") {
+    const std::string log = read_file(run / "log.txt");
+    CHECK(log.find("  source     ") != std::string::npos);
+    CHECK(log.find("  reference  ") != std::string::npos);
+    CHECK(log.find("  this model ") != std::string::npos);
+  }
   SECTION("a forced beginning begins the translation; a long line is cut") {
     CHECK(
         translator.translate({"abc"}, {.prefix = "b"})[0].translations.at(0).text.starts_with("b"));
@@ -96,6 +141,28 @@ TEST_CASE("a translator that is stopped and resumed has the losses of one that i
   for (const std::string& name : whole.names()) {
     CAPTURE(name);
     CHECK(at::equal(whole.tensor(name), halves.tensor(name)));
+  }
+}
+
+TEST_CASE("a training stops early by whichever figure ranks it") {
+  const TinyTranslation tiny;
+  const std::string figure = GENERATE("bleu", "chrf", "loss", "smoothed_loss", "accuracy");
+  const auto summary = train_run(tiny.settings("run", {{"training.steps", "40"},
+                                                       {"training.schedule", "constant"},
+                                                       {"training.learning_rate", "1e-12"},
+                                                       {"training.validate_every", "1"},
+                                                       {"training.patience", "2"},
+                                                       {"translation.label_smoothing", "0.1"},
+                                                       {"translation.ranked_by", figure},
+                                                       {"decoding.sentences", "4"}}),
+                                 ExistingRun::refuse);
+  // Nothing is learned: the first validation stays the best, but for the last digits of the losses.
+  CHECK(summary.reason == StopReason::patience);
+  CHECK(summary.consumed.steps < 40);
+  for (const ValidationRecord& record : summary.validations) {
+    CHECK(record.result.ranked_by == figure);
+    CHECK(record.result.higher_is_better == (figure.find("loss") == std::string::npos));
+    CHECK_FALSE(is_better(record, *summary.best()));
   }
 }
 

@@ -29,6 +29,17 @@ TEST_CASE("every schedule warms up alike") {
   }
 }
 
+TEST_CASE("a warm-up rises linearly from the initial rate") {
+  // RoFormer 4.1: from 1e-7 to 5e-4. Step k of 10 has 1e-7 + (5e-4 - 1e-7) k/10.
+  const Schedule schedule{
+      .kind = ScheduleKind::inverse_square_root, .warmup = 0.1, .initial_rate = 1e-7 / 5e-4};
+  for (int k = 1; k <= 10; ++k) {
+    CHECK(5e-4 * at_step(schedule, k - 1) == Approx(1e-7 + (5e-4 - 1e-7) * k / 10).epsilon(1e-12));
+  }
+  CHECK(at_step(schedule, 39) == Approx(0.5));
+  CHECK(at_step({.warmup = 0.1, .initial_rate = 1}, 0) == 1);
+}
+
 TEST_CASE("after the warm-up each schedule is its formula") {
   // PyTorch: LinearLR(1, 0.2, 90) and CosineAnnealingLR(90, 0.2 * peak), 45 steps in, are at the
   // middle between peak and end.

@@ -1,0 +1,197 @@
+// `roformer translate` as a user meets it: every format, every wrong flag, lines of any kind.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "catch.h"
+#include "cli/commands.h"
+#include "cli/run_command.h"
+#include "has.h"
+#include "runs/tiny_run.h"
+#include "runs/tiny_translation.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+Outcome run(std::vector<std::string> words, const std::string& input = "") {
+  CLI::App app{"A test", "roformer"};
+  add_translate_command(app);
+  words.insert(words.begin(), "translate");
+  return run_command(app, std::move(words), input);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Trained for a step: what it says is noise, which is enough for how it is said.
+struct TinyRunOfPairs {
+  TinyTranslation tiny{60};
+  std::string folder;
+
+  explicit TinyRunOfPairs(const std::vector<Override>& more = {}) {
+    std::vector<Override> all = {{"training.steps", "1"}, {"decoding.sentences", "2"}};
+    all.insert(all.end(), more.begin(), more.end());
+    train_run(tiny.settings("run", all), ExistingRun::refuse);
+    folder = (tiny.folder.path / "runs" / "run").string();
+  }
+  std::string file(const std::string& name) const { return (tiny.folder.path / name).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("a line in, a line out, whatever the line") {
+  const TinyRunOfPairs pairs;
+  const std::string input =
+      "abc\n\n  \t\ncab\r\nb\xff\xff"
+      "a\n" +
+      std::string(100'000, 'd') + "\nbad";
+  std::optional<log::FileSink> sink(pairs.file("log"));
+  const Outcome outcome = run({pairs.folder, "--longest-source", "64"}, input);
+  sink.reset();
+  REQUIRE(outcome.code == 0);
+  const std::string log = read_file(pairs.file("log"));
+  const auto lines = lines_of(outcome.output);
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[1].empty());
+  CHECK(lines[2].empty());
+  CHECK(has(log, "1 lines are longer than 64 tokens and were cut"));
+  CHECK(has(log, "2 malformed UTF-8 sequences were replaced by U+FFFD"));
+  // One at a time, and the line without its carriage return, give the same.
+  CHECK(run({pairs.folder, "--longest-source", "64", "--lines", "1"}, input).output ==
+        outcome.output);
+  CHECK(lines_of(run({pairs.folder}, "cab\n").output).at(0) == lines[3]);
+  CHECK(run({pairs.folder}, "").output.empty());
+  CHECK(run({pairs.folder}, "\n").output == "\n");
+}
+
+TEST_CASE("what cannot be done is one line that says so") {
+  const TinyRunOfPairs pairs;
+  const auto refused = [&](std::vector<std::string> words, int code, const std::string& message,
+                           const std::string& input = "ab\n") {
+    words.insert(words.begin(), pairs.folder);
+    const Outcome outcome = run(std::move(words), input);
+    CAPTURE(message, outcome.errors);
+    CHECK(outcome.code == code);
+    CHECK(has(outcome.errors, message));
+    CHECK(outcome.output.empty());
+  };
+  refused({"--n-best", "5"}, 2, "5 translations cannot come from a beam of 4");
+  refused({"--n-best", "0"}, 2, "--n-best");
+  refused({"--beam", "0"}, 2, "beam");
+  refused({"--temperature", "0.5"}, 2, "--sample");
+  refused({"--sample", "--top-p", "0"}, 2, "--top-p");
+  refused({"--sample", "--temperature", "-1"}, 2, "--temperature");
+  refused({"--sample", "--score"}, 2, "--score");
+  refused({"--sample", "--beam", "3"}, 2, "--sample");
+  refused({"--decoding.alignment_layer", "2"}, 2, "the decoder has 1 layers");
+  refused({"--format", "xml"}, 2, "--format");
+  refused({"--input", pairs.file("nothing")}, 1, "cannot be read");
+  refused({"--weights", "ema"}, 2, "keeps no moving average of its weights");
+  refused({"--score"}, 1, "standard input:2: is not a source, a tab and a translation",
+          "ab\tba\nab\n");
+  refused({"--model.width", "8"}, 2, "unknown flag");
+  refused({pairs.tiny.data().string()}, 1, "holds no checkpoint");
+
+  const TinyRun language("rope");
+  train_run(language.settings, ExistingRun::refuse);
+  const Outcome foreign = run({language.run().string()}, "ab\n");
+  CHECK(foreign.code == 2);
+  CHECK(has(foreign.errors, "is not a translator's run"));
+}
+
+TEST_CASE("a table of positions that a given beginning does not fit is no crash") {
+  const TinyRunOfPairs pairs({{"position", "learned"}, {"position.learned.length", "16"}});
+  const std::string text(40, 'a');
+  const Outcome scored =
+      run({pairs.folder, "--score", "--format", "json"}, "ab\tba\nab\t" + text + "\n");
+  CHECK(scored.code == 1);
+  CHECK(has(scored.errors, "line 2: the given text has 40 tokens"));
+  CHECK(has(run({pairs.folder, "--prefix", text}, "ab\n").errors, "the given text has 40 tokens"));
+  CHECK(lines_of(run({pairs.folder}, text + "\n").output).size() == 1);
+}
+
+TEST_CASE("the output file is what standard output would be, whole or not there") {
+  const TinyRunOfPairs pairs;
+  const std::string file = pairs.file("out.txt");
+  const std::string printed = run({pairs.folder}, "ab\n\ncd\n").output;
+  const Outcome written = run({pairs.folder, "--output", file}, "ab\n\ncd\n");
+  CHECK(written.code == 0);
+  CHECK(written.output.empty());
+  CHECK(read_file(file) == printed);
+  fs::remove(file);
+  CHECK(run({pairs.folder, "--score", "--lines", "1", "--output", file}, "ab\tba\nab\n").code == 1);
+  CHECK_FALSE(fs::exists(file));
+  CHECK_FALSE(fs::exists(file + ".partial"));
+  CHECK(has(run({pairs.folder, "--output", pairs.file("nowhere/out")}, "ab\n").errors, "nowhere"));
+}
+
+TEST_CASE("every format says the same, and alignments name a source token for each target token") {
+  const TinyRunOfPairs pairs({{"training.steps", "150"}, {"model.dropout", "0"}});
+  const std::string input = "abcd\n\nba\n";
+  const auto printed = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), pairs.folder);
+    const Outcome outcome = run(std::move(words), input);
+    REQUIRE(outcome.code == 0);
+    return lines_of(outcome.output);
+  };
+  const bool samples = GENERATE(false, true);
+  std::vector<std::string> more = {"--alignment", "--n-best", "2"};
+  if (samples) more.insert(more.end(), {"--sample", "--seed", "5", "--top-k", "4"});
+  const auto with = [&](const std::string& format) {
+    std::vector<std::string> words = more;
+    words.insert(words.end(), {"--format", format});
+    return printed(words);
+  };
+  const auto text = with("text"), json = with("json"), marian = with("marian");
+  REQUIRE(text.size() == 5);
+  REQUIRE(json.size() == 3);
+  REQUIRE(marian.size() == 5);
+  CHECK(text[2].empty());
+  CHECK(nlohmann::json::parse(json[1])["translations"].empty());
+  CHECK(marian[2].starts_with("1 |||  |||"));
+  for (const std::size_t line : {0, 2}) {
+    const auto object = nlohmann::json::parse(json[line]);
+    CHECK(object["source_tokens"].size() == object["source"].get<std::string>().size());
+    REQUIRE(object["translations"].size() == 2);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto& translation = object["translations"][k];
+      std::string words;
+      REQUIRE(translation["alignment"].size() == translation["tokens"].size());
+      for (std::size_t i = 0; i < translation["alignment"].size(); ++i) {
+        const auto source = translation["alignment"][i][0].get<std::size_t>();
+        CHECK(source < object["source_tokens"].size());
+        CHECK(translation["alignment"][i][1] == i);
+        words += (i > 0 ? " " : "") + std::to_string(source) + "-" + std::to_string(i);
+      }
+      const std::string shown = translation["text"].get<std::string>() + " ||| " + words;
+      const std::size_t place = (line == 0 ? 0 : 3) + k;
+      CHECK(text[place] == shown);
+      CHECK(marian[place].starts_with(std::to_string(line) + " ||| " + shown +
+                                      " ||| LogProbability= "));
+    }
+  }
+}
+
+TEST_CASE("a sample is its line's, whatever is read with it") {
+  const TinyRunOfPairs pairs;
+  const std::string input = "abc\nabc\n\ndca\n";
+  const std::vector<std::string> words = {pairs.folder, "--sample", "--n-best", "2"};
+  const std::string all = run(words, input).output;
+  std::vector<std::string> each = words;
+  each.insert(each.end(), {"--lines", "1"});
+  CHECK(run(each, input).output == all);
+  const auto lines = lines_of(all);
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[0] != lines[1]);
+  CHECK(lines[0] != lines[2]);
+  CHECK(lines_of(run(words, "abc\nd\n").output).at(0) == lines[0]);
+}
