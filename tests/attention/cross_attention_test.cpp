@@ -164,7 +164,7 @@ TEST_CASE("the mean probabilities of the heads are those of each pair alone") {
     const at::Tensor packed = pairs.packed.narrow(0, k, keys).detach().clone();
     at::Tensor expected = at::zeros({asking, keys}, at::kDouble);
     for (std::int64_t begin = 0; begin < keys; begin += kHeadWidth) {
-      at::Tensor values = packed.narrow(1, kInner, kInner);
+      at::Tensor values = packed.narrow(1, SmallScheme::kInner, SmallScheme::kInner);
       values.zero_();
       const std::int64_t count = std::min(kHeadWidth, keys - begin);
       for (std::int64_t j = 0; j < count; ++j) {

@@ -58,6 +58,7 @@ class ToyModel : public StepModel {
                 logits.mutable_data_ptr<float>() + static_cast<std::int64_t>(row) * kToyVocabulary);
     }
     most_rows = std::max(most_rows, texts_.size());
+    ++steps;
     return logits;
   }
   void reorder(std::span<const std::int64_t> rows) override {
@@ -72,6 +73,7 @@ class ToyModel : public StepModel {
   }
 
   std::size_t most_rows = 0;
+  std::int64_t steps = 0;
 
  private:
   std::vector<Text> texts_;
