@@ -29,8 +29,8 @@ struct TrainingSettings {
   double epsilon = 1e-8;
   double weight_decay = 0.01;
   double ema = 0;  // decay of the weights' moving average; 0: none is kept
-  WeightsKind weights =
-      WeightsKind::raw;             // that rank checkpoints and are used unless told otherwise
+  // That rank checkpoints and are used unless told otherwise.
+  WeightsKind weights = WeightsKind::raw;
   double clip = 1.0;                // global gradient norm; 0: none
   std::int64_t max_bad_steps = 10;  // non-finite steps in a row before stopping
   Period log_every{50, Period::Unit::steps};

@@ -23,10 +23,10 @@ std::vector<std::vector<std::int64_t>> generate(StepModel& model,
     };
   }
   std::vector<std::vector<std::int64_t>> texts;
-  for (Hypothesis& sample :
-       sample_texts(model, {beginning},
-                    {.end = options.end, .excluded = options.excluded, .size = options.vocabulary},
-                    settings)[0]) {
+  auto samples = sample_texts(
+      model, {beginning},
+      {.end = options.end, .excluded = options.excluded, .size = options.vocabulary}, settings);
+  for (Hypothesis& sample : samples[0]) {
     texts.push_back(std::move(sample.ids));
   }
   return texts;

@@ -55,7 +55,10 @@ class CaughtOutput {
 // The words after the program's name, with `input` on standard input.
 inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
                            const std::string& input = "") {
-  log::initialize();  // to standard error, as main does
+  [[maybe_unused]] static const bool ready = [] {
+    log::initialize();  // to standard error, as main does
+    return true;
+  }();
   words.insert(words.begin(), "roformer");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

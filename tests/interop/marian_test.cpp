@@ -76,9 +76,9 @@ TEST_CASE("what a MarianMT folder computes otherwise is refused") {
   check_refused("static_position_embeddings", false, "sinusoids");
   check_refused("d_model", 15, "even number");
   check_refused("vocab_size", 0, "an integer from 1");
-  check_refused("decoder_vocab_size", 20, "wanted \"vocab_size\"");
+  check_refused("decoder_vocab_size", 43, "wanted \"vocab_size\"");
   check_refused("encoder_layers", 3, "has no tensor \"encoder.layers.2.self_attn.q_proj.weight\"");
-  check_refused("encoder_layers", 1, "holds encoder.layers.1");
+  check_refused("encoder_layers", 1, "holds \"encoder.layers.1");
   check_refused("pad_token_id", 1000, "an integer from 0");
   check_refused("length_penalty", -1, "a number from 0 to 10", "generation_config.json");
   check_refused("early_stopping", "soon", "\"never\"", "generation_config.json");

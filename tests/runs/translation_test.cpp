@@ -92,13 +92,15 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
   SECTION("weights of eight bits translate nearly the same") {
     TextTranslator small = open_translator(run, {{"device", "cpu"}});
     small.quantize();
+    int differing = 0;  // so near to 0, two log probabilities may well round to the same
     for (const std::string line : {"abcd", "dacb", "cabd"}) {
       const TranslatedText exact = translator.translate({line}, {})[0].translations.at(0);
       const TranslatedText rounded = small.translate({line}, {})[0].translations.at(0);
       CHECK(rounded.text == exact.text);
       CHECK(rounded.log_probability == Approx(exact.log_probability).margin(0.1));
-      CHECK(rounded.log_probability != exact.log_probability);
+      differing += rounded.log_probability != exact.log_probability;
     }
+    CHECK(differing > 0);
   }
   SECTION("runs of different vocabularies are no ensemble") {
     std::vector<TrainedTranslator> both;
