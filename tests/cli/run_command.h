@@ -20,6 +20,12 @@ struct Outcome {
   std::string errors;
 };
 
+// Before any test: what is logged goes to standard error, as in the program.
+inline const bool kLogIsReady = [] {
+  log::initialize();
+  return true;
+}();
+
 // Catches what is written to standard output, by streams or by stdio.
 class CaughtOutput {
  public:
@@ -55,10 +61,6 @@ class CaughtOutput {
 // The words after the program's name, with `input` on standard input.
 inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
                            const std::string& input = "") {
-  [[maybe_unused]] static const bool ready = [] {
-    log::initialize();  // to standard error, as main does
-    return true;
-  }();
   words.insert(words.begin(), "roformer");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
