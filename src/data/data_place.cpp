@@ -6,6 +6,7 @@
 #include "config/task_facts.h"
 #include "data/dataset.h"
 #include "data/glue.h"
+#include "data/matching.h"
 #include "data/parallel_description.h"
 
 namespace roformer {
@@ -26,6 +27,9 @@ void look_at(const fs::path& folder, const Settings& settings) {
       return;
     case TaskData::glue_folder:
       find_glue_file(folder, settings.glue.task, GlueSplit::train);
+      return;
+    case TaskData::matching_folder:
+      find_matching_file(folder, MatchingSplit::train);
       return;
   }
 }

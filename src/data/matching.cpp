@@ -184,14 +184,19 @@ bool has_matching_split(const fs::path& directory, MatchingSplit split) {
   return !file_of(directory, split).empty();
 }
 
-MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
-  const fs::path file = file_of(directory, split);
+fs::path find_matching_file(const fs::path& directory, MatchingSplit split) {
+  fs::path file = file_of(directory, split);
   if (file.empty()) {
     throw_usage(directory.string(),
                 fmt::format("has no {} set: neither {}.jsonl nor {}.tsv", to_string(split),
                             to_string(split), to_string(split)),
                 "make a folder of triplets with `roformer data triplets`");
   }
+  return file;
+}
+
+MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
+  const fs::path file = find_matching_file(directory, split);
   return Reader(file).read(read_file(file));
 }
 

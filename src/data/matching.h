@@ -41,6 +41,9 @@ struct MatchingExamples {
 MatchingExamples read_matching(const std::filesystem::path& directory, MatchingSplit split);
 // One such file; where `label` is missing, B and 1 are taken.
 MatchingExamples read_matching_file(const std::filesystem::path& file);
+// The file of a split. Throws Error (usage) where there is none.
+std::filesystem::path find_matching_file(const std::filesystem::path& directory,
+                                         MatchingSplit split);
 bool has_matching_split(const std::filesystem::path& directory, MatchingSplit split);
 
 // The triplets with those that the settings add: (B, A, C) where B is closer to A than C is; and
