@@ -21,7 +21,8 @@ class FiniteCheck {
   const std::string& first() const { return first_; }
 
   // Called by layers; costs nothing while no check lives. `name` is asked for a bad output only.
-  static void look(const at::Tensor& output, const std::function<std::string()>& name) {
+  template <class Name>
+  static void look(const at::Tensor& output, const Name& name) {
     if (present_ != nullptr) present_->look_at(output, name);
   }
 

@@ -71,6 +71,28 @@ TEST_CASE("bias and activation in one pass equal LibTorch's functions") {
             [&] { return at::relu(x + bias); }) < tolerance(type));
 }
 
+TEST_CASE("bias and activation of bf16 numbers are theirs but for one rounding, backward too") {
+  const auto activation = GENERATE(ActivationKind::gelu, ActivationKind::gelu_tanh,
+                                   ActivationKind::relu, ActivationKind::swish);
+  const at::Tensor x = random({37, 29}, at::kBFloat16), bias = random({29}, at::kFloat);
+  const at::Tensor weight = at::randn({37, 29}).to(at::kBFloat16);
+  const auto run = [&](at::ScalarType type) {
+    at::Tensor input = x.detach().to(type).requires_grad_();
+    at::Tensor added = bias.detach().to(type == at::kBFloat16 ? at::kFloat : type).requires_grad_();
+    const at::Tensor output = bias_activation(input, added, activation);
+    (output * weight.to(type)).sum().backward();
+    return std::vector<at::Tensor>{output.detach(), input.grad(), added.grad()};
+  };
+  const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    CAPTURE(i);
+    const at::Tensor exact = wide[i].to(at::kDouble);
+    const at::Tensor error = (narrow[i].to(at::kDouble) - exact).abs();
+    CHECK((error <= exact.abs() / 256 + 1e-3).all().item<bool>());
+    CHECK(exact.abs().max().item<double>() > 0.1);
+  }
+}
+
 TEST_CASE("the float GELU is exact to rounding over its whole range") {
   const at::Tensor x = at::linspace(-20, 20, 40001, at::kFloat).unsqueeze(1);
   const at::Tensor got = bias_activation(x, at::zeros({1}), ActivationKind::gelu);
