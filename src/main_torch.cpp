@@ -1,30 +1,9 @@
 // `roformer-torch`: every subcommand, linked with LibTorch. `roformer` starts it.
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/commands.h"
-#include "cli/program.h"
+#include "cli/whole_program.h"
 
 int main(int argc, char** argv) {
-  using namespace roformer;
-  log::initialize();
-  const auto program = make_program({{"average", add_average_command},
-                                     {"bench", add_bench_command},
-                                     {"config", add_config_command},
-                                     {"data", add_data_command},
-                                     {"doctor", add_doctor_command},
-                                     {"evaluate", add_evaluate_command},
-                                     {"export", add_export_command},
-                                     {"fill-mask", add_fill_mask_command},
-                                     {"generate", add_generate_command},
-                                     {"import", add_import_command},
-                                     {"positions", add_positions_command},
-                                     {"predict", add_predict_command},
-                                     {"score", add_score_command},
-                                     {"study", add_study_command},
-                                     {"tokenizer", add_tokenizer_command},
-                                     {"train", add_train_command},
-                                     {"translate", add_translate_command}},
-                                    [] { ROFORMER_ASSERT(false && "a command of nobody"); });
-  return run_program(*program, argc, argv);
+  roformer::log::initialize();
+  return roformer::run_program(*roformer::make_whole_program(), argc, argv);
 }

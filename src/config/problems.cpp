@@ -1,5 +1,7 @@
 #include "config/problems.h"
 
+#include <utility>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -17,6 +19,13 @@ std::string Problem::line() const {
 
 void Problems::add(const Problem& problem) {
   add_line(problem.line());
+}
+
+void Problems::add(SourceLocation where, std::string key, std::string message, std::string hint) {
+  add({.where = std::move(where),
+       .key = std::move(key),
+       .message = std::move(message),
+       .hint = std::move(hint)});
 }
 
 void Problems::add_all(const Problems& others) {

@@ -24,6 +24,7 @@ class Problems {
  public:
   // A problem that is already listed (each run of a study finds it) is listed once.
   void add(const Problem& problem);
+  void add(SourceLocation where, std::string key, std::string message, std::string hint = "");
   void add_all(const Problems& others);
   bool empty() const { return lines_.empty(); }
   const std::vector<std::string>& lines() const { return lines_; }

@@ -21,8 +21,8 @@ class EvaluationReader {
   StudyEvaluations read() {
     StudyEvaluations result;
     if (!section_.node.IsMap()) {
-      add(location_of(section_.file, section_.node), "evaluate",
-          "wanted `lengths:` and `variants:`, or `split:`");
+      problems_.add(location_of(section_.file, section_.node), "evaluate",
+                    "wanted `lengths:` and `variants:`, or `split:`");
       return result;
     }
     for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
@@ -37,13 +37,14 @@ class EvaluationReader {
       } else if (entry.key == "examples") {
         count(entry, result.examples);
       } else {
-        add(entry.where, "evaluate." + entry.key, "unknown key",
+        problems_.add(
+            entry.where, "evaluate." + entry.key, "unknown key",
             suggestion(entry.key, {"lengths", "variants", "split", "sentences", "examples"}));
       }
     }
     if (result.lengths.empty() && result.split.empty() && problems_.empty()) {
-      add(location_of(section_.file, section_.node), "evaluate.lengths", "not given",
-          "lengths: [128, 256]");
+      problems_.add(location_of(section_.file, section_.node), "evaluate.lengths", "not given",
+                    "lengths: [128, 256]");
     }
     return result;
   }
@@ -52,19 +53,13 @@ class EvaluationReader {
   const YamlFile::Section& section_;
   Problems& problems_;
 
-  void add(SourceLocation where, std::string key, std::string message, std::string hint = "") {
-    problems_.add({.where = std::move(where),
-                   .key = std::move(key),
-                   .message = std::move(message),
-                   .hint = std::move(hint)});
-  }
-
   void split(const YamlEntry& entry, std::string& result) {
     const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "";
     if (text == "validation" || text == "test") {
       result = text;
     } else {
-      add(entry.where, "evaluate.split", "got " + describe(entry.value), "validation or test");
+      problems_.add(entry.where, "evaluate.split", "got " + describe(entry.value),
+                    "validation or test");
     }
   }
 
@@ -73,15 +68,15 @@ class EvaluationReader {
       result =
           parse_integer(entry.value.IsScalar() ? entry.value.Scalar() : "", between(0, kLongest));
     } catch (const InvalidValue& invalid) {
-      add(entry.where, "evaluate." + entry.key,
-          "got " + describe(entry.value) + ", wanted " + invalid.what());
+      problems_.add(entry.where, "evaluate." + entry.key,
+                    "got " + describe(entry.value) + ", wanted " + invalid.what());
     }
   }
 
   void lengths(const YamlEntry& entry, std::vector<std::int64_t>& result) {
     if (!entry.value.IsSequence()) {
-      add(entry.where, "evaluate.lengths",
-          "got " + describe(entry.value) + ", wanted a list of lengths");
+      problems_.add(entry.where, "evaluate.lengths",
+                    "got " + describe(entry.value) + ", wanted a list of lengths");
       return;
     }
     for (const YAML::Node& node : entry.value) {
@@ -92,21 +87,22 @@ class EvaluationReader {
           result.push_back(length);
         }
       } catch (const InvalidValue& invalid) {
-        add(location_of(section_.file, node), "evaluate.lengths",
-            "got " + describe(node) + ", wanted " + invalid.what());
+        problems_.add(location_of(section_.file, node), "evaluate.lengths",
+                      "got " + describe(node) + ", wanted " + invalid.what());
       }
     }
   }
 
   void variants(const YamlEntry& entry, std::vector<StudyVariant>& result) {
     if (!entry.value.IsSequence()) {
-      add(entry.where, "evaluate.variants",
-          "got " + describe(entry.value) + ", wanted a list of named sets of keys");
+      problems_.add(entry.where, "evaluate.variants",
+                    "got " + describe(entry.value) + ", wanted a list of named sets of keys");
       return;
     }
     for (const YAML::Node& node : entry.value) {
       if (!node.IsMap()) {
-        add(location_of(section_.file, node), "evaluate.variants", "wanted `name:` and keys");
+        problems_.add(location_of(section_.file, node), "evaluate.variants",
+                      "wanted `name:` and keys");
         continue;
       }
       StudyVariant variant = read_variant(node);
@@ -114,7 +110,8 @@ class EvaluationReader {
         return other.name == variant.name;
       });
       if (variant.name.empty() || twice) {
-        add(location_of(section_.file, node), "evaluate.variants",
+        problems_.add(
+            location_of(section_.file, node), "evaluate.variants",
             twice ? "\"" + variant.name + "\" is there twice" : "a variant without a name");
       } else {
         result.push_back(std::move(variant));
@@ -127,7 +124,7 @@ class EvaluationReader {
     for (const YamlEntry& field : entries_of(section_.file, node, problems_)) {
       const std::string key = "evaluate.variants." + field.key;
       if (!field.value.IsScalar()) {
-        add(field.where, key, "got " + describe(field.value) + ", wanted a single value");
+        problems_.add(field.where, key, "got " + describe(field.value) + ", wanted a single value");
         continue;
       }
       const std::string text = field.value.Scalar();
@@ -136,7 +133,8 @@ class EvaluationReader {
       } else if (field.key == "scheme") {
         variant.scheme = text;
         if (find_position_facts(text) == nullptr) {
-          add(field.where, key, "no scheme is called " + text, suggestion(text, position_names()));
+          problems_.add(field.where, key, "no scheme is called " + text,
+                        suggestion(text, position_names()));
         }
       } else if (field.key == "stretch") {
         variant.stretch = text;
@@ -151,11 +149,11 @@ class EvaluationReader {
 
   void check_key(const SourceLocation& where, const std::string& key) {
     if (!is_assignable(key)) {
-      add(where, key, "unknown key", suggestion(key, assignable_keys()));
+      problems_.add(where, key, "unknown key", suggestion(key, assignable_keys()));
     } else if (key != "position" && !key.starts_with("position.") &&
                !key.starts_with("attention.")) {
-      add(where, key, "belongs to the training and cannot be changed for a trained model",
-          "position.* and attention.* can");
+      problems_.add(where, key, "belongs to the training and cannot be changed for a trained model",
+                    "position.* and attention.* can");
     }
   }
 };

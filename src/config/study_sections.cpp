@@ -42,7 +42,8 @@ class SectionReader {
       } else if (entry.key == "paper") {
         paper(section, entry, study);
       } else {
-        add(entry.where, "study." + entry.key, "unknown key", suggestion(entry.key, kKeys));
+        problems_.add(entry.where, "study." + entry.key, "unknown key",
+                      suggestion(entry.key, kKeys));
       }
     }
   }
@@ -52,13 +53,13 @@ class SectionReader {
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       const std::string name = "matrix." + entry.key;
       if (entry.key == "run" || entry.key == "runs") {
-        add(entry.where, name, "a study names its runs itself", "");
+        problems_.add(entry.where, name, "a study names its runs itself", "");
       } else if (!is_assignable(entry.key)) {
-        add(entry.where, name, "unknown key", suggestion(entry.key, assignable_keys()));
+        problems_.add(entry.where, name, "unknown key", suggestion(entry.key, assignable_keys()));
       } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
         const std::string got = entry.value.IsSequence() ? "an empty list" : describe(entry.value);
-        add(entry.where, name, "got " + got + ", wanted a list of values",
-            entry.value.IsScalar() ? "[" + entry.value.Scalar() + "]" : "");
+        problems_.add(entry.where, name, "got " + got + ", wanted a list of values",
+                      entry.value.IsScalar() ? "[" + entry.value.Scalar() + "]" : "");
       } else {
         axes.push_back(list_axis(section, entry));
       }
@@ -82,7 +83,7 @@ class SectionReader {
         }
       }
       if (variant.label.empty()) {
-        add(location_of(section.file, node), "variants", "a variant without a name", "");
+        problems_.add(location_of(section.file, node), "variants", "a variant without a name", "");
         continue;
       }
       variant.assignments = assignments_of(section.file, keys, problems_);
@@ -97,17 +98,11 @@ class SectionReader {
   Problems& problems_;
   std::vector<NamedMetric> metrics_;
 
-  void add(SourceLocation where, std::string key, std::string message, std::string hint) {
-    problems_.add({.where = std::move(where),
-                   .key = std::move(key),
-                   .message = std::move(message),
-                   .hint = std::move(hint)});
-  }
-
   bool wanted(const Section& section, const YAML::Node& node, bool good, const std::string& key,
               const std::string& what) {
     if (good) return true;
-    add(location_of(section.file, node), key, "got " + describe(node) + ", wanted " + what, "");
+    problems_.add(location_of(section.file, node), key,
+                  "got " + describe(node) + ", wanted " + what, "");
     return false;
   }
 
@@ -115,7 +110,7 @@ class SectionReader {
     if (entry.value.IsScalar() && !entry.value.Scalar().empty()) {
       result = entry.value.Scalar();
     } else {
-      add(entry.where, key, "got " + describe(entry.value) + ", wanted a word", "");
+      problems_.add(entry.where, key, "got " + describe(entry.value) + ", wanted a word", "");
     }
   }
 
@@ -160,8 +155,8 @@ class SectionReader {
       } else if (field.key == "value") {
         text(field, "study.reference_lines.value", value);
       } else {
-        add(field.where, "study.reference_lines." + field.key, "unknown key",
-            suggestion(field.key, {"label", "value"}));
+        problems_.add(field.where, "study.reference_lines." + field.key, "unknown key",
+                      suggestion(field.key, {"label", "value"}));
       }
     }
     line.value = number(section, node, "study.reference_lines.value", value);
@@ -173,8 +168,8 @@ class SectionReader {
     try {
       return parse_number(text, {});
     } catch (const InvalidValue& invalid) {
-      add(location_of(section.file, node), key, "got \"" + text + "\", wanted " + invalid.what(),
-          "");
+      problems_.add(location_of(section.file, node), key,
+                    "got \"" + text + "\", wanted " + invalid.what(), "");
       return 0;
     }
   }
@@ -210,12 +205,13 @@ class SectionReader {
       } else if (field.key == "model") {
         text(field, "study.paper.model", result.model);
       } else {
-        add(field.where, "study.paper." + field.key, "unknown key", suggestion(field.key, kKeys));
+        problems_.add(field.where, "study.paper." + field.key, "unknown key",
+                      suggestion(field.key, kKeys));
       }
     }
     const SourceLocation where = location_of(section.file, node);
     if (result.row.empty() || result.metric.empty()) {
-      add(where, "study.paper", "a value without row or metric", "");
+      problems_.add(where, "study.paper", "a value without row or metric", "");
     }
     result.value = number(section, node, "study.paper.value", value);
     return result;

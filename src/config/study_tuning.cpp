@@ -14,8 +14,8 @@ class TuningReader {
   TuningSection read() {
     TuningSection result{.where = location_of(section_.file, section_.node)};
     if (!section_.node.IsMap()) {
-      add(result.where, "tune",
-          "got " + describe(section_.node) + ", wanted `values:` and `with:`");
+      problems_.add(result.where, "tune",
+                    "got " + describe(section_.node) + ", wanted `values:` and `with:`");
       return result;
     }
     for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
@@ -28,12 +28,13 @@ class TuningReader {
       } else if (entry.key == "metric" && entry.value.IsScalar()) {
         result.metric = entry.value.Scalar();
       } else {
-        add(entry.where, "tune." + entry.key, "unknown key",
-            suggestion(entry.key, {"values", "with", "per", "metric"}));
+        problems_.add(entry.where, "tune." + entry.key, "unknown key",
+                      suggestion(entry.key, {"values", "with", "per", "metric"}));
       }
     }
     if (result.values.empty() && problems_.empty()) {
-      add(result.where, "tune.values", "not given", "{training.learning_rate: [5e-4, 1e-3]}");
+      problems_.add(result.where, "tune.values", "not given",
+                    "{training.learning_rate: [5e-4, 1e-3]}");
     }
     return result;
   }
@@ -42,16 +43,10 @@ class TuningReader {
   const YamlFile::Section& section_;
   Problems& problems_;
 
-  void add(SourceLocation where, std::string key, std::string message, std::string hint = "") {
-    problems_.add({.where = std::move(where),
-                   .key = std::move(key),
-                   .message = std::move(message),
-                   .hint = std::move(hint)});
-  }
-
   void with(const YamlEntry& entry, std::vector<Assignment>& result) {
     if (!entry.value.IsMap()) {
-      add(entry.where, "tune.with", "got " + describe(entry.value) + ", wanted keys with values");
+      problems_.add(entry.where, "tune.with",
+                    "got " + describe(entry.value) + ", wanted keys with values");
       return;
     }
     result =
@@ -60,14 +55,16 @@ class TuningReader {
 
   void per(const YamlEntry& entry, std::vector<std::string>& result) {
     if (!entry.value.IsSequence()) {
-      add(entry.where, "tune.per", "got " + describe(entry.value) + ", wanted a list of axes");
+      problems_.add(entry.where, "tune.per",
+                    "got " + describe(entry.value) + ", wanted a list of axes");
       return;
     }
     for (const YAML::Node& node : entry.value) {
       if (node.IsScalar()) {
         result.push_back(axis_key(node.Scalar()));
       } else {
-        add(entry.where, "tune.per", "got " + describe(node) + ", wanted the key of an axis");
+        problems_.add(entry.where, "tune.per",
+                      "got " + describe(node) + ", wanted the key of an axis");
       }
     }
   }

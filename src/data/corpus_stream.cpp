@@ -15,7 +15,7 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 18;
+constexpr std::size_t kReadBytes = 1 << 18;
 
 std::string describe_path(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : path.string();
@@ -56,7 +56,7 @@ struct CorpusStream::Handle {
 
   // False where the descriptor cannot be read, with errno; empty at the end.
   bool read_block(std::string& bytes) const {
-    bytes.resize(kBlockBytes);
+    bytes.resize(kReadBytes);
     ssize_t size = 0;
     do {
       size = ::read(descriptor, bytes.data(), bytes.size());
@@ -115,7 +115,7 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
   handle_->begin();
   // A zip archive is read from its end, if the file can be sought.
   const bool by_libarchive = !handle_->compressed && ::lseek(handle_->descriptor, 0, SEEK_SET) == 0;
-  const int opened = by_libarchive ? archive_read_open_fd(reader, handle_->descriptor, kBlockBytes)
+  const int opened = by_libarchive ? archive_read_open_fd(reader, handle_->descriptor, kReadBytes)
                                    : archive_read_open(reader, handle_.get(), nullptr,
                                                        &Handle::next_block, nullptr);
   if (opened != ARCHIVE_OK) fail();

@@ -19,9 +19,9 @@ Dataset::Dataset(const std::filesystem::path& folder)
   const ShardVocabulary vocabulary{
       .size = static_cast<std::uint64_t>(tokenizer_->vocabulary_size()),
       .fingerprint = tokenizer_->fingerprint()};
-  const std::string hint = "prepare the data again: roformer data prepare";
   if (description_.tokenizer_fingerprint != vocabulary.fingerprint) {
-    throw_failure(folder.string(), "was prepared with another tokenizer than the one inside", hint);
+    throw_failure(folder.string(), "was prepared with another tokenizer than the one inside",
+                  kPrepareAgain);
   }
   for (const Split split : {Split::train, Split::validation}) {
     const DatasetDescription::OfSplit& described = description_[split];
@@ -33,10 +33,11 @@ Dataset::Dataset(const std::filesystem::path& folder)
       const Shard& shard = shards.emplace_back(path);
       if (shard.vocabulary().fingerprint != vocabulary.fingerprint ||
           shard.vocabulary().size != vocabulary.size) {
-        throw_failure(path.string(), "was made with another tokenizer than the data set's", hint);
+        throw_failure(path.string(), "was made with another tokenizer than the data set's",
+                      kPrepareAgain);
       }
       if (shard.checksum() != described.shard_checksums[number]) {
-        throw_failure(path.string(), "does not belong to this data set", hint);
+        throw_failure(path.string(), "does not belong to this data set", kPrepareAgain);
       }
       tokens += shard.tokens();
       documents += shard.documents();
@@ -46,7 +47,7 @@ Dataset::Dataset(const std::filesystem::path& folder)
                     fmt::format("has {} {} tokens in {} documents, dataset.json says {} in {}",
                                 tokens, to_string(split), documents, described.counts.tokens,
                                 described.counts.documents),
-                    hint);
+                    kPrepareAgain);
     }
   }
 }

@@ -14,8 +14,8 @@ namespace roformer {
 namespace {
 
 constexpr const char* kFile = "dataset.json";
-constexpr const char* kFormat = "roformer dataset";
-constexpr int kVersion = 2;
+constexpr const char* kDatasetFormat = "roformer dataset";
+constexpr int kDatasetVersion = 2;
 constexpr int kWithLineEnds = 1;  // the version whose characters include line ends
 
 // 64-bit hashes are written as text: JSON numbers lose bits in other programs.
@@ -58,8 +58,7 @@ class Fields {
   std::string prefix_;
 
   [[noreturn]] void fail(const char* key, const char* wanted) const {
-    throw_failure(place_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted),
-                  "prepare the data again: roformer data prepare");
+    throw_failure(place_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted), kPrepareAgain);
   }
   const nlohmann::json& checked(const char* key, bool (nlohmann::json::*is_right)() const noexcept,
                                 const char* wanted) const {
@@ -108,8 +107,8 @@ SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
   const nlohmann::ordered_json json = {
-      {"format", kFormat},
-      {"version", kVersion},
+      {"format", kDatasetFormat},
+      {"version", kDatasetVersion},
       {"name", description.name},
       {"source", description.source},
       {"licence", description.licence},
@@ -147,16 +146,16 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                   "make one: roformer data prepare FILES --output " + folder.string());
   }
   const nlohmann::json json = read_sealed_json(path);
-  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
+  if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {
     throw_failure(path.string(), "is not a data set description of this program");
   }
   const nlohmann::json version = json.value("version", nlohmann::json());
   const bool old = version == kWithLineEnds;
-  if (version != kVersion && !old) {
+  if (version != kDatasetVersion && !old) {
     throw_failure(path.string(),
                   fmt::format("has version {}, this program reads versions {} and {}",
-                              describe_json(version), kWithLineEnds, kVersion),
-                  "prepare the data again: roformer data prepare");
+                              describe_json(version), kWithLineEnds, kDatasetVersion),
+                  kPrepareAgain);
   }
   const Fields fields(json, path.string());
   const Fields tokenizer = fields.inside("tokenizer");

@@ -10,13 +10,13 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 18;
+constexpr std::size_t kInflateBytes = 1 << 18;
 constexpr int kGzipWindow = 16 + MAX_WBITS;  // the format and nothing else
 
 }  // namespace
 
 GzipStream::GzipStream(int descriptor, std::string begun)
-    : descriptor_(descriptor), input_(std::move(begun)), output_(kBlockBytes, '\0') {
+    : descriptor_(descriptor), input_(std::move(begun)), output_(kInflateBytes, '\0') {
   raw_bytes_ = input_.size();
   stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
   stream_.avail_in = static_cast<uInt>(input_.size());
@@ -30,7 +30,7 @@ GzipStream::~GzipStream() {
 // False at the end of the file, and where it cannot be read.
 bool GzipStream::fill() {
   if (stream_.avail_in > 0) return true;
-  input_.resize(kBlockBytes);
+  input_.resize(kInflateBytes);
   ssize_t size = 0;
   do {
     size = ::read(descriptor_, input_.data(), input_.size());

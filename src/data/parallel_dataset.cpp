@@ -10,11 +10,7 @@
 
 namespace roformer {
 namespace fs = std::filesystem;
-namespace {
-
-constexpr const char* kHint = "prepare the data again: roformer data prepare";
-
-}  // namespace
+namespace {}  // namespace
 
 ParallelDataset::ParallelDataset(const fs::path& folder)
     : folder_(folder), description_(read_parallel_description(folder)) {
@@ -29,7 +25,7 @@ ParallelDataset::ParallelDataset(const fs::path& folder)
       throw_failure(folder.string(),
                     fmt::format("was prepared with another {} tokenizer than the one inside",
                                 to_string(side)),
-                    kHint);
+                    kPrepareAgain);
     }
   }
   for (const ParallelSplit split : kParallelSplits) open_split(split);
@@ -43,7 +39,7 @@ void ParallelDataset::open_split(ParallelSplit split) {
     throw_failure(
         (folder_ / "dataset.json").string(),
         fmt::format("lists different numbers of {} shards for the two languages", to_string(split)),
-        kHint);
+        kPrepareAgain);
   }
   opened.starts.push_back(0);
   for (std::size_t number = 0; number < count; ++number) {
@@ -54,16 +50,17 @@ void ParallelDataset::open_split(ParallelSplit split) {
       const Tokenizer& own = tokenizer(side);
       if (shard.vocabulary().fingerprint != own.fingerprint() ||
           shard.vocabulary().size != static_cast<std::uint64_t>(own.vocabulary_size())) {
-        throw_failure(path.string(), "was made with another tokenizer than the data set's", kHint);
+        throw_failure(path.string(), "was made with another tokenizer than the data set's",
+                      kPrepareAgain);
       }
       if (shard.checksum() != described[side].shard_checksums[number]) {
-        throw_failure(path.string(), "does not belong to this data set", kHint);
+        throw_failure(path.string(), "does not belong to this data set", kPrepareAgain);
       }
       if (shard.documents() != opened.shards[0][number].documents()) {
         throw_failure(path.string(),
                       fmt::format("has {} sentences, its source {}", shard.documents(),
                                   opened.shards[0][number].documents()),
-                      kHint);
+                      kPrepareAgain);
       }
     }
     opened.starts.push_back(opened.starts.back() +
@@ -80,7 +77,7 @@ void ParallelDataset::open_split(ParallelSplit split) {
                     fmt::format("has {} {} {} tokens in {} sentences, dataset.json says {} in {}",
                                 tokens, to_string(split), to_string(side), opened.starts.back(),
                                 described[side].tokens, described.sentences),
-                    kHint);
+                    kPrepareAgain);
     }
   }
 }
@@ -140,7 +137,7 @@ std::vector<std::string> ParallelDataset::text(ParallelSplit split, Side side) c
   const fs::path path = folder_ / parallel_text_name(split, side);
   const std::string contents = read_file(path);
   if (XXH3_64bits(contents.data(), contents.size()) != description_[split][side].text_checksum) {
-    throw_failure(path.string(), "is damaged: its contents do not fit the checksum", kHint);
+    throw_failure(path.string(), "is damaged: its contents do not fit the checksum", kPrepareAgain);
   }
   lines.reserve(static_cast<std::size_t>(sentences(split)));
   for (std::size_t begin = 0; begin < contents.size();) {
@@ -151,7 +148,7 @@ std::vector<std::string> ParallelDataset::text(ParallelSplit split, Side side) c
   if (static_cast<std::int64_t>(lines.size()) != sentences(split)) {
     throw_failure(path.string(),
                   fmt::format("has {} lines for {} sentences", lines.size(), sentences(split)),
-                  kHint);
+                  kPrepareAgain);
   }
   return lines;
 }

@@ -9,15 +9,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sealed_json.h"
+#include "data/shard.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFile = "dataset.json";
-constexpr const char* kFormat = "roformer parallel dataset";
-constexpr int kVersion = 1;
-constexpr const char* kHint = "prepare the data again: roformer data prepare";
+constexpr const char* kParallelFormat = "roformer parallel dataset";
+constexpr int kParallelVersion = 1;
 using Json = nlohmann::ordered_json;
 using Description = ParallelDescription;
 
@@ -72,7 +72,7 @@ class Fields {
     return values;
   }
   [[noreturn]] void fail(const std::string& key, const char* wanted) const {
-    throw_failure(file_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted), kHint);
+    throw_failure(file_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted), kPrepareAgain);
   }
 
  private:
@@ -167,7 +167,7 @@ ParallelSplit read_split(const Fields& fields) {
 }
 
 bool has_format(const nlohmann::json& json) {
-  return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
+  return json.is_object() && json.value("format", nlohmann::json()) == kParallelFormat;
 }
 
 }  // namespace
@@ -198,8 +198,8 @@ bool is_parallel_dataset(const fs::path& folder) {
 
 void write_description(const Description& about, const fs::path& folder) {
   Json json = {
-      {"format", kFormat},
-      {"version", kVersion},
+      {"format", kParallelFormat},
+      {"version", kParallelVersion},
       {"name", about.name},
       {"source", about.source},
       {"licence", about.licence},
@@ -251,11 +251,12 @@ Description read_parallel_description(const fs::path& folder) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");
   }
-  if (json.value("version", nlohmann::json()) != kVersion) {
-    throw_failure(file,
-                  fmt::format("has version {}, this program reads version {}",
-                              describe_json(json.value("version", nlohmann::json())), kVersion),
-                  kHint);
+  if (json.value("version", nlohmann::json()) != kParallelVersion) {
+    throw_failure(
+        file,
+        fmt::format("has version {}, this program reads version {}",
+                    describe_json(json.value("version", nlohmann::json())), kParallelVersion),
+        kPrepareAgain);
   }
   const Fields fields(json, file);
   const Fields languages = fields.inside("languages");

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "data/line_reader.h"
-#include "base/output_folder.h"
 #include "data/pair_writer.h"
 
 namespace roformer {

@@ -15,10 +15,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "shards are little-endian");
 
 constexpr char kMagic[8] = {'R', 'F', 'S', 'H', 'A', 'R', 'D', '\n'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kShardVersion = 2;
 constexpr std::uint32_t kWithoutBlocks = 1;
-constexpr std::size_t kBlockBytes = 1 << 16;
-constexpr const char* kHint = "prepare the data again: roformer data prepare";
+constexpr std::size_t kChecksumBytes = 1 << 16;
 constexpr std::uint64_t kNarrowVocabulary = 65536;
 constexpr std::uint64_t kLargestVocabulary = std::uint64_t{1} << 31;
 
@@ -61,12 +60,12 @@ void ShardWriter::write_payload(const void* data, std::size_t bytes) {
   file_.write(data, bytes);
   const auto* rest = static_cast<const std::byte*>(data);
   while (bytes > 0) {
-    const std::size_t part = std::min(bytes, kBlockBytes - in_block_);
+    const std::size_t part = std::min(bytes, kChecksumBytes - in_block_);
     XXH3_64bits_update(hash_.get(), rest, part);
     in_block_ += part;
     rest += part;
     bytes -= part;
-    if (in_block_ == kBlockBytes) end_block();
+    if (in_block_ == kChecksumBytes) end_block();
   }
 }
 
@@ -103,7 +102,7 @@ std::uint64_t ShardWriter::finish() {
   file_.write(blocks_.data(), blocks_.size() * sizeof(std::uint64_t));
   Header header{
       .magic = {},
-      .version = kVersion,
+      .version = kShardVersion,
       .id_bytes = id_bytes(vocabulary_.size),
       .vocabulary_size = vocabulary_.size,
       .tokens = tokens_,
@@ -120,7 +119,7 @@ std::uint64_t ShardWriter::finish() {
 
 Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   const auto refuse = [&](const std::string& message) {
-    throw_failure(path_.string(), message, kHint);
+    throw_failure(path_.string(), message, kPrepareAgain);
   };
   const std::span<const std::byte> bytes = file_.bytes();
   Header header{};
@@ -132,9 +131,9 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
     refuse(fmt::format("is truncated: {} bytes, wanted at least the header's {}", bytes.size(),
                        sizeof header));
   }
-  if (header.version != kVersion && header.version != kWithoutBlocks) {
+  if (header.version != kShardVersion && header.version != kWithoutBlocks) {
     refuse(fmt::format("has version {}, this program reads versions {} and {}", header.version,
-                       kWithoutBlocks, kVersion));
+                       kWithoutBlocks, kShardVersion));
   }
   if (header.header_checksum != header_checksum(header)) {
     refuse("is damaged: the header does not fit its checksum");
@@ -157,7 +156,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   const std::uint64_t index_place = id_part + padding_after_ids(id_part);
   const std::uint64_t index_end = index_place + (header.documents + 1) * sizeof(std::uint64_t);
   const bool has_blocks = header.version != kWithoutBlocks;
-  const std::uint64_t blocks = has_blocks ? (index_end + kBlockBytes - 1) / kBlockBytes : 0;
+  const std::uint64_t blocks = has_blocks ? (index_end + kChecksumBytes - 1) / kChecksumBytes : 0;
   const std::uint64_t wanted = index_end + blocks * sizeof(std::uint64_t);
   if (payload != wanted) {
     refuse(fmt::format("{}: {} bytes, wanted {}",
@@ -172,7 +171,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_place), header.documents + 1};
   payload_ = bytes.subspan(sizeof header, index_end);
   if (has_blocks) {
-    block_bytes_ = kBlockBytes;
+    block_bytes_ = kChecksumBytes;
     block_checksums_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_end), blocks};
     if (XXH3_64bits(block_checksums_.data(), block_checksums_.size_bytes()) != checksum_) {
       refuse("is damaged: the checksums of its blocks do not fit theirs");
@@ -204,7 +203,7 @@ void Shard::copy_tokens(std::uint64_t first, std::span<TokenId> out) const {
     if (id < 0 || static_cast<std::uint64_t>(id) >= vocabulary_.size) {
       throw_failure(path_.string(),
                     fmt::format("is damaged: token {} in a vocabulary of {}", id, vocabulary_.size),
-                    kHint);
+                    kPrepareAgain);
     }
   }
 }
@@ -225,7 +224,7 @@ void Shard::compare_blocks(std::size_t begin, std::size_t end, bool again) const
                                 "fit its checksum",
                                 block + 1, block_checksums_.size(), sizeof(Header) + start,
                                 sizeof(Header) + start + bytes.size() - 1),
-                    kHint);
+                    kPrepareAgain);
     }
     compared_[block].store(true, std::memory_order_relaxed);
   }

@@ -27,6 +27,9 @@
 
 namespace roformer {
 
+// What mends a data set whose files do not fit each other.
+inline constexpr const char* kPrepareAgain = "prepare the data again: roformer data prepare";
+
 struct ShardVocabulary {
   std::uint64_t size = 0;
   std::uint64_t fingerprint = 0;  // of the tokenizer

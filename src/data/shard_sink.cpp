@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 18;
+constexpr std::size_t kBatchBytes = 1 << 18;
 constexpr std::size_t kBlocksPerThread = 4;
 
 std::uint64_t count_characters(std::string_view text) {
@@ -62,7 +62,7 @@ void ShardSink::choose_split(SplitChoice choice) {
 
 ShardSink::Block& ShardSink::open_block() {
   const auto full = static_cast<std::size_t>(options_.threads) * kBlocksPerThread;
-  if (!blocks_.empty() && blocks_.back().text.size() >= kBlockBytes) {
+  if (!blocks_.empty() && blocks_.back().text.size() >= kBatchBytes) {
     Block& last = blocks_.back();
     if (last.sections.empty() || last.sections.back().line_end < last.lines.size()) {
       last.close_section(false);

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDescription = "triplets.json";
-constexpr const char* kFormat = "roformer triplets";
+constexpr const char* kTripletsFormat = "roformer triplets";
 constexpr std::size_t kSplits = 3;
 
 using Sets = std::array<std::vector<MatchingExample>, kSplits>;
@@ -159,7 +159,7 @@ TripletCounts make_triplets(const TripletOptions& options) {
                        .contents = "triplets of this program",
                        .is_replaceable = holds_triplets});
   nlohmann::ordered_json about = {
-      {"format", kFormat},
+      {"format", kTripletsFormat},
       {"version", 1},
       {"command", options.command},
       {"seed", options.seed},

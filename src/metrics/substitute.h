@@ -38,4 +38,24 @@ Text pad(const Text& text, Class wanted) {
   return substitute(text, write, wanted);
 }
 
+// What substitute() writes for two neighbours so that a space stands on either side of one of them.
+struct PadFirst {
+  template <typename Text, typename Character>
+  void operator()(Text& result, const Character* pair) const {
+    result += ' ';
+    result += pair[0];
+    result += ' ';
+    result += pair[1];
+  }
+};
+struct PadSecond {
+  template <typename Text, typename Character>
+  void operator()(Text& result, const Character* pair) const {
+    result += pair[0];
+    result += ' ';
+    result += pair[1];
+    result += ' ';
+  }
+};
+
 }  // namespace roformer

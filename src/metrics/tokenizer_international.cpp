@@ -15,30 +15,21 @@ bool is_no_number(char32_t c) {
   return !is_of(c, U_GC_N_MASK);
 }
 
-bool is_punctuation(char32_t c) {
+bool is_unicode_punctuation(char32_t c) {
   return is_of(c, U_GC_P_MASK);
 }
 
-bool is_symbol(char32_t c) {
+bool is_unicode_symbol(char32_t c) {
   return is_of(c, U_GC_S_MASK);
 }
 
 }  // namespace
 
 std::string tokenize_international(std::string_view line) {
-  const auto pad_second = [](std::u32string& text, const char32_t* c) {
-    text += c[0];
-    (text += U' ') += c[1];
-    text += U' ';
-  };
-  const auto pad_first = [](std::u32string& text, const char32_t* c) {
-    (text += U' ') += c[0];
-    (text += U' ') += c[1];
-  };
   std::u32string text = to_code_points(line);
-  text = substitute(text, pad_second, is_no_number, is_punctuation);
-  text = substitute(text, pad_first, is_punctuation, is_no_number);
-  return to_utf8(pad(text, is_symbol));
+  text = substitute(text, PadSecond(), is_no_number, is_unicode_punctuation);
+  text = substitute(text, PadFirst(), is_unicode_punctuation, is_no_number);
+  return to_utf8(pad(text, is_unicode_symbol));
 }
 
 }  // namespace roformer

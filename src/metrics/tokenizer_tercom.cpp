@@ -6,6 +6,7 @@
 
 namespace roformer {
 namespace {
+namespace tercom {  // its classes are other ones than Unicode's
 
 bool is_between(char32_t c, char32_t first, char32_t last) {
   return c >= first && c <= last;
@@ -60,15 +61,6 @@ void replace_all(std::u32string& text, std::u32string_view from, std::u32string_
 }
 
 std::u32string normalized(std::u32string text) {
-  const auto pad_second = [](std::u32string& result, const char32_t* c) {
-    result += c[0];
-    (result += U' ') += c[1];
-    result += U' ';
-  };
-  const auto pad_first = [](std::u32string& result, const char32_t* c) {
-    (result += U' ') += c[0];
-    (result += U' ') += c[1];
-  };
   replace_all(text, U"\n-", U"");
   replace_all(text, U"\n", U" ");
   replace_all(text, U"&quot;", U"\"");
@@ -77,11 +69,12 @@ std::u32string normalized(std::u32string text) {
   replace_all(text, U"&gt;", U">");
   text = pad(U" " + text + U" ", is_symbol);
   replace_all(text, U"'s ", U" 's ");
-  text = substitute(text, pad_second, is_no_digit, is_point);
-  text = substitute(text, pad_first, is_point, is_no_digit);
-  return substitute(text, pad_second, is_digit, is_dash);
+  text = substitute(text, PadSecond(), is_no_digit, is_point);
+  text = substitute(text, PadFirst(), is_point, is_no_digit);
+  return substitute(text, PadSecond(), is_digit, is_dash);
 }
 
+}  // namespace tercom
 }  // namespace
 
 std::string tokenize_tercom(std::string_view line, const TerSettings& settings) {
@@ -89,14 +82,16 @@ std::string tokenize_tercom(std::string_view line, const TerSettings& settings) 
   if (!settings.normalized && !settings.no_punctuation) return lowered;
   std::u32string text = to_code_points(lowered);
   if (settings.normalized && !text.empty()) {
-    text = normalized(std::move(text));
+    text = tercom::normalized(std::move(text));
     if (settings.asian_support) {
-      text = pad(text, [](char32_t c) { return is_ideograph(c) || is_asian_punctuation(c); });
+      text = pad(text, [](char32_t c) {
+        return tercom::is_ideograph(c) || tercom::is_asian_punctuation(c);
+      });
     }
   }
   if (settings.no_punctuation) {
-    std::erase_if(text, is_punctuation);
-    if (settings.asian_support) std::erase_if(text, is_asian_punctuation);
+    std::erase_if(text, tercom::is_punctuation);
+    if (settings.asian_support) std::erase_if(text, tercom::is_asian_punctuation);
   }
   return to_utf8(text);
 }

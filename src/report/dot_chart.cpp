@@ -10,7 +10,6 @@
 namespace roformer {
 namespace {
 
-constexpr double kFontSize = 12.5;
 constexpr double kRow = 24;
 
 // The groups in their order; none where all dots are of one.

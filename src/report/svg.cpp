@@ -11,7 +11,6 @@
 namespace roformer {
 namespace {
 
-constexpr double kFontSize = 12.5;
 constexpr double kTitleSize = 15;
 constexpr double kMargin = 16;
 constexpr std::size_t kColours = 8;

@@ -17,6 +17,8 @@ std::string escape_xml(std::string_view text);
 // A coordinate: at most two digits after the point.
 std::string coordinate(double value);
 
+inline constexpr double kFontSize = 12.5;  // of all text but titles
+
 // An estimate, a little generous, of the width of sans-serif text.
 double text_width(std::string_view text, double font_size);
 

@@ -10,8 +10,8 @@ namespace roformer {
 namespace {
 
 constexpr TokenId kBytes = 256;
-constexpr std::array<const char*, 4> kSpecialPieces = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"};
-constexpr TokenId kVocabulary = kBytes + static_cast<TokenId>(kSpecialPieces.size());
+constexpr std::array<const char*, 4> kBytesSpecialPieces = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"};
+constexpr TokenId kVocabulary = kBytes + static_cast<TokenId>(kBytesSpecialPieces.size());
 
 class ByteTokenizer final : public Tokenizer {
  public:
@@ -41,7 +41,7 @@ class ByteTokenizer final : public Tokenizer {
   // Printable ASCII as itself, any other byte as <0xNN>.
   std::string piece(TokenId id) const override {
     ROFORMER_ASSERT(id >= 0 && id < kVocabulary);
-    if (id >= kBytes) return kSpecialPieces[static_cast<std::size_t>(id - kBytes)];
+    if (id >= kBytes) return kBytesSpecialPieces[static_cast<std::size_t>(id - kBytes)];
     if (id > ' ' && id < 0x7f) return std::string(1, static_cast<char>(id));
     return fmt::format("<0x{:02X}>", id);
   }

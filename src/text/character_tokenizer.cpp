@@ -14,11 +14,11 @@
 namespace roformer {
 namespace {
 
-constexpr const char* kFormat = "roformer characters";
-constexpr int kVersion = 1;
-constexpr std::array<const char*, 5> kSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                       "[MASK]"};
-constexpr auto kFirstCharacter = static_cast<TokenId>(kSpecialPieces.size());
+constexpr const char* kCharactersFormat = "roformer characters";
+constexpr int kCharactersVersion = 1;
+constexpr std::array<const char*, 5> kCharactersSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                                 "[MASK]"};
+constexpr auto kFirstCharacter = static_cast<TokenId>(kCharactersSpecialPieces.size());
 constexpr TokenId kUnknown = 1;
 
 class CharacterTokenizer final : public Tokenizer {
@@ -63,7 +63,7 @@ class CharacterTokenizer final : public Tokenizer {
   }
   std::string piece(TokenId id) const override {
     ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return id < kFirstCharacter ? kSpecialPieces[static_cast<std::size_t>(id)]
+    return id < kFirstCharacter ? kCharactersSpecialPieces[static_cast<std::size_t>(id)]
                                 : characters_[static_cast<std::size_t>(id - kFirstCharacter)];
   }
   const SpecialTokens& special() const override { return special_; }
@@ -88,7 +88,7 @@ class CharacterTokenizer final : public Tokenizer {
 };
 
 bool is_character_list(const nlohmann::json& json) {
-  return json.is_object() && json.value("format", nlohmann::json()) == kFormat;
+  return json.is_object() && json.value("format", nlohmann::json()) == kCharactersFormat;
 }
 
 bool is_one_character(const std::string& text) {
@@ -111,13 +111,13 @@ std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents,
                                                     const std::string& place) {
   const auto json = parse_json(contents, place);
   if (!is_character_list(json)) {
-    throw_failure(place,
-                  fmt::format("is not a character vocabulary: no \"format\": \"{}\"", kFormat));
+    throw_failure(place, fmt::format("is not a character vocabulary: no \"format\": \"{}\"",
+                                     kCharactersFormat));
   }
   const auto version = json.value("version", nlohmann::json());
-  if (version != kVersion) {
+  if (version != kCharactersVersion) {
     throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     describe_json(version), kVersion));
+                                     describe_json(version), kCharactersVersion));
   }
   const auto list = json.value("characters", nlohmann::json());
   if (!list.is_array() || list.empty()) {
@@ -167,7 +167,7 @@ std::string CharacterCounter::vocabulary(std::int64_t size) const {
     list.push_back(text);
   }
   const nlohmann::ordered_json json = {
-      {"format", kFormat}, {"version", kVersion}, {"characters", list}};
+      {"format", kCharactersFormat}, {"version", kCharactersVersion}, {"characters", list}};
   return json.dump() + "\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/space_marker.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -16,7 +17,6 @@ namespace {
 
 // The file: this line, a line of JSON with the vocabulary, the model.
 constexpr std::string_view kFirstLine = "roformer marian 1\n";
-constexpr std::string_view kSpaceMarker = "\xE2\x96\x81";  // U+2581
 constexpr std::pair<const char*, TokenId SpecialTokens::*> kSpecialFields[] = {
     {"padding", &SpecialTokens::padding},
     {"unknown", &SpecialTokens::unknown},

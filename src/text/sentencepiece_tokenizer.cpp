@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/space_marker.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
 
 namespace roformer {
 namespace {
-
-constexpr std::string_view kSpaceMarker = "\xE2\x96\x81";  // U+2581
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:

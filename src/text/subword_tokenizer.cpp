@@ -17,12 +17,12 @@
 namespace roformer {
 namespace {
 
-constexpr const char* kFormat = "roformer subwords";
-constexpr int kVersion = 1;
+constexpr const char* kSubwordsFormat = "roformer subwords";
+constexpr int kSubwordsVersion = 1;
 constexpr std::string_view kJoiner = "@@";
-constexpr std::array<const char*, 4> kSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
-constexpr auto kFirstPiece = static_cast<TokenId>(kSpecialPieces.size());
-constexpr TokenId kUnknown = 1;
+constexpr std::array<const char*, 4> kSubwordsSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
+constexpr auto kFirstPiece = static_cast<TokenId>(kSubwordsSpecialPieces.size());
+constexpr TokenId kUnknownSubword = 1;
 
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
@@ -60,10 +60,10 @@ class SubwordTokenizer final : public Tokenizer {
     std::string text;
     bool inside_word = true;
     for (const TokenId id : ids) {
-      if (is_special(id) && id != kUnknown && !with_special) continue;
+      if (is_special(id) && id != kUnknownSubword && !with_special) continue;
       if (!inside_word) text += ' ';
       std::string written = piece(id);
-      if (id == kUnknown && !with_special) {
+      if (id == kUnknownSubword && !with_special) {
         written.clear();
         append_utf8(written, 0xFFFD);
       }
@@ -79,7 +79,7 @@ class SubwordTokenizer final : public Tokenizer {
   }
   std::string piece(TokenId id) const override {
     ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return id < kFirstPiece ? kSpecialPieces[static_cast<std::size_t>(id)]
+    return id < kFirstPiece ? kSubwordsSpecialPieces[static_cast<std::size_t>(id)]
                             : pieces_[static_cast<std::size_t>(id - kFirstPiece)];
   }
   const SpecialTokens& special() const override { return special_; }
@@ -97,17 +97,17 @@ class SubwordTokenizer final : public Tokenizer {
   std::vector<std::string> pieces_;
   std::unordered_map<std::string, TokenId> ids_;
   SpecialTokens special_{
-      .padding = 0, .unknown = kUnknown, .classification = 2, .separator = 3, .mask = -1};
+      .padding = 0, .unknown = kUnknownSubword, .classification = 2, .separator = 3, .mask = -1};
   mutable WordCachePool caches_;
 
   TokenId find(const SubwordPiece& piece) const {
     std::string text(piece.text);
     if (!piece.ends_word) text += kJoiner;
     const auto found = ids_.find(text);
-    return found == ids_.end() ? kUnknown : found->second;
+    return found == ids_.end() ? kUnknownSubword : found->second;
   }
   void encode_word(std::string_view word, std::vector<TokenId>& ids) const {
-    const auto known = [&](const SubwordPiece& piece) { return find(piece) != kUnknown; };
+    const auto known = [&](const SubwordPiece& piece) { return find(piece) != kUnknownSubword; };
     for (const SubwordPiece& piece : merges_.split(word, known)) ids.push_back(find(piece));
   }
 };
@@ -219,8 +219,8 @@ std::string subword_model(const SubwordFiles& files) {
   nlohmann::ordered_json merges = nlohmann::ordered_json::array();
   for (const auto& [left, right] : codes.merges) merges.push_back(left + " " + right);
   const nlohmann::ordered_json json = {
-      {"format", kFormat},
-      {"version", kVersion},
+      {"format", kSubwordsFormat},
+      {"version", kSubwordsVersion},
       {"word_end", codes.word_end == WordEnd::attached ? "attached" : "separate"},
       {"pieces", parse_vocabulary(files)},
       {"merges", merges}};
@@ -230,18 +230,19 @@ std::string subword_model(const SubwordFiles& files) {
 bool is_subword_model(std::string_view contents) {
   if (!contents.starts_with('{')) return false;
   const auto json = try_parse_json(contents);
-  return json && json->is_object() && json->value("format", nlohmann::json()) == kFormat;
+  return json && json->is_object() && json->value("format", nlohmann::json()) == kSubwordsFormat;
 }
 
 std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents, const std::string& place) {
   const auto json = parse_json(contents, place);
-  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
-    throw_failure(place, fmt::format("is not a subword model: no \"format\": \"{}\"", kFormat));
+  if (!json.is_object() || json.value("format", nlohmann::json()) != kSubwordsFormat) {
+    throw_failure(place,
+                  fmt::format("is not a subword model: no \"format\": \"{}\"", kSubwordsFormat));
   }
   const auto version = json.value("version", nlohmann::json());
-  if (version != kVersion) {
+  if (version != kSubwordsVersion) {
     throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     describe_json(version), kVersion));
+                                     describe_json(version), kSubwordsVersion));
   }
   const auto word_end = json.value("word_end", nlohmann::json());
   if (word_end != "attached" && word_end != "separate") {

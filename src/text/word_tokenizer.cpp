@@ -17,9 +17,8 @@
 namespace roformer {
 namespace {
 
-constexpr const char* kFormat = "roformer words";
-constexpr int kVersion = 1;
-constexpr std::string_view kContinuation = "##";
+constexpr const char* kWordsFormat = "roformer words";
+constexpr int kWordsVersion = 1;
 
 // Each character on its own, without regard to its neighbours, as RoFormerTokenizer does.
 std::string lower_case(std::string_view text) {
@@ -169,12 +168,12 @@ WordModel parse_model(std::string contents, const std::string& place) {
     }
     return *found;
   };
-  if (!document.is_object() || document.value("format", nlohmann::json()) != kFormat) {
+  if (!document.is_object() || document.value("format", nlohmann::json()) != kWordsFormat) {
     throw_failure(place, "is not a model of words of this program");
   }
-  if (document.value("version", nlohmann::json()) != kVersion) {
-    throw_failure(place,
-                  fmt::format("has another version than {}, which this program reads", kVersion));
+  if (document.value("version", nlohmann::json()) != kWordsVersion) {
+    throw_failure(
+        place, fmt::format("has another version than {}, which this program reads", kWordsVersion));
   }
   using Type = nlohmann::json::value_t;
   WordFiles files{.vocabulary = field("vocabulary", Type::string).get<std::string>(),
@@ -192,18 +191,16 @@ std::string word_model(const WordFiles& files) {
   // Both are read for their mistakes, which the files' own names and lines tell.
   make_wordpiece_tokenizer({.contents = files.vocabulary, .place = files.vocabulary_place});
   const WordDictionary dictionary(files.dictionary, files.dictionary_place);
-  const nlohmann::ordered_json model = {{"format", kFormat},
-                                        {"version", kVersion},
-                                        {"cased", files.cased},
-                                        {"characters", files.characters},
-                                        {"vocabulary", files.vocabulary},
-                                        {"dictionary", files.dictionary}};
+  const nlohmann::ordered_json model = {
+      {"format", kWordsFormat},         {"version", kWordsVersion},
+      {"cased", files.cased},           {"characters", files.characters},
+      {"vocabulary", files.vocabulary}, {"dictionary", files.dictionary}};
   return model.dump() + "\n";
 }
 
 bool is_word_model(std::string_view contents) {
   return contents.starts_with("{") &&
-         contents.substr(0, 100).find(kFormat) != std::string_view::npos;
+         contents.substr(0, 100).find(kWordsFormat) != std::string_view::npos;
 }
 
 std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& place) {

@@ -15,7 +15,6 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kLongestWord = 100;  // characters
-constexpr std::string_view kContinuation = "##";
 using Role = BertNormalization::Role;
 
 std::vector<std::string> split_lines(std::string_view contents) {

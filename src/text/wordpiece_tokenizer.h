@@ -5,10 +5,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+inline constexpr std::string_view kContinuation = "##";
 
 // True when the contents look like a vocabulary: text with a line "[UNK]".
 bool is_wordpiece_vocabulary(std::string_view contents);

@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include "catch.h"
-#include "cli/commands.h"
 #include "has.h"
 #include "run_command.h"
 #include "temporary_folder.h"
@@ -12,12 +11,6 @@ using namespace roformer;
 namespace fs = std::filesystem;
 
 namespace {
-
-Outcome run_data(const std::vector<std::string>& words) {
-  CLI::App program("test", "roformer");
-  add_data_command(program);
-  return run_command(program, words);
-}
 
 struct Files {
   TemporaryFolder folder;
@@ -39,15 +32,14 @@ struct Files {
 
 TEST_CASE("Sentence pairs are prepared and shown with what the rules removed") {
   const Files files;
-  const Outcome made =
-      run_data({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages", "en,de",
-                "--test", files.at("test.tsv"), "--validation-fraction", "0.1", "--pieces", "60",
-                "--remove-identical", "--output", files.at("out")});
+  const Outcome made = run({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages",
+                            "en,de", "--test", files.at("test.tsv"), "--validation-fraction", "0.1",
+                            "--pieces", "60", "--remove-identical", "--output", files.at("out")});
   CAPTURE(made.errors);
   REQUIRE(made.code == 0);
   CHECK(has(made.output, "sentence pairs out, en to de"));
   CHECK(has(made.output, "both sides the same"));
-  const Outcome shown = run_data({"data", "inspect", files.at("out"), "--examples", "1"});
+  const Outcome shown = run({"data", "inspect", files.at("out"), "--examples", "1"});
   CAPTURE(shown.errors);
   REQUIRE(shown.code == 0);
   CHECK(has(shown.output, "60 entries, joint"));
@@ -61,7 +53,7 @@ TEST_CASE("Flags that do not fit the kind of text are refused by name") {
   const auto refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"data", "prepare", files.at("a.en"), files.at("a.de"), "--output",
                                  files.at("out")});
-    const Outcome outcome = run_data(words);
+    const Outcome outcome = run(words);
     CHECK(outcome.code == 2);
     CHECK_FALSE(fs::exists(files.at("out")));
     return outcome.errors;

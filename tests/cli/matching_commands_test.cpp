@@ -4,25 +4,11 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_chinese.h"
 
 using namespace roformer;
-
-namespace {
-
-Outcome run(std::vector<std::string> words) {
-  CLI::App app{"A test", "roformer"};
-  add_data_command(app);
-  add_evaluate_command(app);
-  add_predict_command(app);
-  add_tokenizer_command(app);
-  return run_command(app, std::move(words), "");
-}
-
-}  // namespace
 
 TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
   const TinyChinese tiny;

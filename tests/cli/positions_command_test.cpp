@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -14,11 +13,9 @@ using namespace roformer;
 
 namespace {
 
-Outcome run(std::vector<std::string> words) {
-  CLI::App program("test", "roformer");
-  add_positions_command(program);
+Outcome run_positions(std::vector<std::string> words) {
   words.insert(words.begin(), "positions");
-  return run_command(program, std::move(words));
+  return run(std::move(words));
 }
 
 const std::filesystem::path kGolden = std::filesystem::path(FIXTURES) / "../position/golden";
@@ -26,11 +23,11 @@ const std::filesystem::path kGolden = std::filesystem::path(FIXTURES) / "../posi
 }  // namespace
 
 TEST_CASE("positions list and show explain every scheme and every key") {
-  const Outcome list = run({"list"});
+  const Outcome list = run_positions({"list"});
   CHECK(list.code == 0);
   for (const std::string& name : position_names()) {
     CHECK(has(list.output, name));
-    const Outcome show = run({"show", name});
+    const Outcome show = run_positions({"show", name});
     CHECK(show.code == 0);
     for (const Key& key : schema()) {
       const std::string option = key.name.substr(key.name.rfind('.') + 1);
@@ -42,12 +39,12 @@ TEST_CASE("positions list and show explain every scheme and every key") {
       CHECK(has(show.output, std::string(text)));
     }
   }
-  const Outcome unknown = run({"show", "ropes"});
+  const Outcome unknown = run_positions({"show", "ropes"});
   CHECK(unknown.code == 2);
 }
 
 TEST_CASE("positions verify passes the golden cases and names what misses") {
-  const Outcome good = run({"verify", kGolden.string()});
+  const Outcome good = run_positions({"verify", kGolden.string()});
   CHECK(good.code == 0);
   CHECK(has(good.output, "109 of 109"));
 
@@ -60,7 +57,7 @@ TEST_CASE("positions verify passes the golden cases and names what misses") {
   text.insert(place, "\"unknown_option\": 1, ");
   write_file_atomically(file, text);
   std::filesystem::remove(folder.path / "golden/14_nope.json");
-  const Outcome bad = run({"verify", (folder.path / "golden").string()});
+  const Outcome bad = run_positions({"verify", (folder.path / "golden").string()});
   CHECK(bad.code == 1);
   CHECK(has(bad.output, "107 of 109"));
 }
@@ -69,7 +66,7 @@ TEST_CASE("positions plot writes a page and its numbers") {
   const TemporaryFolder folder;
   const std::string page = (folder.path / "p.html").string();
   const std::string numbers = (folder.path / "p.csv").string();
-  CHECK(run({"plot", "--output", page, "--csv", numbers}).code == 0);
+  CHECK(run_positions({"plot", "--output", page, "--csv", numbers}).code == 0);
   CHECK(has(read_file(page), "<svg"));
   const std::string csv = read_file(numbers);
   for (const std::string& name : position_names()) {

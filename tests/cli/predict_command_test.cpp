@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_glue.h"
@@ -17,20 +16,6 @@
 using namespace roformer;
 
 namespace {
-
-Outcome run(std::vector<std::string> words, const std::string& input = "") {
-  CLI::App app{"A test", "roformer"};
-  add_evaluate_command(app);
-  add_predict_command(app);
-  return run_command(app, std::move(words), input);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string member_names(const std::filesystem::path& zip) {
   archive* const reader = archive_read_new();

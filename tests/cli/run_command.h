@@ -7,10 +7,12 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/whole_program.h"
 
 namespace roformer {
 
@@ -74,6 +76,18 @@ inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
   std::cerr.rdbuf(terminal_errors);
   std::cin.clear();
   return {code, output.end(), errors.str()};
+}
+
+// The same with the whole program: a subcommand and its arguments.
+inline Outcome run(std::vector<std::string> words, const std::string& input = "") {
+  return run_command(*make_whole_program(), std::move(words), input);
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace roformer

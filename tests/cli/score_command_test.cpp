@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "cli/score_report.h"
 #include "has.h"
@@ -14,11 +13,9 @@ using namespace roformer;
 
 namespace {
 
-Outcome run(std::vector<std::string> words) {
-  CLI::App program("test", "roformer");
-  add_score_command(program);
+Outcome run_score(std::vector<std::string> words) {
   words.insert(words.begin(), "score");
-  return run_command(program, std::move(words));
+  return run(std::move(words));
 }
 
 const nlohmann::json& translation_cases() {
@@ -61,7 +58,7 @@ TEST_CASE("score prints what sacreBLEU prints") {
   const CaseFolder folder;
   for (const auto& wanted : translation_cases()["commands"]) {
     INFO(wanted["arguments"].dump());
-    const Outcome found = run(wanted["arguments"].get<std::vector<std::string>>());
+    const Outcome found = run_score(wanted["arguments"].get<std::vector<std::string>>());
     CHECK(found.code == 0);
     CHECK(found.output == wanted["output"].get<std::string>());
   }
@@ -69,38 +66,37 @@ TEST_CASE("score prints what sacreBLEU prints") {
 
 TEST_CASE("score labels the older BLEU with split compounds") {
   const CaseFolder folder;
-  const Outcome found = run({"one.txt", "ref.txt", "--compound-split", "--width", "2"});
+  const Outcome found = run_score({"one.txt", "ref.txt", "--compound-split", "--width", "2"});
   CHECK(found.code == 0);
   CHECK(has(found.output,
             "tokenized BLEU (compounds split)|nrefs:1|case:mixed|eff:no|"
             "tok:moses-de+compound-split|smooth:none|like:multi-bleu.perl = "));
-  CHECK(run({"one.txt", "ref.txt", "--tokenize", "moses-compound", "--width", "2"}).output ==
+  CHECK(run_score({"one.txt", "ref.txt", "--tokenize", "moses-compound", "--width", "2"}).output ==
         found.output);
-  CHECK(
-      run({"one.txt", "ref.txt", "--compound-split", "--width", "2", "--language", "en"}).output !=
-      found.output);
+  CHECK(run_score({"one.txt", "ref.txt", "--compound-split", "--width", "2", "--language", "en"})
+            .output != found.output);
 }
 
 TEST_CASE("score names the file whose lines do not match") {
   const CaseFolder folder;
   folder.write("short.txt", "eine\nzwei\n");
-  const Outcome reference = run({"one.txt", "short.txt"});
+  const Outcome reference = run_score({"one.txt", "short.txt"});
   CHECK(reference.code == 1);
   CHECK(has(reference.errors, "short.txt: 2 lines, but one.txt has "));
   CHECK(reference.output.empty());
-  const Outcome other = run({"one.txt", "ref.txt", "--other", "short.txt"});
+  const Outcome other = run_score({"one.txt", "ref.txt", "--other", "short.txt"});
   CHECK(other.code == 1);
   CHECK(has(other.errors, "short.txt: 2 lines"));
   folder.write("empty.txt", "");
-  CHECK(has(run({"empty.txt", "empty.txt"}).errors, "empty.txt: holds no line"));
-  CHECK(run({"none.txt", "ref.txt"}).code == 1);
+  CHECK(has(run_score({"empty.txt", "empty.txt"}).errors, "empty.txt: holds no line"));
+  CHECK(run_score({"none.txt", "ref.txt"}).code == 1);
 }
 
 TEST_CASE("score repairs malformed text and takes a last line without its end") {
   const CaseFolder folder;
   folder.write("bad.txt", "ein \xff Satz\nnoch \xc3 einer");
   folder.write("good.txt", "ein \ufffd Satz\nnoch \ufffd einer\n");
-  const Outcome found = run({"bad.txt", "good.txt", "--metrics", "chrf", "--score-only"});
+  const Outcome found = run_score({"bad.txt", "good.txt", "--metrics", "chrf", "--score-only"});
   CHECK(found.code == 0);
   CHECK(found.output == "100.0\n");
 }
@@ -129,7 +125,7 @@ TEST_CASE("score refuses flags that do not go together") {
   for (std::vector<std::string> words : wrong) {
     words.insert(words.begin(), {"one.txt", "ref.txt"});
     INFO(words.back());
-    const Outcome found = run(words);
+    const Outcome found = run_score(words);
     CHECK(found.code == 2);
     CHECK(found.output.empty());
     CHECK(has(found.errors, "error: "));

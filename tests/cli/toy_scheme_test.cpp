@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "config/dump.h"
 #include "config/schemes/check.h"
@@ -78,15 +77,6 @@ const bool registered = [] {
   });
   return true;
 }();
-
-Outcome run(std::vector<std::string> words) {
-  CLI::App app{"A test", "roformer"};
-  add_config_command(app);
-  add_positions_command(app);
-  add_train_command(app);
-  add_evaluate_command(app);
-  return run_command(app, std::move(words));
-}
 
 // Two heads of width 2 over three tokens, worked out number by number.
 nlohmann::json golden_case(const std::vector<double>& strength) {

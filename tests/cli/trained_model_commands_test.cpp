@@ -5,25 +5,11 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_run.h"
 
 using namespace roformer;
-
-namespace {
-
-Outcome run(std::vector<std::string> words, const std::string& input = "") {
-  CLI::App app{"A test", "roformer"};
-  add_evaluate_command(app);
-  add_fill_mask_command(app);
-  add_generate_command(app);
-  add_doctor_command(app);
-  return run_command(app, std::move(words), input);
-}
-
-}  // namespace
 
 TEST_CASE("a masked model's run is evaluated and asked about masks") {
   const TinyRun tiny("rope");

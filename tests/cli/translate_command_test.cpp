@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_run.h"
@@ -18,18 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Outcome run(std::vector<std::string> words, const std::string& input = "") {
-  CLI::App app{"A test", "roformer"};
-  add_translate_command(app);
+Outcome run_translate(std::vector<std::string> words, const std::string& input = "") {
   words.insert(words.begin(), "translate");
-  return run_command(app, std::move(words), input);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
+  return run(std::move(words), input);
 }
 
 // Trained for a step: what it says is noise, which is enough for how it is said.
@@ -55,7 +45,7 @@ TEST_CASE("a line in, a line out, whatever the line") {
       "a\n" +
       std::string(100'000, 'd') + "\nbad";
   std::optional<log::FileSink> sink(pairs.file("log"));
-  const Outcome outcome = run({pairs.folder, "--longest-source", "64"}, input);
+  const Outcome outcome = run_translate({pairs.folder, "--longest-source", "64"}, input);
   sink.reset();
   REQUIRE(outcome.code == 0);
   const std::string log = read_file(pairs.file("log"));
@@ -66,11 +56,11 @@ TEST_CASE("a line in, a line out, whatever the line") {
   CHECK(has(log, "1 lines are longer than 64 tokens and were cut"));
   CHECK(has(log, "2 malformed UTF-8 sequences were replaced by U+FFFD"));
   // One at a time, and the line without its carriage return, give the same.
-  CHECK(run({pairs.folder, "--longest-source", "64", "--lines", "1"}, input).output ==
+  CHECK(run_translate({pairs.folder, "--longest-source", "64", "--lines", "1"}, input).output ==
         outcome.output);
-  CHECK(lines_of(run({pairs.folder}, "cab\n").output).at(0) == lines[3]);
-  CHECK(run({pairs.folder}, "").output.empty());
-  CHECK(run({pairs.folder}, "\n").output == "\n");
+  CHECK(lines_of(run_translate({pairs.folder}, "cab\n").output).at(0) == lines[3]);
+  CHECK(run_translate({pairs.folder}, "").output.empty());
+  CHECK(run_translate({pairs.folder}, "\n").output == "\n");
 }
 
 TEST_CASE("what cannot be done is one line that says so") {
@@ -78,7 +68,7 @@ TEST_CASE("what cannot be done is one line that says so") {
   const auto refused = [&](std::vector<std::string> words, int code, const std::string& message,
                            const std::string& input = "ab\n") {
     words.insert(words.begin(), pairs.folder);
-    const Outcome outcome = run(std::move(words), input);
+    const Outcome outcome = run_translate(std::move(words), input);
     CAPTURE(message, outcome.errors);
     CHECK(outcome.code == code);
     CHECK(has(outcome.errors, message));
@@ -103,7 +93,7 @@ TEST_CASE("what cannot be done is one line that says so") {
 
   const TinyRun language("rope");
   train_run(language.settings, ExistingRun::refuse);
-  const Outcome foreign = run({language.run().string()}, "ab\n");
+  const Outcome foreign = run_translate({language.run().string()}, "ab\n");
   CHECK(foreign.code == 2);
   CHECK(has(foreign.errors, "is not a translator's run"));
 }
@@ -112,26 +102,29 @@ TEST_CASE("a table of positions that a given beginning does not fit is no crash"
   const TinyRunOfPairs pairs({{"position", "learned"}, {"position.learned.length", "16"}});
   const std::string text(40, 'a');
   const Outcome scored =
-      run({pairs.folder, "--score", "--format", "json"}, "ab\tba\nab\t" + text + "\n");
+      run_translate({pairs.folder, "--score", "--format", "json"}, "ab\tba\nab\t" + text + "\n");
   CHECK(scored.code == 1);
   CHECK(has(scored.errors, "line 2: the given text has 40 tokens"));
-  CHECK(has(run({pairs.folder, "--prefix", text}, "ab\n").errors, "the given text has 40 tokens"));
-  CHECK(lines_of(run({pairs.folder}, text + "\n").output).size() == 1);
+  CHECK(has(run_translate({pairs.folder, "--prefix", text}, "ab\n").errors,
+            "the given text has 40 tokens"));
+  CHECK(lines_of(run_translate({pairs.folder}, text + "\n").output).size() == 1);
 }
 
 TEST_CASE("the output file is what standard output would be, whole or not there") {
   const TinyRunOfPairs pairs;
   const std::string file = pairs.file("out.txt");
-  const std::string printed = run({pairs.folder}, "ab\n\ncd\n").output;
-  const Outcome written = run({pairs.folder, "--output", file}, "ab\n\ncd\n");
+  const std::string printed = run_translate({pairs.folder}, "ab\n\ncd\n").output;
+  const Outcome written = run_translate({pairs.folder, "--output", file}, "ab\n\ncd\n");
   CHECK(written.code == 0);
   CHECK(written.output.empty());
   CHECK(read_file(file) == printed);
   fs::remove(file);
-  CHECK(run({pairs.folder, "--score", "--lines", "1", "--output", file}, "ab\tba\nab\n").code == 1);
+  CHECK(run_translate({pairs.folder, "--score", "--lines", "1", "--output", file}, "ab\tba\nab\n")
+            .code == 1);
   CHECK_FALSE(fs::exists(file));
   CHECK_FALSE(fs::exists(file + ".partial"));
-  CHECK(has(run({pairs.folder, "--output", pairs.file("nowhere/out")}, "ab\n").errors, "nowhere"));
+  CHECK(has(run_translate({pairs.folder, "--output", pairs.file("nowhere/out")}, "ab\n").errors,
+            "nowhere"));
 }
 
 TEST_CASE("every format says the same, and alignments name a source token for each target token") {
@@ -139,7 +132,7 @@ TEST_CASE("every format says the same, and alignments name a source token for ea
   const std::string input = "abcd\n\nba\n";
   const auto printed = [&](std::vector<std::string> words) {
     words.insert(words.begin(), pairs.folder);
-    const Outcome outcome = run(std::move(words), input);
+    const Outcome outcome = run_translate(std::move(words), input);
     REQUIRE(outcome.code == 0);
     return lines_of(outcome.output);
   };
@@ -185,13 +178,13 @@ TEST_CASE("a sample is its line's, whatever is read with it") {
   const TinyRunOfPairs pairs;
   const std::string input = "abc\nabc\n\ndca\n";
   const std::vector<std::string> words = {pairs.folder, "--sample", "--n-best", "2"};
-  const std::string all = run(words, input).output;
+  const std::string all = run_translate(words, input).output;
   std::vector<std::string> each = words;
   each.insert(each.end(), {"--lines", "1"});
-  CHECK(run(each, input).output == all);
+  CHECK(run_translate(each, input).output == all);
   const auto lines = lines_of(all);
   REQUIRE(lines.size() == 7);
   CHECK(lines[0] != lines[1]);
   CHECK(lines[0] != lines[2]);
-  CHECK(lines_of(run(words, "abc\nd\n").output).at(0) == lines[0]);
+  CHECK(lines_of(run_translate(words, "abc\nd\n").output).at(0) == lines[0]);
 }

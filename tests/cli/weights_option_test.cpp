@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_run.h"
@@ -13,15 +12,6 @@
 using namespace roformer;
 
 namespace {
-
-Outcome run(std::vector<std::string> words) {
-  CLI::App app{"A test", "roformer"};
-  add_evaluate_command(app);
-  add_fill_mask_command(app);
-  add_export_command(app);
-  add_average_command(app);
-  return run_command(app, std::move(words));
-}
 
 double loss_of(const Outcome& outcome) {
   REQUIRE(outcome.code == 0);

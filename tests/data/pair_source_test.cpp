@@ -10,11 +10,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const PairLanguages kLanguages{.source = "en", .target = "de"};
+const PairLanguages kPairLanguages{.source = "en", .target = "de"};
 
 CollectingPairs read(const PairSource& source, PairReading* reading = nullptr) {
   CollectingPairs sink;
-  const PairReading result = read_pairs(source, kLanguages, sink);
+  const PairReading result = read_pairs(source, kPairLanguages, sink);
   if (reading != nullptr) *reading = result;
   return sink;
 }

@@ -15,16 +15,16 @@
 namespace roformer {
 namespace {
 
-const std::filesystem::path kFixtures = FIXTURES;
+const std::filesystem::path kWordFixtures = FIXTURES;
 
 WordFiles fixture_files() {
-  return {.vocabulary = read_file(kFixtures / "word_vocab.txt"),
+  return {.vocabulary = read_file(kWordFixtures / "word_vocab.txt"),
           .vocabulary_place = "vocab.txt",
-          .dictionary = read_file(kFixtures / "word_dictionary.txt"),
+          .dictionary = read_file(kWordFixtures / "word_dictionary.txt"),
           .dictionary_place = "dict.txt"};
 }
 
-std::unique_ptr<Tokenizer> open_fixture(bool cased, bool characters = false) {
+std::unique_ptr<Tokenizer> open_words(bool cased, bool characters = false) {
   WordFiles files = fixture_files();
   files.cased = cased;
   files.characters = characters;
@@ -56,7 +56,7 @@ std::vector<std::string> expected_words(const nlohmann::json& words) {
   return result;
 }
 
-std::string message_of(const auto& action) {
+std::string message_from(const auto& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -68,21 +68,21 @@ std::string message_of(const auto& action) {
 }  // namespace
 
 TEST_CASE("Texts are cut into the words that jieba finds without its model of unknown words") {
-  const WordDictionary dictionary(read_file(kFixtures / "word_dictionary.txt"), "dict.txt");
+  const WordDictionary dictionary(read_file(kWordFixtures / "word_dictionary.txt"), "dict.txt");
   CHECK(dictionary.words() == 365);
-  for (const auto& item : read_json(kFixtures / "word_cases.json")) {
+  for (const auto& item : read_json(kWordFixtures / "word_cases.json")) {
     CAPTURE(item["text"]);
     CHECK(words_of(dictionary, item["text"].get<std::string>()) == expected_words(item["words"]));
   }
 }
 
 TEST_CASE("Words and their pieces have the ids of RoFormerTokenizer") {
-  const auto uncased = open_fixture(false), cased = open_fixture(true);
+  const auto uncased = open_words(false), cased = open_words(true);
   CHECK(uncased->description() == "words uncased");
   CHECK(uncased->kind() == TokenizerKind::words);
   CHECK(uncased->piece(uncased->special().mask) == "[MASK]");
   std::size_t compared = 0;
-  for (const auto& item : read_json(kFixtures / "word_cases.json")) {
+  for (const auto& item : read_json(kWordFixtures / "word_cases.json")) {
     if (!item.contains("uncased")) continue;
     const auto text = item["text"].get<std::string>();
     CAPTURE(text);
@@ -96,7 +96,7 @@ TEST_CASE("Words and their pieces have the ids of RoFormerTokenizer") {
 }
 
 TEST_CASE("Malformed text is repaired and counted, and no text is a special token") {
-  const auto tokenizer = open_fixture(false);
+  const auto tokenizer = open_words(false);
   for (const TokenId id : tokenizer->encode("[CLS]中国[MASK]\xff\xe4\xb8")) {
     CHECK((!tokenizer->is_special(id) || id == tokenizer->special().unknown));
   }
@@ -104,7 +104,7 @@ TEST_CASE("Malformed text is repaired and counted, and no text is a special toke
 }
 
 TEST_CASE("The dictionary says which characters are a word, whole in the vocabulary or not") {
-  const auto words = open_fixture(false), characters = open_fixture(false, true);
+  const auto words = open_words(false), characters = open_words(false, true);
   CHECK(characters->description() == "words uncased, one character a piece");
   // As the text is cut: 我 来到 北京 清华大学
   const std::vector<TokenId> ids = characters->encode("我来到北京清华大学。");
@@ -125,7 +125,7 @@ TEST_CASE("The dictionary says which characters are a word, whole in the vocabul
 
 TEST_CASE("A word tokenizer is one file, which is found by its contents") {
   const TemporaryFolder folder;
-  const auto tokenizer = open_fixture(true);
+  const auto tokenizer = open_words(true);
   save_tokenizer(*tokenizer, folder.path / "kept");
   CHECK(holds_only_tokenizer(folder.path / "kept"));
   const auto again = load_tokenizer(folder.path / "kept");
@@ -133,21 +133,21 @@ TEST_CASE("A word tokenizer is one file, which is found by its contents") {
   CHECK(again->description() == "words cased");
   CHECK(open_tokenizer({.file = folder.path / "kept" / "words.json"})->kind() ==
         TokenizerKind::words);
-  CHECK(open_tokenizer({.file = kFixtures / "word_vocab.txt",
+  CHECK(open_tokenizer({.file = kWordFixtures / "word_vocab.txt",
                         .cased = true,
-                        .dictionary = kFixtures / "word_dictionary.txt"})
+                        .dictionary = kWordFixtures / "word_dictionary.txt"})
             ->fingerprint() == tokenizer->fingerprint());
   CHECK(word_files(*again).vocabulary == fixture_files().vocabulary);
   // One changed count is another tokenizer.
   std::string contents = read_file(folder.path / "kept" / "words.json");
   contents.replace(contents.find("北京 "), 7, "北京 9");
   write_file_atomically(folder.path / "kept" / "words.json", contents);
-  CHECK(has(message_of([&] { load_tokenizer(folder.path / "kept"); }), "does not belong"));
+  CHECK(has(message_from([&] { load_tokenizer(folder.path / "kept"); }), "does not belong"));
 }
 
 TEST_CASE("Dictionaries that are none are refused with the line") {
   const auto complaint = [](const std::string& lines) {
-    return message_of([&] { WordDictionary(lines, "dict.txt"); });
+    return message_from([&] { WordDictionary(lines, "dict.txt"); });
   };
   CHECK(has(complaint("北京 3 ns\n来到\n"), "dict.txt:2"));
   CHECK(has(complaint("北京 3 ns\n来到 v\n"), "dict.txt:2"));
@@ -158,8 +158,8 @@ TEST_CASE("Dictionaries that are none are refused with the line") {
   CHECK(complaint("\xEF\xBB\xBF北京 3 ns\r\n\n来到 4\r\n").empty());
   WordFiles files = fixture_files();
   files.vocabulary = "北京\n";
-  CHECK(has(message_of([&] { word_model(files); }), "vocab.txt"));
-  CHECK(has(message_of([] {
+  CHECK(has(message_from([&] { word_model(files); }), "vocab.txt"));
+  CHECK(has(message_from([] {
               make_word_tokenizer(R"({"format":"roformer words","version":1})", "words.json");
             }),
             "lacks"));

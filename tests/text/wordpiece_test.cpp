@@ -19,13 +19,14 @@
 namespace roformer {
 namespace {
 
-const std::filesystem::path kFixtures = FIXTURES;
+const std::filesystem::path kWordPieceFixtures = FIXTURES;
 using Role = BertNormalization::Role;
 
 std::unique_ptr<Tokenizer> open_fixture(bool cased) {
-  return make_wordpiece_tokenizer({.contents = read_file(kFixtures / "wordpiece_vocab.txt"),
-                                   .cased = cased,
-                                   .place = "fixture"});
+  return make_wordpiece_tokenizer(
+      {.contents = read_file(kWordPieceFixtures / "wordpiece_vocab.txt"),
+       .cased = cased,
+       .place = "fixture"});
 }
 
 std::string from_hexadecimal(const std::string& digits) {
@@ -67,7 +68,7 @@ char letter_of(Role role) {
 }  // namespace
 
 TEST_CASE("WordPiece yields the reference's ids on hard and random text") {
-  const auto cases = nlohmann::json::parse(read_file(kFixtures / "wordpiece_cases.json"));
+  const auto cases = nlohmann::json::parse(read_file(kWordPieceFixtures / "wordpiece_cases.json"));
   REQUIRE(cases.size() > 150);
   for (const bool cased : {false, true}) {
     const auto tokenizer = open_fixture(cased);
@@ -83,7 +84,7 @@ TEST_CASE("WordPiece yields the reference's ids on hard and random text") {
 }
 
 TEST_CASE("Every code point has the reference's role, Unicode versions aside") {
-  std::ifstream file(kFixtures / "code_point_roles.txt");
+  std::ifstream file(kWordPieceFixtures / "code_point_roles.txt");
   std::string first_text, last_text, roles;
   std::vector<std::string> wrong;
   std::int64_t compared = 0;
@@ -111,7 +112,7 @@ TEST_CASE("Every code point has the reference's role, Unicode versions aside") {
 
 TEST_CASE("Every code point is lower-cased and stripped as in the reference") {
   std::map<char32_t, std::string> expected;
-  std::ifstream file(kFixtures / "code_point_uncased.txt");
+  std::ifstream file(kWordPieceFixtures / "code_point_uncased.txt");
   std::string point, written;
   while (file >> point >> written) {
     expected[static_cast<char32_t>(std::stoul(point, nullptr, 16))] = from_hexadecimal(written);

@@ -1,0 +1,30 @@
+#include "cli/whole_program.h"
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/program.h"
+
+namespace roformer {
+
+std::unique_ptr<CLI::App> make_whole_program() {
+  return make_program({{"average", add_average_command},
+                       {"bench", add_bench_command},
+                       {"config", add_config_command},
+                       {"data", add_data_command},
+                       {"doctor", add_doctor_command},
+                       {"evaluate", add_evaluate_command},
+                       {"export", add_export_command},
+                       {"fill-mask", add_fill_mask_command},
+                       {"generate", add_generate_command},
+                       {"import", add_import_command},
+                       {"positions", add_positions_command},
+                       {"predict", add_predict_command},
+                       {"score", add_score_command},
+                       {"study", add_study_command},
+                       {"tokenizer", add_tokenizer_command},
+                       {"train", add_train_command},
+                       {"translate", add_translate_command}},
+                      [] { ROFORMER_ASSERT(false && "a command of nobody"); });
+}
+
+}  // namespace roformer
