@@ -86,8 +86,8 @@ void add_bench_compare(CLI::App& bench) {
       bench,
       {.name = "compare",
        .summary = "this program and others at the same work, alternating",
-       .details = "roformer bench compare configs/bench/speed.yaml\n"
-                  "roformer bench compare configs/bench/speed.yaml --only pretraining --rounds 5\n"
+       .details = "roformer bench compare scripts/peers/speed.yaml\n"
+                  "roformer bench compare scripts/peers/speed.yaml --only pretraining --rounds 5\n"
                   "The file names pairs of commands. Each prints one JSON object; a figure of it\n"
                   "(\"step_ms\", \"sentences_per_s\") is compared, and the most memory that each\n"
                   "process held. The machine should be idle otherwise.\n"});

@@ -39,6 +39,11 @@ using Setup = void (*)(const GoldenCase&, GoldenSetup&);
 std::int64_t rows(const GoldenCase& in, const char* name) {
   return in.parameters.at(name).size(0);
 }
+// A parameter that stays as it is, as a list of numbers.
+std::vector<double> constants(const GoldenCase& in, const char* name) {
+  const at::Tensor values = in.parameters.at(name).to(at::kDouble).contiguous();
+  return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
+}
 bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
 }
@@ -233,7 +238,7 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
 
 void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
-                    "logn_train_len", "logn_clip"});
+                    "attention_factor", "logn_train_len", "logn_clip"});
   const auto width = static_cast<double>(out.shape.head_width);
   out.position.of<RopeSettings>() = {.layout = layout(in.config),
                                      .base = number(in.config, "base", 10000),
@@ -243,7 +248,14 @@ void rope(const GoldenCase& in, GoldenSetup& out) {
   if (given(in.config, "scaling")) {
     const json& scaling = in.config.at("scaling");
     if (!scaling.is_object()) refuse(in.config, "scaling", "an object with type and factor");
-    read_golden_scaling(scaling, out.position.of<RopeSettings>());
+    RopeSettings& rope = out.position.of<RopeSettings>();
+    read_golden_scaling(scaling, rope);
+    rope.attention_factor = number(in.config, "attention_factor", rope.attention_factor);
+    if (rope.scaling == RopeScaling::longrope) {
+      rope.short_factor = constants(in, "short_factor");
+      rope.long_factor = constants(in, "long_factor");
+      out.parameters = {"short_factor", "long_factor"};
+    }
     const std::int64_t length = in.inputs.at("k").size(2);
     if (integer(scaling, "seq_len", length) != length) {
       refuse(scaling, "seq_len", "the length of the keys");
@@ -348,7 +360,8 @@ const std::map<std::string, Setup>& setups() {
 
 void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",
-                  "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor"});
+                  "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor",
+                  "proportion"});
   rope.scaling = choice<RopeScaling>(scaling, "type",
                                      {{"none", RopeScaling::none},
                                       {"linear", RopeScaling::linear},
@@ -356,19 +369,23 @@ void read_golden_scaling(const json& scaling, RopeSettings& rope) {
                                       {"dynamic_ntk", RopeScaling::dynamic_ntk},
                                       {"yarn", RopeScaling::yarn},
                                       {"llama3", RopeScaling::llama3},
-                                      {"ntk_mixed", RopeScaling::ntk_mixed}});
+                                      {"ntk_mixed", RopeScaling::ntk_mixed},
+                                      {"longrope", RopeScaling::longrope},
+                                      {"p_rope", RopeScaling::p_rope}});
   const bool paper = choice<bool>(scaling, "variant", {{"code", false}, {"paper", true}});
   if (paper) {
     if (rope.scaling != RopeScaling::yarn) refuse(scaling, "variant", "none: it is yarn's option");
     rope.scaling = RopeScaling::yarn_paper;
   }
-  const bool by_length = rope.scaling == RopeScaling::dynamic_ntk ||
-                         rope.scaling == RopeScaling::yarn || paper ||
-                         rope.scaling == RopeScaling::llama3;
+  const bool by_length =
+      rope.scaling == RopeScaling::dynamic_ntk || rope.scaling == RopeScaling::yarn || paper ||
+      rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::longrope;
   if (by_length && !given(scaling, "train_len") && !given(scaling, "original_max")) {
     throw_failure("", "the scaling lacks train_len");
   }
-  if (rope.scaling != RopeScaling::none && !given(scaling, "factor")) {
+  const bool needs_factor =
+      rope.scaling != RopeScaling::none && rope.scaling != RopeScaling::p_rope;
+  if (needs_factor && !given(scaling, "factor")) {
     throw_failure("", "the scaling lacks its factor");
   }
   rope.factor = number(scaling, "factor", 1);
@@ -378,6 +395,7 @@ void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   rope.beta_slow = number(scaling, "beta_slow", rope.beta_slow);
   rope.low_frequency_factor = number(scaling, "low_freq_factor", rope.low_frequency_factor);
   rope.high_frequency_factor = number(scaling, "high_freq_factor", rope.high_frequency_factor);
+  rope.proportion = number(scaling, "proportion", rope.proportion);
   rope.mixed_exponent = number(scaling, "b", rope.mixed_exponent);
   rope.attention_factor = number(scaling, "attention_factor", 0);
 }

@@ -1,5 +1,6 @@
 // Tables of golden cases: the small functions that the schemes are made of.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -56,6 +57,31 @@ ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
                             config.at("seq_len").get<std::int64_t>());
 }
 
+// LongRoPE at a running length, with lists that the case gives.
+ScaledFrequencies longrope(const GoldenCase& in, double factor, std::int64_t length) {
+  const RopeSettings rope{.base = in.config.at("base"),
+                          .scaling = RopeScaling::longrope,
+                          .factor = factor,
+                          .original_length = in.config.at("train_len"),
+                          .short_factor = numbers(in.inputs.at("short_factor")),
+                          .long_factor = numbers(in.inputs.at("long_factor"))};
+  return scaled_frequencies(rope, in.config.at("dim"), rope.original_length, length);
+}
+
+// A row for each proportion of p-RoPE.
+at::Tensor proportional_frequencies(const GoldenCase& in) {
+  std::vector<at::Tensor> rows;
+  for (const double proportion : numbers(in.inputs.at("proportion"))) {
+    const RopeSettings rope{.base = in.config.at("base"),
+                            .scaling = RopeScaling::p_rope,
+                            .factor = in.config.at("factor"),
+                            .proportion = proportion};
+    rows.push_back(
+        at::tensor(scaled_frequencies(rope, in.config.at("dim"), 1, 1).frequencies, at::kDouble));
+  }
+  return at::stack(rows);
+}
+
 std::int64_t deberta_delta(std::int64_t past, std::int64_t span) {
   return std::clamp<std::int64_t>(past + span, 0, 2 * span - 1);
 }
@@ -93,6 +119,23 @@ std::map<std::string, Table> make_tables() {
   all["yarn_mscale"] = [](const GoldenCase& in) {
     return at::tensor({frequencies(in.config, RopeScaling::yarn).factor}, at::kDouble);
   };
+  all["inv_freq"] = proportional_frequencies;
+  const auto add_longrope = [&](const char* name, std::int64_t beyond) {
+    all[name] = [beyond](const GoldenCase& in) {
+      const std::int64_t length = in.config.at("train_len").get<std::int64_t>() + beyond;
+      return at::tensor(longrope(in, in.config.at("factor"), length).frequencies, at::kDouble);
+    };
+  };
+  add_longrope("at_train_len", 0);
+  add_longrope("above", 1);
+  const auto add_longrope_factor = [&](const char* name, bool extended) {
+    all[name] = [extended](const GoldenCase& in) {
+      const double factor = extended ? in.config.at("factor").get<double>() : 1.0;
+      return at::tensor({longrope(in, factor, 1).factor}, at::kDouble);
+    };
+  };
+  add_longrope_factor("attention_factor", true);
+  add_longrope_factor("no_extension", false);
   const auto add_sinusoid = [&](const char* name, SinusoidalLayout layout) {
     all[name] = [layout](const GoldenCase& in) {
       return sinusoid_table(Positions::range(0, in.config.at("L")), in.config.at("M"),
