@@ -12,6 +12,7 @@
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
@@ -19,8 +20,10 @@
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/sandwich.h"
+#include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
@@ -283,6 +286,49 @@ void rerope(const GoldenCase& in, GoldenSetup& out) {
   read_log_n(in.config, out.attention);
 }
 
+// Three schemes that count far distances otherwise.
+void remapped_rope(const GoldenCase& in, GoldenSetup& out) {
+  const std::string kind = choice<const char*>(
+      in.config, "kind",
+      {{"self_extend", "self_extend"}, {"streaming", "streaming"}, {"dca", "dual_chunk"}});
+  out.position.scheme = kind;
+  const RotaryLayout own_layout = layout(in.config, RotaryLayout::half);
+  const double base = number(in.config, "base", 10000);
+  if (kind == "self_extend") {
+    allow(in.config, {"kind", "base", "layout", "group", "window", "shift", "logn_train_len"});
+    out.position.of<SelfExtendSettings>() = {
+        .layout = own_layout,
+        .base = base,
+        .group = needed(in.config, "group"),
+        .window = needed(in.config, "window"),
+        .shift = choice<SelfExtendShift>(
+            in.config, "shift",
+            {{"real", SelfExtendShift::real}, {"floor", SelfExtendShift::floor}})};
+    read_log_n(in.config, out.attention);
+  } else if (kind == "streaming") {
+    allow(in.config, {"kind", "base", "layout", "sinks", "recent"});
+    out.position.of<StreamingSettings>() = {
+        .layout = own_layout,
+        .base = base,
+        .sinks = needed(in.config, "sinks"),
+        .recent = needed(in.config, "recent"),
+        .form = has(in, "slopes") ? StreamingForm::alibi : StreamingForm::rope};
+    if (has(in, "slopes")) {
+      if (constants(in, "slopes") != alibi_slopes(in.inputs.at("q").size(1))) {
+        throw_failure("", "other slopes than ALiBi's own");
+      }
+      out.parameters = {"slopes"};
+    }
+  } else {
+    allow(in.config, {"kind", "base", "layout", "chunk", "local", "mscale"});
+    out.position.of<DualChunkSettings>() = {.layout = own_layout,
+                                            .base = base,
+                                            .chunk = needed(in.config, "chunk"),
+                                            .local = needed(in.config, "local"),
+                                            .magnitude = number(in.config, "mscale", 1)};
+  }
+}
+
 void linear_attention(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"feature", "rope", "causal", "base", "stabilize", "eps", "layout"});
   struct Rotary {
@@ -351,6 +397,7 @@ const std::map<std::string, Setup>& setups() {
                                                 {"rope", rope},
                                                 {"xpos", xpos},
                                                 {"rerope", rerope},
+                                                {"remapped_rope", remapped_rope},
                                                 {"nope", nope},
                                                 {"linear_attention", linear_attention}};
   return all;

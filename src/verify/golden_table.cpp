@@ -17,9 +17,12 @@
 #include "position/alibi.h"
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
+#include "position/dual_chunk.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
+#include "position/self_extend.h"
 #include "position/sinusoid.h"
+#include "position/streaming.h"
 #include "position/xpos.h"
 #include "verify/golden_case.h"
 #include "verify/golden_setup.h"
@@ -82,6 +85,21 @@ at::Tensor proportional_frequencies(const GoldenCase& in) {
   return at::stack(rows);
 }
 
+// value(i, j) of every pair, [L, L].
+at::Tensor of_pairs(const GoldenCase& in,
+                    const std::function<double(std::int64_t, std::int64_t)>& value) {
+  const std::int64_t length = in.config.at("L");
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t j = 0; j < length; ++j) values.push_back(value(i, j));
+  }
+  return at::tensor(values, at::kDouble).view({length, length});
+}
+
+StreamingSettings streaming_settings(const json& config) {
+  return {.sinks = config.at("sinks"), .recent = config.at("recent")};
+}
+
 std::int64_t deberta_delta(std::int64_t past, std::int64_t span) {
   return std::clamp<std::int64_t>(past + span, 0, 2 * span - 1);
 }
@@ -136,6 +154,30 @@ std::map<std::string, Table> make_tables() {
   };
   add_longrope_factor("attention_factor", true);
   add_longrope_factor("no_extension", false);
+  const auto add_self_extend = [&](const char* name, SelfExtendShift shift) {
+    all[name] = [shift](const GoldenCase& in) {
+      const SelfExtendSettings settings{
+          .group = in.config.at("group"), .window = in.config.at("window"), .shift = shift};
+      return of_pairs(in, [&](auto i, auto j) { return self_extend_distance(i, j, settings); });
+    };
+  };
+  add_self_extend("self_extend", SelfExtendShift::real);
+  add_self_extend("self_extend_floor", SelfExtendShift::floor);
+  all["dca"] = [](const GoldenCase& in) {
+    const DualChunkSettings settings{.chunk = in.config.at("chunk"),
+                                     .local = in.config.at("local")};
+    return of_pairs(in, [&](auto i, auto j) { return dual_chunk_distance(i, j, settings); });
+  };
+  all["streaming"] = [](const GoldenCase& in) {
+    return of_pairs(in, [settings = streaming_settings(in.config)](auto i, auto j) {
+      return streaming_distance(i, j, settings);
+    });
+  };
+  all["streaming_mask"] = [](const GoldenCase& in) {
+    return of_pairs(in, [settings = streaming_settings(in.config)](auto i, auto j) {
+      return streaming_sees(i, j, settings) ? 1.0 : 0.0;
+    });
+  };
   const auto add_sinusoid = [&](const char* name, SinusoidalLayout layout) {
     all[name] = [layout](const GoldenCase& in) {
       return sinusoid_table(Positions::range(0, in.config.at("L")), in.config.at("M"),
@@ -222,6 +264,12 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "high_freq_factor",
                                               "num_buckets",
                                               "windows",
+                                              "group",
+                                              "window",
+                                              "sinks",
+                                              "recent",
+                                              "chunk",
+                                              "local",
                                               "max_distance",
                                               "bca_train_len",
                                               "attention_factor"};
