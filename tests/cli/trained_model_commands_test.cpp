@@ -61,8 +61,8 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     std::ofstream(text) << "Click the button. The menu opens.\n\nClick the other button, the other "
                            "menu opens, the dialog closes and the file is saved under its name.\n";
     const std::string data = (tiny.folder.path / "with-test").string();
-    REQUIRE(run({"data", "prepare", text, "--test", text, text, "--validation", text, "--tokenizer",
-                 folder + "/checkpoints/last", "--output", data})
+    REQUIRE(run({"data", "prepare", text, "--test", text, text, "--validation", text, "--bytes",
+                 "--output", data})
                 .code == 0);
     const auto evaluated = [&](const std::string& split) {
       const Outcome outcome =
