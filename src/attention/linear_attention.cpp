@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/clamp_min.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_qr.h>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/denominator_check.h"
 #include "base/error.h"
 #include "base/random.h"
 
@@ -20,6 +22,9 @@ namespace roformer {
 namespace {
 
 constexpr std::int64_t kChunk = 128;  // queries that meet their own keys as a matrix
+// Of a denominator. Below it the quotient goes to 0, and its gradient, which has the denominator's
+// square below the line, stays a number.
+constexpr double kLeastDenominator = 1e-18;
 
 // FAVOR+'s positive features of exp(q.k / sqrt(D)). The stabiliser cancels in the quotient and
 // counts as a constant.
@@ -86,11 +91,19 @@ LinearFeatures linear_features(const LinearAttentionInputs& in) {
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before) {
   const std::int64_t queries = features.query.size(-2);
-  at::Tensor sums = causal ? features.key.cumsum(-2).slice(-2, -queries)
-                           : features.key.sum(-2, true);  // [B, H, Lq or 1, F]
+  // Over the keys that each query sees: [B, H, Lq or 1, ..].
+  const auto seen = [&](const at::Tensor& of_keys) {
+    return causal ? of_keys.cumsum(-2).slice(-2, -queries) : of_keys.sum(-2, true);
+  };
+  at::Tensor sums = seen(features.key);
   if (before.denominator.defined()) sums = sums + before.denominator;
   const at::Tensor result = (features.query * sums).sum(-1, true);
-  return result + (result == 0);  // nothing visible: the numerator is 0 too
+  if (DenominatorCheck::wanted() && !before.denominator.defined()) {
+    const at::Tensor bound = features.query.detach().norm(2, {-1}, true) *
+                             seen(features.key.detach().norm(2, {-1}, true));
+    DenominatorCheck::look(result, bound);
+  }
+  return at::clamp_min(result, kLeastDenominator);  // nothing visible: the numerator is 0 too
 }
 
 at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal,

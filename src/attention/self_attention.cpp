@@ -10,6 +10,7 @@
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "base/error.h"
+#include "tensor/dispatch.h"
 
 namespace roformer {
 namespace {
@@ -37,14 +38,16 @@ Parts parts_of(const at::Tensor& packed, const TokenBlock& block, std::int64_t h
 
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                        const AttentionContext& context) {
+  // In 8 bits of mantissa a sum over the keys would stand still long before the text ends.
+  const at::ScalarType type = parts.value.scalar_type(), wide = accumulate_type(type);
   const LinearFeatures features =
-      linear_features({.query = parts.query,
-                       .key = parts.key,
+      linear_features({.query = parts.query.to(wide),
+                       .key = parts.key.to(wide),
                        .scheme = session.scheme(),
                        .attention = session.attention(),
                        .context = context,
                        .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
-  return linear_attention(features, parts.value, session.causal());
+  return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,

@@ -10,6 +10,7 @@
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
 #include "bench/translation_benchmark.h"
+#include "cli/bench_attention.h"
 #include "cli/bench_compare.h"
 #include "cli/bench_decoding.h"
 #include "cli/bench_positions.h"
@@ -160,6 +161,7 @@ void add_bench_command(CLI::App& program) {
   add_translation(*command);
   add_bench_decoding(*command);
   add_bench_positions(*command);
+  add_bench_attention(*command);
   add_bench_compare(*command);
 }
 

@@ -1,5 +1,7 @@
 #include "cli/corpus_flags.h"
 
+#include "base/error.h"
+
 namespace roformer {
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
@@ -7,9 +9,13 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       ->required()
       ->type_name("INPUT");
   command
-      .add_option("--reader", flags.reader,
-                  "text (default) or libreoffice-help, whose HTML pages are documents")
+      .add_option(
+          "--reader", flags.reader,
+          "text (default), verbatim, which keeps every byte, or libreoffice-help, whose HTML "
+          "pages are documents")
       ->type_name("WORD");
+  command.add_option("--files", flags.files, "of a recipe: read these in place of its own files")
+      ->type_name("INPUT");
   command
       .add_option("--include", flags.include,
                   "of folders and archives only the files whose names fit, as '*.txt'")
@@ -22,8 +28,9 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
 Recipe recipe_of(const CorpusFlags& flags) {
   Recipe recipe;
   if (const std::optional<std::filesystem::path> path = recipe_among(flags.inputs)) {
-    recipe = read_recipe(*path);
+    recipe = read_recipe(*path, flags.files);
   } else {
+    if (!flags.files.empty()) throw_usage("--files", "is for a recipe, and there is none");
     recipe.corpus.inputs = flags.inputs;
   }
   if (!flags.reader.empty()) recipe.corpus.reader = parse_corpus_reader(flags.reader);

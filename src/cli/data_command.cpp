@@ -28,11 +28,13 @@ namespace {
 struct PrepareArguments {
   CorpusFlags corpus;
   std::vector<std::filesystem::path> validation;
+  std::vector<std::filesystem::path> test;
   std::filesystem::path output;
   TokenizerFlags tokenizer;
   std::string separator;  // empty: the recipe's, else blank-line
   bool remove_repeats = false;
   double validation_fraction = -1;  // negative: the recipe's, else the default
+  double test_fraction = -1;
   std::uint64_t seed = 1;
   std::int64_t threads = 0;
   bool overwrite = false;
@@ -46,7 +48,9 @@ struct PrepareArguments {
 PrepareFlags common_flags(const PrepareArguments& arguments) {
   return {.inputs = arguments.corpus.inputs,
           .validation = arguments.validation,
+          .test = arguments.test,
           .validation_fraction = arguments.validation_fraction,
+          .test_fraction = arguments.test_fraction,
           .seed = arguments.seed,
           .threads = arguments.wanted_threads(),
           .output = arguments.output,
@@ -62,12 +66,33 @@ std::string input_names(const std::vector<std::filesystem::path>& inputs) {
   return names;
 }
 
+// The files or the share of the documents of one split, in place of the recipe's.
+void take_split(const char* name, const std::vector<std::filesystem::path>& files, double fraction,
+                const ByteShares& shares, std::vector<std::filesystem::path>& inputs,
+                double& wanted) {
+  if (files.empty() && fraction < 0) return;
+  const std::string flag = fmt::format("--{}{}", name, files.empty() ? "-fraction" : "");
+  if (shares.whole() > 0) {
+    throw_usage(flag, "cannot be combined with a recipe that divides its file by bytes");
+  }
+  if (!files.empty() && fraction >= 0) {
+    throw_usage(fmt::format("--{}-fraction", name),
+                fmt::format("cannot be combined with --{}", name),
+                fmt::format("the files given with --{0} are the whole {0} set", name));
+  }
+  inputs = files;
+  if (fraction >= 0) wanted = fraction;
+}
+
 PrepareOptions prepare_options(const PrepareArguments& arguments) {
   PrepareOptions options;
   const Recipe recipe = recipe_of(arguments.corpus);
   options.corpus = recipe.corpus;
   options.validation_inputs = recipe.validation_files;
+  options.test_inputs = recipe.test_files;
   options.validation_fraction = recipe.validation_fraction;
+  options.test_fraction = recipe.test_fraction;
+  options.shares = recipe.shares;
   options.name = recipe.name;
   options.source = recipe.source;
   options.licence = recipe.licence;
@@ -79,14 +104,10 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
     options.corpus.separator = parse_document_separator(arguments.separator);
   }
   options.corpus.remove_repeats |= arguments.remove_repeats;
-  if (!arguments.validation.empty()) options.validation_inputs = arguments.validation;
-  if (arguments.validation_fraction >= 0) {
-    options.validation_fraction = arguments.validation_fraction;
-    if (!arguments.validation.empty()) {
-      throw_usage("--validation-fraction", "cannot be combined with --validation",
-                  "the files given with --validation are the whole validation set");
-    }
-  }
+  take_split("validation", arguments.validation, arguments.validation_fraction, recipe.shares,
+             options.validation_inputs, options.validation_fraction);
+  take_split("test", arguments.test, arguments.test_fraction, recipe.shares, options.test_inputs,
+             options.test_fraction);
   options.seed = arguments.seed;
   options.output = arguments.output;
   options.overwrite = arguments.overwrite;
@@ -98,10 +119,11 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
   const auto count = [](std::uint64_t value) {
     return format_count(static_cast<std::int64_t>(value));
   };
-  std::cout << output.string() << ": data set " << description.name << ", fingerprint "
+  std::cout << output.string() << ": data set " << shown_name(description) << ", fingerprint "
             << fmt::format("{:016x}", description.fingerprint) << '\n';
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : kSplits) {
     const SplitCounts& counts = description[split].counts;
+    if (split == Split::test && counts.tokens == 0) continue;
     std::cout << fmt::format(
         "  {:<10}  {:>11} documents  {:>14} tokens  {:>15} characters  {:>6.2f} % unknown\n",
         to_string(split), count(counts.documents), count(counts.tokens), count(counts.characters),
@@ -154,10 +176,18 @@ void add_prepare(CLI::App& data) {
       ->check(CLI::Range(0.0, 1.0));
   command
       ->add_option("--validation", arguments->validation,
-                   "files that are the validation set; INPUT is then all training set")
+                   "files that are the validation set; no part of INPUT is")
       ->type_name("INPUT");
   command
-      ->add_option("--seed", arguments->seed, "of the choice of validation documents (default: 1)")
+      ->add_option("--test-fraction", arguments->test_fraction,
+                   "share of the documents for the test set (default: the recipe's, or 0)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--test", arguments->test, "files that are the test set, as --validation")
+      ->type_name("INPUT");
+  command
+      ->add_option("--seed", arguments->seed,
+                   "of the choice of validation and test documents (default: 1)")
       ->type_name("N");
   command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
       ->type_name("N");

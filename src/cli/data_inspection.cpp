@@ -62,7 +62,7 @@ std::string show_row(const Tokenizer& tokenizer, const std::vector<TokenId>& mas
 
 std::string describe_dataset(const Dataset& dataset) {
   const DatasetDescription& about = dataset.description();
-  std::string text = fmt::format("{}: data set {}\n", dataset.folder().string(), about.name);
+  std::string text = fmt::format("{}: data set {}\n", dataset.folder().string(), shown_name(about));
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<12}  {}\n", name, value);
   };
@@ -72,7 +72,7 @@ std::string describe_dataset(const Dataset& dataset) {
   line("fingerprint", fmt::format("{:016x}", about.fingerprint));
   line("tokenizer", fmt::format("{}, {} entries", about.tokenizer,
                                 count(static_cast<std::uint64_t>(about.vocabulary_size))));
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : kSplits) {
     const SplitCounts& counts = about[split].counts;
     if (counts.tokens == 0) continue;
     line(std::string(to_string(split)).c_str(),
@@ -97,7 +97,7 @@ std::string describe_dataset(const Dataset& dataset) {
 
 std::string describe_lengths(const Dataset& dataset) {
   std::vector<std::uint64_t> histogram;  // [k]: lengths from 2^k to 2^(k+1) - 1
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : kSplits) {
     for (const Shard& shard : dataset.shards(split)) {
       const auto starts = shard.document_starts();
       for (std::size_t i = 0; i + 1 < starts.size(); ++i) {

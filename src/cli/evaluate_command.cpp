@@ -103,6 +103,11 @@ std::vector<Override> runtime(const std::vector<Override>& overrides) {
   return result;
 }
 
+// Of a language model's data.
+Split split_of(const EvaluateOptions& options) {
+  return options.split == to_string(Split::test) ? Split::test : Split::validation;
+}
+
 EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset,
                              const EvaluationOptions& options) {
   EvaluatedLength result{
@@ -135,9 +140,11 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   }
   check_pseudo_perplexity(options, settings);
   const Dataset dataset = open_data(options, trained);
+  dataset.require(split_of(options));
   if (task_facts(settings.task).causal) warn_of_line_ends(dataset);
   EvaluationReport report{.model = trained.checkpoint.string(),
                           .data = dataset.folder().string(),
+                          .split = options.split,
                           .position = settings.position.scheme,
                           .precision = to_word(trained.model->plan().precision),
                           .training_length = settings.data.length,
@@ -146,7 +153,8 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   const auto steps = static_cast<std::uint64_t>(lengths.size() * (rearranged ? 2 : 1));
   ProgressBar bar("evaluating", steps, "passes");
   for (const std::int64_t length : lengths) {
-    EvaluationOptions pass{.length = length, .tokens = token_limit(options, trained)};
+    EvaluationOptions pass{
+        .length = length, .tokens = token_limit(options, trained), .split = split_of(options)};
     report.lengths.push_back(evaluate_one(trained, dataset, pass));
     bar.advance_to(report.lengths.size());
     if (!rearranged) continue;
@@ -159,7 +167,8 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   bar.finish(steps);
   if (options.pseudo_perplexity) {
     report.pseudo_perplexity = pseudo_perplexity(*trained.model, dataset,
-                                                 {.sequences = options.sequences,
+                                                 {.split = split_of(options),
+                                                  .sequences = options.sequences,
                                                   .length = lengths.front(),
                                                   .cross_documents = settings.data.cross_documents,
                                                   .shift = options.arrangement.shift});
@@ -181,6 +190,7 @@ void add_other_model(const EvaluateOptions& options, const TrainedModel& trained
     const EvaluatedLength second = evaluate_one(other, dataset,
                                                 {.length = entry.length,
                                                  .tokens = token_limit(options, trained),
+                                                 .split = split_of(options),
                                                  .arrangement = entry.arrangement});
     entry.paired = compare_losses(entry.figures, second.figures);
   }
@@ -193,7 +203,7 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
   } else {
     HtmlReport page(
         {.title = "Evaluation of " + report.model,
-         .subtitle = fmt::format("{} on {}", report.position, report.data),
+         .subtitle = fmt::format("{} on {} ({})", report.position, report.data, report.split),
          .footer = fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit)});
     page.table(to_table(report));
     if (report.lengths.size() > 1) page.chart(loss_by_length(report));
@@ -204,9 +214,17 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
 }
 
 void print_text(const EvaluationReport& report) {
-  fmt::print("{} on {}, position {}, trained at length {}, evaluated in {}\n\n{}", report.model,
-             report.data, report.position, report.training_length, report.precision,
-             to_text(to_table(report), {.width = terminal_width()}));
+  fmt::print("{} on {} ({}), position {}, trained at length {}, evaluated in {}\n\n{}",
+             report.model, report.data, report.split, report.position, report.training_length,
+             report.precision, to_text(to_table(report), {.width = terminal_width()}));
+  for (const EvaluatedLength& entry : report.lengths) {
+    const auto& found = entry.figures.denominators;
+    if (!found) continue;
+    fmt::print(
+        "\ndenominators of linear attention at {} tokens: {:.3g} % of {} are below a hundredth of "
+        "what their features could add up to, the least is {:.2g} of it\n",
+        entry.length, 100 * found->small_share(), format_count(found->count), found->least);
+  }
   for (const EvaluatedLength& entry : report.lengths) {
     const auto& paired = entry.paired;
     if (!paired) continue;
@@ -249,8 +267,9 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
     throw_usage(options.model, "is a matcher's run",
                 "it takes --data, --split, --errors, --against, --json and --checkpoint");
   }
-  if (!facts.translates && !facts.matches && options.split != "validation") {
-    throw_usage("--split", "is for a translator's run; " + options.model + " is none");
+  if (facts.predicts_labels && options.split != "validation") {
+    throw_usage("--split",
+                "is not for a classifier's run: the labels of GLUE's test sets are secret");
   }
   if (!facts.predicts_labels && !facts.matches && options.errors > 0) {
     throw_usage("--errors", "is for the run of a classifier; " + options.model + " is none");
@@ -350,9 +369,7 @@ void add_evaluate_command(CLI::App& program) {
       ->add_option("--errors", options->errors,
                    "of a classifier or matcher: show the N mistakes that it is surest of")
       ->check(not_negative());
-  command
-      ->add_option("--split", options->split,
-                   "of a translator's or matcher's data: validation or test")
+  command->add_option("--split", options->split, "of the data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();
   command->add_option("--output", options->output,

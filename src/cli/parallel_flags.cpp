@@ -66,15 +66,6 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
       ->delimiter(',')
       ->expected(2)
       ->group(kGroup);
-  command.add_option("--test", flags.test, "files that are the test set, as --validation")
-      ->type_name("INPUT")
-      ->group(kGroup);
-  command
-      .add_option("--test-fraction", flags.test_fraction,
-                  "share of the pairs for the test set (default: the recipe's, or 0)")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(kGroup);
   command
       .add_option("--target-tokenizer", flags.target_tokenizer.settings.file,
                   "as --tokenizer, of the target alone (default: one for both)")
@@ -153,12 +144,12 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
     corpus.validation = held_out(common.validation, "--validation");
     corpus.validation_fraction = 0;
   }
-  if (!flags.test.empty()) {
-    corpus.test = held_out(flags.test, "--test");
+  if (!common.test.empty()) {
+    corpus.test = held_out(common.test, "--test");
     corpus.test_fraction = 0;
   }
   if (common.validation_fraction >= 0) corpus.validation_fraction = common.validation_fraction;
-  if (given(command, "--test-fraction")) corpus.test_fraction = flags.test_fraction;
+  if (common.test_fraction >= 0) corpus.test_fraction = common.test_fraction;
   if (flags.pieces > 0 || flags.separate) {
     if (!recipe.vocabulary) recipe.vocabulary.emplace();
     if (flags.pieces > 0) recipe.vocabulary->training.pieces = flags.pieces;

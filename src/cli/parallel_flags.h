@@ -14,8 +14,6 @@ namespace roformer {
 
 struct ParallelFlags {
   std::vector<std::string> languages;  // two, or none
-  std::vector<std::filesystem::path> test;
-  double test_fraction = 0;
   TokenizerFlags target_tokenizer;
   std::int64_t pieces = 0;  // of a vocabulary to train; 0: the recipe's
   bool separate = false;
@@ -26,7 +24,9 @@ struct ParallelFlags {
 struct PrepareFlags {
   std::vector<std::filesystem::path> inputs;
   std::vector<std::filesystem::path> validation;
+  std::vector<std::filesystem::path> test;
   double validation_fraction = -1;  // negative: not given
+  double test_fraction = -1;
   std::uint64_t seed = 1;
   std::int64_t threads = 1;
   std::filesystem::path output;

@@ -147,7 +147,7 @@ void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, Study
                 .hint = titled ? "the whole title of a row" : suggestion(study.reference, names)});
 }
 
-// The loss of word frequencies is of prepared text, and beside losses only.
+// The loss of word frequencies is of prepared text, and beside losses and their bits only.
 void check_reference_lines(const StudySettings& study, const std::string& file,
                            Problems& problems) {
   for (const StudyReferenceLine& line : study.reference_lines) {
@@ -155,7 +155,9 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
     const bool text = std::all_of(study.runs.begin(), study.runs.end(), [](const StudyRun& run) {
       return task_facts(run.settings.task).evaluates_text;
     });
-    if (text && study.metric == "validation_loss") continue;
+    const bool of_loss = study.metric == "validation_loss" ||
+                         study.metric == "bits_per_character" || study.metric == "bits_per_byte";
+    if (text && of_loss) continue;
     problems.add({.where = file,
                   .key = "study.reference_lines",
                   .message = "unigram is a loss of text, this study's metric is " + study.metric,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -46,6 +47,13 @@ constexpr std::array kMetrics = {
                 .higher_is_better = true},
     MetricFacts{.name = "perplexity", .title = "perplexity", .digits = 2},
     MetricFacts{.name = "bits_per_character", .title = "bits per character"},
+    MetricFacts{.name = "bits_per_byte", .title = "bits per byte"},
+    MetricFacts{
+        .name = "small_denominators", .title = "small denominators", .unit = "%", .digits = 3},
+    MetricFacts{.name = "least_denominator",
+                .title = "least denominator",
+                .digits = 5,
+                .higher_is_better = true},
     MetricFacts{.name = "bleu", .title = "BLEU", .digits = 2, .higher_is_better = true},
     MetricFacts{.name = "chrf", .title = "chrF", .digits = 2, .higher_is_better = true},
 };
@@ -72,21 +80,37 @@ std::vector<TaskFigure> with_lengths(std::vector<TaskFigure> figures, const Sett
   return figures;
 }
 
+// With those of the denominators of linear attention (attention/denominator_check.h).
+std::vector<TaskFigure> with_denominators(std::vector<TaskFigure> figures,
+                                          const Settings& settings) {
+  if (settings.attention.kernel == AttentionKernel::softmax) return figures;
+  for (const char* name : {"small_denominators", "least_denominator"}) {
+    figures.push_back({name, name});
+  }
+  return figures;
+}
+
+std::vector<TaskFigure> language_figures(std::vector<TaskFigure> figures,
+                                         const Settings& settings) {
+  return with_denominators(with_lengths(std::move(figures), settings), settings);
+}
+
 std::vector<TaskFigure> mlm_figures(const Settings& settings) {
-  return with_lengths({{"loss", "validation_loss"},
-                       {"loss_standard_error", "validation_loss_standard_error"},
-                       {"accuracy", "masked_accuracy"},
-                       {"perplexity", "perplexity"}},
-                      settings);
+  return language_figures({{"loss", "validation_loss"},
+                           {"loss_standard_error", "validation_loss_standard_error"},
+                           {"accuracy", "masked_accuracy"},
+                           {"perplexity", "perplexity"}},
+                          settings);
 }
 
 std::vector<TaskFigure> causal_figures(const Settings& settings) {
-  return with_lengths({{"loss", "validation_loss"},
-                       {"loss_standard_error", "validation_loss_standard_error"},
-                       {"accuracy", "accuracy"},
-                       {"perplexity", "perplexity"},
-                       {"bits_per_character", "bits_per_character"}},
-                      settings);
+  return language_figures({{"loss", "validation_loss"},
+                           {"loss_standard_error", "validation_loss_standard_error"},
+                           {"accuracy", "accuracy"},
+                           {"perplexity", "perplexity"},
+                           {"bits_per_character", "bits_per_character"},
+                           {"bits_per_byte", "bits_per_byte"}},
+                          settings);
 }
 
 std::string_view by_glue_metric(const Settings& settings) {

@@ -21,9 +21,11 @@ void require_a_row(const Rows& rows, const Dataset& dataset, Split split) {
           "the {} set has {} tokens, too few to fill one row of {}", to_string(split),
           format_count(static_cast<std::int64_t>(dataset.description()[split].counts.tokens)),
           rows.length()),
-      split == Split::validation
-          ? "choose a smaller data.length, or prepare the data with a larger --validation-fraction"
-          : "choose a smaller data.length or prepare more text");
+      split == Split::train
+          ? "choose a smaller data.length or prepare more text"
+          : fmt::format("choose a smaller data.length, or prepare the data with a larger "
+                        "--{}-fraction",
+                        to_string(split)));
 }
 
 // Appends the row's ids and where sequences begin in it.

@@ -8,6 +8,7 @@
 #include "data/corpus_stream.h"
 #include "data/document_splitter.h"
 #include "data/help_page.h"
+#include "data/verbatim_text.h"
 
 namespace roformer {
 namespace {
@@ -31,6 +32,11 @@ class CountingSink : public CorpusSink {
       ++counts_.lines;
     }
     if (in_document_) sink_.line(text);
+  }
+  void part(std::string_view text) override {
+    in_document_ = true;
+    ++counts_.lines;
+    sink_.part(text);
   }
   void end_document() override {
     if (!in_document_) return;
@@ -59,6 +65,19 @@ bool read_text(CorpusStream& stream, DocumentSeparator separator, CorpusSink& si
   }
   splitter.end_file();
   return splitter.had_text();
+}
+
+bool read_verbatim(CorpusStream& stream, const std::vector<std::uint64_t>& cuts, CorpusSink& sink,
+                   const auto& report_progress) {
+  VerbatimText text(cuts, sink);
+  bool any = false;
+  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
+    text.feed(bytes);
+    any = true;
+    report_progress();
+  }
+  text.end_file();
+  return any;
 }
 
 bool read_help_page(CorpusStream& stream, CorpusSink& sink) {
@@ -93,6 +112,9 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink) {
 }
 
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met) {
+  if (options.reader == CorpusReader::verbatim && options.remove_repeats) {
+    throw_usage("remove_repeats", "is of lines, and the verbatim reader keeps every byte");
+  }
   CountingSink counting(options.remove_repeats, lines_met, sink);
   CorpusCounts& counts = counting.counts();
   bool any_text = false;
@@ -107,9 +129,17 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMe
         continue;
       }
       try {
-        any_text |= options.reader == CorpusReader::libreoffice_help
-                        ? read_help_page(stream, counting)
-                        : read_text(stream, options.separator, counting, report_progress);
+        switch (options.reader) {
+          case CorpusReader::text:
+            any_text |= read_text(stream, options.separator, counting, report_progress);
+            break;
+          case CorpusReader::verbatim:
+            any_text |= read_verbatim(stream, options.cuts, counting, report_progress);
+            break;
+          case CorpusReader::libreoffice_help:
+            any_text |= read_help_page(stream, counting);
+            break;
+        }
         ++counts.files;
       } catch (const NotText& problem) {  // none of it was passed on
         const bool alone = files.size() == 1 && stream.inside().empty();

@@ -1,6 +1,6 @@
 // A corpus as a stream of documents: files, folders, archives and standard input, cut into
-// documents by blank lines or, for the pages of LibreOffice's help, one a page. The text arrives
-// line by line, so neither a file nor a document need fit into memory.
+// documents by blank lines or, for the pages of LibreOffice's help, one a page; or verbatim, every
+// byte of it. The text arrives line by line, so neither a file nor a document need fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-enum class CorpusReader { text, libreoffice_help };
+enum class CorpusReader { text, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
 struct CorpusOptions {
@@ -26,6 +26,9 @@ struct CorpusOptions {
   // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
+  // Of the verbatim reader, whose document is else a file: where documents end inside each, in
+  // bytes.
+  std::vector<std::uint64_t> cuts = {};
 };
 
 // Receives the corpus in order. A line comes without its line end; blank lines inside a document
@@ -34,6 +37,11 @@ class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
   virtual void line(std::string_view text) = 0;
+  // Text as it stands, with its line end where it has one: what the verbatim reader passes on.
+  virtual void part(std::string_view text) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    line(text);
+  }
   // After the last line of each document; there is no document without a line that has text.
   virtual void end_document() = 0;
   // Bytes of the files read so far, now and then.

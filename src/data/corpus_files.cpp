@@ -12,8 +12,9 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<CorpusReader, const char*>, 2> kReaders = {{
+constexpr std::array<std::pair<CorpusReader, const char*>, 3> kReaders = {{
     {CorpusReader::text, "text"},
+    {CorpusReader::verbatim, "verbatim"},
     {CorpusReader::libreoffice_help, "libreoffice-help"},
 }};
 constexpr std::array<std::pair<DocumentSeparator, const char*>, 4> kSeparators = {{
@@ -47,12 +48,12 @@ bool is_wanted(const fs::path& file, const CorpusOptions& options) {
   if (file.filename().string().ends_with("~")) return false;  // an editor's copy of another file
   const std::string extension = file.extension().string();
   const bool page = extension == ".html" || extension == ".htm";
-  return (options.reader == CorpusReader::text || page) && is_included(file, options);
+  return (options.reader != CorpusReader::libreoffice_help || page) && is_included(file, options);
 }
 
 std::string wanted_files(const CorpusOptions& options) {
   if (!options.include.empty()) return fmt::format("{}", fmt::join(options.include, ", "));
-  return options.reader == CorpusReader::text ? "files" : "HTML files";
+  return options.reader == CorpusReader::libreoffice_help ? "HTML files" : "files";
 }
 
 // Returns how many files were left out.

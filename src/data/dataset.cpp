@@ -3,11 +3,30 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 
 namespace roformer {
 
 std::string_view to_string(Split split) {
-  return split == Split::train ? "train" : "validation";
+  switch (split) {
+    case Split::train:
+      return "train";
+    case Split::validation:
+      return "validation";
+    case Split::test:
+      return "test";
+  }
+  ROFORMER_ASSERT(false);
+  return {};
+}
+
+std::string shown_name(const DatasetDescription& description) {
+  if (!description.prefix) return description.name;
+  const auto count = [](std::uint64_t bytes) {
+    return format_count(static_cast<std::int64_t>(bytes));
+  };
+  return fmt::format("{}, the first {} of {} bytes", description.name,
+                     count(description.prefix->bytes), count(description.prefix->of));
 }
 
 std::string shard_name(Split split, std::size_t number) {
@@ -23,7 +42,7 @@ Dataset::Dataset(const std::filesystem::path& folder)
     throw_failure(folder.string(), "was prepared with another tokenizer than the one inside",
                   kPrepareAgain);
   }
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : kSplits) {
     const DatasetDescription::OfSplit& described = description_[split];
     std::vector<Shard>& shards = shards_[static_cast<std::size_t>(split)];
     std::uint64_t tokens = 0;
@@ -50,6 +69,12 @@ Dataset::Dataset(const std::filesystem::path& folder)
                     kPrepareAgain);
     }
   }
+}
+
+void Dataset::require(Split split) const {
+  if (description_[split].counts.tokens > 0) return;
+  throw_usage(folder_.string(), fmt::format("has no {} set", to_string(split)),
+              fmt::format("prepare it with --{0}-fraction or --{0} FILES", to_string(split)));
 }
 
 void Dataset::verify_checksums() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,8 @@
 
 namespace roformer {
 
-enum class Split { train, validation };
+enum class Split { train, validation, test };
+inline constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 std::string_view to_string(Split split);
 
 struct SplitCounts {
@@ -39,6 +41,7 @@ struct DatasetDescription {
   std::string tokenizer;  // description
   std::int64_t vocabulary_size = 0;
   double validation_fraction = 0;
+  double test_fraction = 0;
   std::uint64_t seed = 0;
   std::uint64_t files = 0;              // read; 0: not known
   std::uint64_t files_skipped = 0;      // by their names, or because they are no text
@@ -48,7 +51,13 @@ struct DatasetDescription {
     SplitCounts counts;
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
-  std::array<OfSplit, 2> splits;  // by Split
+  std::array<OfSplit, kSplits.size()> splits;  // by Split; the test set may be empty
+  // Of a file of which only a prefix was there: its bytes, and those of the whole file.
+  struct Prefix {
+    std::uint64_t bytes = 0;
+    std::uint64_t of = 0;
+  };
+  std::optional<Prefix> prefix = {};
   // Made by an earlier version, which counted line ends as characters whether the tokenizer saw
   // them or not.
   bool counts_line_ends = false;
@@ -56,6 +65,9 @@ struct DatasetDescription {
   OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
   const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }
 };
+
+// "enwik8", or "enwik8, the first 4,154,399 of 100,000,000 bytes".
+std::string shown_name(const DatasetDescription& description);
 
 // "train-00000.bin"
 std::string shard_name(Split split, std::size_t number);
@@ -77,6 +89,8 @@ class Dataset {
   const std::vector<Shard>& shards(Split split) const {
     return shards_[static_cast<std::size_t>(split)];
   }
+  // Throws Error (usage) saying what to do where the set has no such split.
+  void require(Split split) const;
   // Reads every shard whole and compares checksums; throws Error naming the first damaged one.
   void verify_checksums() const;
 
@@ -84,7 +98,7 @@ class Dataset {
   std::filesystem::path folder_;
   DatasetDescription description_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::array<std::vector<Shard>, 2> shards_;
+  std::array<std::vector<Shard>, kSplits.size()> shards_;
 };
 
 }  // namespace roformer

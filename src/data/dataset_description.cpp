@@ -29,6 +29,7 @@ class Fields {
   Fields(const nlohmann::json& object, std::string place, std::string prefix = "")
       : object_(object), place_(std::move(place)), prefix_(std::move(prefix)) {}
 
+  bool has(const char* key) const { return object_.contains(key); }
   Fields inside(const char* key) const {
     return Fields(checked(key, &nlohmann::json::is_object, "an object"), place_,
                   prefix_ + key + ".");
@@ -106,7 +107,7 @@ SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
 }
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"format", kDatasetFormat},
       {"version", kDatasetVersion},
       {"name", description.name},
@@ -119,6 +120,7 @@ void write_description(const DatasetDescription& description, const std::filesys
         {"description", description.tokenizer},
         {"vocabulary_size", static_cast<std::uint64_t>(description.vocabulary_size)}}},
       {"validation_fraction", description.validation_fraction},
+      {"test_fraction", description.test_fraction},
       {"seed", description.seed},
       {"files", description.files},
       {"files_skipped", description.files_skipped},
@@ -126,7 +128,11 @@ void write_description(const DatasetDescription& description, const std::filesys
       {"invalid_sequences", description.invalid_sequences},
       {"train", split_to_json(description[Split::train])},
       {"validation", split_to_json(description[Split::validation])},
+      {"test", split_to_json(description[Split::test])},
   };
+  if (const auto& prefix = description.prefix) {
+    json["prefix"] = {{"bytes", prefix->bytes}, {"of", prefix->of}};
+  }
   write_sealed_json(folder / kFile, json);
 }
 
@@ -169,6 +175,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
       .tokenizer = tokenizer.text("description"),
       .vocabulary_size = static_cast<std::int64_t>(tokenizer.count("vocabulary_size")),
       .validation_fraction = fields.number("validation_fraction"),
+      .test_fraction = fields.has("test_fraction") ? fields.number("test_fraction") : 0,
       .seed = fields.count("seed"),
       .files = old ? 0 : fields.count("files"),
       .files_skipped = old ? 0 : fields.count("files_skipped"),
@@ -179,6 +186,13 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
   };
   description[Split::train] = split_from_json(fields.inside("train"), old);
   description[Split::validation] = split_from_json(fields.inside("validation"), old);
+  // What was prepared before there were test sets has none.
+  if (fields.has("test")) description[Split::test] = split_from_json(fields.inside("test"), old);
+  if (fields.has("prefix")) {
+    const Fields prefix = fields.inside("prefix");
+    description.prefix =
+        DatasetDescription::Prefix{.bytes = prefix.count("bytes"), .of = prefix.count("of")};
+  }
   return description;
 }
 

@@ -20,9 +20,15 @@ constexpr std::uint64_t kFewDocuments = 20;
 constexpr double kManyUnknown = 0.02;
 
 void check(const PrepareOptions& options) {
-  if (!(options.validation_fraction >= 0 && options.validation_fraction < 1)) {
-    throw_usage("validation fraction", fmt::format("is {}, wanted at least 0 and less than 1",
-                                                   options.validation_fraction));
+  for (const auto& [name, fraction] :
+       {std::pair("validation fraction", options.validation_fraction),
+        std::pair("test fraction", options.test_fraction)}) {
+    if (fraction >= 0 && fraction < 1) continue;
+    throw_usage(name, fmt::format("is {}, wanted at least 0 and less than 1", fraction));
+  }
+  if (options.validation_fraction + options.test_fraction >= 1) {
+    throw_usage("test fraction", "leaves nothing to train on",
+                "the fractions of validation and test add up to less than 1");
   }
   if (options.threads < 1) {
     throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
@@ -36,6 +42,7 @@ class ProgressSink : public CorpusSink {
       : bar_("preparing", total, "B"), sink_(sink) {}
 
   void line(std::string_view text) override { sink_.line(text); }
+  void part(std::string_view text) override { sink_.part(text); }
   void end_document() override { sink_.end_document(); }
   void progress(std::uint64_t done) override {
     done_ = finished_ + done;
@@ -52,18 +59,27 @@ class ProgressSink : public CorpusSink {
 };
 
 void refuse_empty_split(const DatasetDescription& description, const PrepareOptions& options) {
-  const bool wants_validation =
-      options.validation_fraction > 0 || !options.validation_inputs.empty();
-  for (const Split split : {Split::train, Split::validation}) {
-    if (description[split].counts.tokens > 0) continue;
-    if (split == Split::validation && !wants_validation) continue;
-    const std::uint64_t documents = description[Split::train].counts.documents +
-                                    description[Split::validation].counts.documents;
+  const auto is_wanted = [&](Split split) {
+    switch (split) {
+      case Split::train:
+        return true;
+      case Split::validation:
+        return description.validation_fraction > 0 || !options.validation_inputs.empty();
+      case Split::test:
+        return description.test_fraction > 0 || !options.test_inputs.empty();
+    }
+    return false;
+  };
+  std::uint64_t documents = 0;
+  for (const Split split : kSplits) documents += description[split].counts.documents;
+  for (const Split split : kSplits) {
+    if (description[split].counts.tokens > 0 || !is_wanted(split)) continue;
     throw_failure(options.output.string(),
                   fmt::format("the {} set would be empty: the corpus has {} document{} with tokens",
                               to_string(split), documents, documents == 1 ? "" : "s"),
-                  "choose another --document-separator or --validation-fraction, or name the "
-                  "validation files with --validation");
+                  fmt::format("choose another --document-separator or --{0}-fraction, or name the "
+                              "{0} files with --{0}",
+                              split == Split::train ? "validation" : to_string(split)));
   }
 }
 
@@ -74,26 +90,28 @@ std::string percent(double share) {
 // Documents are dealt to the splits, so that one large one can turn the shares round; and a foreign
 // vocabulary makes of most words the unknown piece. Neither stops a training.
 void warn_of_shares(const DatasetDescription& description) {
-  const SplitCounts& train = description[Split::train].counts;
-  const SplitCounts& validation = description[Split::validation].counts;
-  const auto tokens = static_cast<double>(train.tokens + validation.tokens);
-  if (validation.tokens == 0) {
+  SplitCounts all;
+  for (const Split split : kSplits) all += description[split].counts;
+  const auto tokens = static_cast<double>(all.tokens);
+  if (description[Split::validation].counts.tokens == 0) {
     log::warn(
         "there is no validation set: this data can be trained on only with "
         "--validation-fraction or --validation files");
   }
-  const double wanted = description.validation_fraction;
-  const double share = static_cast<double>(validation.tokens) / tokens;
-  if (wanted > 0 && std::abs(share - wanted) > std::max(kShareError, wanted / 2)) {
+  for (const auto& [split, wanted] : {std::pair(Split::validation, description.validation_fraction),
+                                      std::pair(Split::test, description.test_fraction)}) {
+    const std::uint64_t has = description[split].counts.tokens;
+    const double share = static_cast<double>(has) / tokens;
+    if (wanted <= 0 || std::abs(share - wanted) <= std::max(kShareError, wanted / 2)) continue;
     log::warn(
-        "the validation set has {} of the tokens ({} of {}), though {} of the documents were "
-        "asked for: whole documents are dealt, and {} long. --document-separator line makes "
-        "more of them, --validation names files",
-        percent(share), format_count(static_cast<std::int64_t>(validation.tokens)),
-        format_count(static_cast<std::int64_t>(train.tokens + validation.tokens)), percent(wanted),
-        train.documents + validation.documents < kFewDocuments ? "there are few" : "some are very");
+        "the {0} set has {1} of the tokens ({2} of {3}), though {4} of the documents were "
+        "asked for: whole documents are dealt, and {5} long. --document-separator line makes "
+        "more of them, --{0} names files",
+        to_string(split), percent(share), format_count(static_cast<std::int64_t>(has)),
+        format_count(static_cast<std::int64_t>(all.tokens)), percent(wanted),
+        all.documents < kFewDocuments ? "there are few" : "some are very");
   }
-  const double unknown = static_cast<double>(train.unknown + validation.unknown) / tokens;
+  const double unknown = static_cast<double>(all.unknown) / tokens;
   if (unknown > kManyUnknown) {
     log::warn("{} of the tokens are the unknown piece: the tokenizer was made for other text",
               percent(unknown));
@@ -102,19 +120,35 @@ void warn_of_shares(const DatasetDescription& description) {
 
 }  // namespace
 
-bool is_validation_document(std::uint64_t document, double fraction, std::uint64_t seed) {
-  return Random(random_key({seed, random_word("validation split"), document})).uniform() < fraction;
+Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uint64_t seed) {
+  const double place =
+      Random(random_key({seed, random_word("validation split"), document})).uniform();
+  if (place < fractions.validation) return Split::validation;
+  return place >= 1 - fractions.test ? Split::test : Split::train;
 }
 
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer) {
   check(options);
-  CorpusOptions validation = options.corpus;
-  validation.inputs = options.validation_inputs;
-  const bool own_validation = !validation.inputs.empty();
-  std::vector<std::filesystem::path> files = list_corpus_files(options.corpus);
-  if (own_validation) {
-    for (const std::filesystem::path& file : list_corpus_files(validation)) files.push_back(file);
+  // The splits that have files of their own, and these.
+  std::vector<std::pair<Split, CorpusOptions>> held_out;
+  for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
+                                      std::pair(Split::test, &options.test_inputs)}) {
+    if (inputs->empty()) continue;
+    held_out.emplace_back(split, options.corpus);
+    held_out.back().second.inputs = *inputs;
   }
+  std::vector<std::filesystem::path> files = list_corpus_files(options.corpus);
+  for (const auto& [split, corpus] : held_out) {
+    for (const std::filesystem::path& file : list_corpus_files(corpus)) files.push_back(file);
+  }
+  const bool by_bytes = options.shares.whole() > 0;
+  ROFORMER_ASSERT(!by_bytes || held_out.empty());
+  const DividedFile divided =
+      by_bytes ? divide_file(options.corpus, options.shares) : DividedFile{};
+  const SplitFractions fractions{
+      .validation =
+          by_bytes || !options.validation_inputs.empty() ? 0 : options.validation_fraction,
+      .test = by_bytes || !options.test_inputs.empty() ? 0 : options.test_fraction};
 
   OutputFolder folder({.output = options.output,
                        .overwrite = options.overwrite,
@@ -122,21 +156,23 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
                        .contents = "a prepared data set",
                        .is_replaceable = holds_description});
   const std::uint64_t invalid_before = tokenizer.invalid_sequences();
-  const double fraction = own_validation ? 0 : options.validation_fraction;
   ShardSink shards(
       {.folder = folder.path(), .threads = options.threads, .shard_tokens = options.shard_tokens},
       tokenizer);
   ProgressSink progress(corpus_bytes(files), shards);
   shards.choose_split([&](std::uint64_t document) {
-    return is_validation_document(document, fraction, options.seed) ? Split::validation
-                                                                    : Split::train;
+    if (by_bytes) return kSplits.at(document);
+    return split_of(document, fractions, options.seed);
   });
-  LinesMet lines_met;  // a line of the training set is none of the validation set
-  CorpusCounts read = read_corpus(options.corpus, progress, lines_met);
+  LinesMet lines_met;  // a line of the training set is none of the others
+  CorpusOptions corpus = options.corpus;
+  corpus.cuts = divided.cuts;
+  CorpusCounts read = read_corpus(corpus, progress, lines_met);
   progress.end_corpus();
-  if (own_validation) {
-    shards.choose_split([](std::uint64_t) { return Split::validation; });
-    read += read_corpus(validation, progress, lines_met);
+  for (const auto& [split, files_of_split] : held_out) {
+    shards.choose_split([split](std::uint64_t) { return split; });
+    read += read_corpus(files_of_split, progress, lines_met);
+    progress.end_corpus();
   }
 
   DatasetDescription description{
@@ -147,7 +183,8 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
       .tokenizer_fingerprint = tokenizer.fingerprint(),
       .tokenizer = tokenizer.description(),
       .vocabulary_size = tokenizer.vocabulary_size(),
-      .validation_fraction = fraction,
+      .validation_fraction = fractions.validation,
+      .test_fraction = fractions.test,
       .seed = options.seed,
       .files = read.files,
       .files_skipped = read.skipped,
@@ -155,6 +192,10 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
       .splits = shards.finish(),
   };
   progress.finish();
+  if (by_bytes && divided.bytes < options.shares.whole()) {
+    description.prefix =
+        DatasetDescription::Prefix{.bytes = divided.bytes, .of = options.shares.whole()};
+  }
   description.fingerprint = shards.fingerprint();
   description.invalid_sequences = tokenizer.invalid_sequences() - invalid_before;
   refuse_empty_split(description, options);

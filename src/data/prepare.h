@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "data/byte_shares.h"
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "text/tokenizer.h"
@@ -16,10 +17,13 @@ namespace roformer {
 
 struct PrepareOptions {
   CorpusOptions corpus;
-  // When given, these are the validation set and the corpus is all training set.
+  // When given, these are the validation set, and no document of the corpus is.
   std::vector<std::filesystem::path> validation_inputs;
+  std::vector<std::filesystem::path> test_inputs = {};  // likewise
   double validation_fraction = 0.2;  // of the documents, in [0, 1); 0: no validation set
-  std::uint64_t seed = 1;            // of the choice of validation documents
+  double test_fraction = 0;          // likewise
+  ByteShares shares = {};            // in place of all of these: the corpus is one file
+  std::uint64_t seed = 1;            // of the choice of validation and test documents
   std::filesystem::path output;
   bool overwrite = false;  // replace a data set that is there
   std::int64_t threads = 1;
@@ -35,7 +39,12 @@ struct PrepareOptions {
 // is full. Then nothing is left behind and an existing data set is untouched.
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer);
 
-// Whether a document belongs to the validation set: a function of its place in the corpus.
-bool is_validation_document(std::uint64_t document, double fraction, std::uint64_t seed);
+// Of a document: a function of its place in the corpus. Another share for the test set leaves the
+// validation set as it is.
+struct SplitFractions {
+  double validation = 0;
+  double test = 0;
+};
+Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uint64_t seed);
 
 }  // namespace roformer

@@ -5,8 +5,40 @@
 
 namespace roformer {
 namespace fs = std::filesystem;
+namespace {
 
-Recipe read_recipe(const fs::path& path) {
+// [train, validation, test]
+void read_shares(const YamlEntry& entry, RecipeReader& reader, Recipe& recipe) {
+  if (!entry.value.IsSequence() || entry.value.size() != recipe.shares.bytes.size()) {
+    return reader.add(entry, "wanted three counts of bytes: training, validation and test");
+  }
+  for (std::size_t i = 0; i < recipe.shares.bytes.size(); ++i) {
+    std::int64_t count = 0;
+    reader.count({.key = entry.key, .where = entry.where, .value = entry.value[i]}, count);
+    if (count == 0) return reader.add(entry, "a set of 0 bytes");
+    recipe.shares.bytes[i] = static_cast<std::uint64_t>(count);
+  }
+}
+
+// The other ways to divide, and readers that do not keep every byte.
+void check_shares(RecipeReader& reader, const Recipe& recipe) {
+  const auto complain = [&](const char* key, const char* message) {
+    const YAML::Node value = reader.root()[key];
+    if (value) reader.add({.key = key, .where = reader.where(value), .value = value}, message);
+  };
+  if (recipe.shares.whole() == 0) return complain("sha1", "belongs to split_bytes");
+  for (const char* const key :
+       {"validation_files", "test_files", "validation_fraction", "test_fraction"}) {
+    complain(key, "the file is divided by split_bytes");
+  }
+  if (recipe.corpus.reader != CorpusReader::verbatim) {
+    complain("split_bytes", "needs `reader: verbatim`, which keeps every byte");
+  }
+}
+
+}  // namespace
+
+Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
   Recipe recipe;
   RecipeReader reader(path);
   const RecipeReader::Keys keys = {
@@ -18,6 +50,7 @@ Recipe read_recipe(const fs::path& path) {
       {"fetch", [&](const YamlEntry& e) { reader.text(e, recipe.fetch); }},
       {"files", [&](const YamlEntry& e) { reader.files(e, recipe.corpus.inputs); }},
       {"validation_files", [&](const YamlEntry& e) { reader.files(e, recipe.validation_files); }},
+      {"test_files", [&](const YamlEntry& e) { reader.files(e, recipe.test_files); }},
       {"reader",
        [&](const YamlEntry& e) { reader.word(e, parse_corpus_reader, recipe.corpus.reader); }},
       {"document_separator",
@@ -27,11 +60,17 @@ Recipe read_recipe(const fs::path& path) {
       {"remove_repeats", [&](const YamlEntry& e) { reader.flag(e, recipe.corpus.remove_repeats); }},
       {"validation_fraction",
        [&](const YamlEntry& e) { reader.fraction(e, recipe.validation_fraction); }},
+      {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, recipe.test_fraction); }},
+      {"split_bytes", [&](const YamlEntry& e) { read_shares(e, reader, recipe); }},
+      {"sha1", [&](const YamlEntry& e) { reader.text(e, recipe.shares.sha1); }},
   };
   reader.read(keys, {"name", "files"});
+  check_shares(reader, recipe);
   reader.throw_if_any();
+  if (!files.empty()) recipe.corpus.inputs = files;
   require_raw_files(path, recipe.fetch, recipe.corpus.inputs);
   require_raw_files(path, recipe.fetch, recipe.validation_files);
+  require_raw_files(path, recipe.fetch, recipe.test_files);
   return recipe;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/byte_shares.h"
 #include "data/corpus.h"
 
 namespace roformer {
@@ -20,12 +21,17 @@ struct Recipe {
   std::string fetch;                  // the command that brings the raw files
   CorpusOptions corpus;
   std::vector<std::filesystem::path> validation_files;  // empty: chosen from the corpus
+  std::vector<std::filesystem::path> test_files;        // likewise
   double validation_fraction = 0.2;
+  double test_fraction = 0;
+  ByteShares shares;  // in place of files and fractions
 };
 
-// Paths are relative to the recipe. Throws Error (usage) with all that is wrong with it, each with
+// Paths are relative to the recipe, and `files`, where there are any, stand in for the recipe's own
+// training text. Throws Error (usage) with all that is wrong with it, each with
 // file:line, and Error (failure) with the way to fetch them when the raw files are not there.
-Recipe read_recipe(const std::filesystem::path& path);
+Recipe read_recipe(const std::filesystem::path& path,
+                   const std::vector<std::filesystem::path>& files = {});
 
 // What a command that reads text was given: one recipe (a name that ends in .yaml or .yml), or
 // files and folders of text. Nothing for the latter.

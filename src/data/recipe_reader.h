@@ -52,6 +52,8 @@ class RecipeReader {
   }
 
   void add(const YamlEntry& entry, std::string message, std::string hint = "");
+  // file:line of a value.
+  std::string where(const YAML::Node& value) const { return location_of(path_, value); }
   void throw_if_any() const { problems_.throw_if_any(); }
   const YAML::Node& root() const { return root_; }
 

@@ -81,6 +81,12 @@ void ShardSink::line(std::string_view text) {
   block.lines.push_back(block.text.size());
 }
 
+void ShardSink::part(std::string_view text) {
+  Block& block = open_block();
+  block.text += text;
+  block.lines.push_back(block.text.size());
+}
+
 void ShardSink::end_document() {
   // Not open_block(): the end belongs to the block of the document's last line.
   ROFORMER_ASSERT(!blocks_.empty());
@@ -94,13 +100,10 @@ void ShardSink::encode(Block& block) const {
   for (Block::Section& section : block.sections) {
     for (; line < section.line_end; ++line) {
       const std::size_t end = block.lines[line];
-      const std::string_view text = std::string_view(block.text).substr(start, end - start);
+      std::string_view text = std::string_view(block.text).substr(start, end - start);
       start = end;
-      if (keeps_line_ends_) {
-        tokenizer_.encode(text, block.ids);
-      } else if (text.size() > 1) {
-        tokenizer_.encode(text.substr(0, text.size() - 1), block.ids);
-      }
+      if (!keeps_line_ends_ && text.ends_with('\n')) text.remove_suffix(1);
+      if (!text.empty()) tokenizer_.encode(text, block.ids);
     }
     section.token_end = block.ids.size();
   }
@@ -182,9 +185,9 @@ void ShardSink::finish_shard(Split split) {
   writers_[place].reset();
 }
 
-std::array<DatasetDescription::OfSplit, 2> ShardSink::finish() {
+std::array<DatasetDescription::OfSplit, kSplits.size()> ShardSink::finish() {
   write_blocks();
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : kSplits) {
     if (writers_[static_cast<std::size_t>(split)] != nullptr) finish_shard(split);
   }
   return splits_;

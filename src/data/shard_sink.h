@@ -34,9 +34,10 @@ class ShardSink : public CorpusSink {
   // How the documents from now on are split.
   void choose_split(SplitChoice choice);
   void line(std::string_view text) override;
+  void part(std::string_view text) override;
   void end_document() override;
   // Completes the last shards. Documents without a token are left out.
-  std::array<DatasetDescription::OfSplit, 2> finish();
+  std::array<DatasetDescription::OfSplit, kSplits.size()> finish();
   // Hash of the text and its document boundaries; after finish().
   std::uint64_t fingerprint() const;
 
@@ -55,8 +56,8 @@ class ShardSink : public CorpusSink {
 
   std::uint64_t document_ = 0;    // number of the current one in the corpus
   SplitCounts of_document_ = {};  // of the current one, written so far
-  std::array<std::unique_ptr<ShardWriter>, 2> writers_;
-  std::array<DatasetDescription::OfSplit, 2> splits_;
+  std::array<std::unique_ptr<ShardWriter>, kSplits.size()> writers_;
+  std::array<DatasetDescription::OfSplit, kSplits.size()> splits_;
 
   Block& open_block();
   void encode(Block& block) const;

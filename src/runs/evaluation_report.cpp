@@ -98,6 +98,10 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                      {"perplexity", perplexity(entry.figures.loss)},
                                      {"targets", entry.figures.targets},
                                      {"tokens", entry.figures.tokens}};
+    if (const auto& denominators = entry.figures.denominators) {
+      object["small_denominators"] = denominators->small_share();
+      object["least_denominator"] = denominators->least;
+    }
     if (entry.change) object["loss_change"] = *entry.change;
     if (entry.bits_per_character) object["bits_per_character"] = *entry.bits_per_character;
     if (const auto& paired = entry.paired) {
@@ -116,6 +120,7 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
   }
   nlohmann::ordered_json result = {{"model", report.model},
                                    {"data", report.data},
+                                   {"split", report.split},
                                    {"task", report.causal ? "causal_lm" : "mlm"},
                                    {"position", report.position},
                                    {"precision", report.precision},

@@ -31,6 +31,7 @@ struct EvaluatedLength {
 struct EvaluationReport {
   std::string model;      // checkpoint
   std::string data;       // folder
+  std::string split;      // "validation" or "test"
   std::string position;   // scheme
   std::string precision;  // that it was evaluated in
   std::int64_t training_length = 0;

@@ -2,6 +2,8 @@
 
 #include <c10/core/GradMode.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -54,7 +56,7 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
                                    const PseudoPerplexityOptions& options) {
   const c10::AutoGradMode no_gradient(false);
   const Tokenizer& tokenizer = dataset.tokenizer();
-  const Rows rows(dataset, Split::validation, {.length = options.length});
+  const Rows rows(dataset, options.split, {.length = options.length});
   PseudoPerplexity result{.sequences = std::min(options.sequences, rows.size())};
   ProgressBar bar("masking each token in turn", static_cast<std::uint64_t>(result.sequences),
                   "sequences");
@@ -83,7 +85,8 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
   }
   bar.finish(static_cast<std::uint64_t>(result.sequences));
   if (result.tokens == 0) {
-    throw_failure(dataset.folder().string(), "the validation split does not fill one row",
+    throw_failure(dataset.folder().string(),
+                  fmt::format("the {} split does not fill one row", to_string(options.split)),
                   "a smaller --length, or prepare more text");
   }
   result.loss = sum / static_cast<double>(result.tokens);

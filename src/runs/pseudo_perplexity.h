@@ -10,7 +10,8 @@
 namespace roformer {
 
 struct PseudoPerplexityOptions {
-  std::int64_t sequences = 16;  // rows of the validation split, from its beginning
+  Split split = Split::validation;
+  std::int64_t sequences = 16;  // rows of the split, from its beginning
   std::int64_t length = 128;    // of a row
   bool cross_documents = true;  // as data.cross_documents
   std::int64_t shift = 0;       // the text begins at this position

@@ -168,7 +168,7 @@ std::vector<ReferenceLine> reference_lines(const StudySettings& study) {
   std::vector<ReferenceLine> lines;
   for (const StudyReferenceLine& line : study.reference_lines) {
     std::optional<double> value = line.value;
-    if (!value) value = unigram_loss(study.runs.front().settings);
+    if (!value) value = unigram_loss(study.runs.front().settings, study.metric);
     if (!value) continue;
     lines.push_back(
         {.direction = ReferenceLine::Direction::horizontal, .value = *value, .label = line.label});

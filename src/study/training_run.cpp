@@ -79,7 +79,8 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
       DataFact{"fingerprint", "data", hex(now->fingerprint)},
       DataFact{"tokenizer_fingerprint", "tokenizer of the data", hex(now->tokenizer_fingerprint)},
       DataFact{"training_tokens", "training tokens", tokens(Split::train)},
-      DataFact{"validation_tokens", "validation tokens", tokens(Split::validation)}};
+      DataFact{"validation_tokens", "validation tokens", tokens(Split::validation)},
+      DataFact{"test_tokens", "test tokens", tokens(Split::test)}};
   const nlohmann::json& data = record["data"];
   for (const DataFact& fact : facts) {
     const auto before = data.find(fact.field);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/task_facts.h"
+#include "tasks/language_task.h"
 
 namespace roformer {
 namespace {
@@ -47,9 +48,14 @@ double unigram_loss(const Dataset& dataset, bool with_special) {
   return tokens > 0 ? std::log(total) - weighted / tokens : 0;
 }
 
-std::optional<double> unigram_loss(const Settings& settings) {
+std::optional<double> unigram_loss(const Settings& settings, const std::string& metric) {
   try {
-    return unigram_loss(Dataset(settings.data.directory), task_facts(settings.task).causal);
+    const Dataset dataset(settings.data.directory);
+    const LanguageEvaluation frequencies{
+        .loss = unigram_loss(dataset, task_facts(settings.task).causal)};
+    if (metric == "bits_per_character") return bits_of_character(frequencies, dataset);
+    if (metric == "bits_per_byte") return bits_of_byte(frequencies, dataset);
+    return frequencies.loss;
   } catch (const Error& error) {
     log::warn("no line of word frequencies: {}", error.what());
     return std::nullopt;

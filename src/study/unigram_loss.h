@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "config/settings.h"
 #include "data/dataset.h"
@@ -14,7 +15,8 @@ namespace roformer {
 // they are predicted by a causal model, never by a masked one.
 double unigram_loss(const Dataset& dataset, bool with_special);
 
-// Of the data that a run with these settings is trained on; nothing where they cannot be read.
-std::optional<double> unigram_loss(const Settings& settings);
+// In the unit of the metric (validation_loss, bits_per_character or bits_per_byte), of the data
+// that a run with these settings is trained on; nothing where they cannot be read.
+std::optional<double> unigram_loss(const Settings& settings, const std::string& metric);
 
 }  // namespace roformer

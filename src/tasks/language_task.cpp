@@ -29,20 +29,21 @@ struct LanguageTrainingBatch : TrainingBatch {
   LanguageBatch batch;
 };
 
-// The validation split in rows of this length.
-std::unique_ptr<LanguageBatches> validation_batches(const Settings& settings,
-                                                    const Dataset& dataset, std::int64_t length) {
+// A split in rows of this length, in order.
+std::unique_ptr<LanguageBatches> ordered_batches(const Settings& settings, const Dataset& dataset,
+                                                 Split split, std::int64_t length) {
   return make_language_batches(
       settings, dataset,
-      {.split = Split::validation,
+      {.split = split,
        .length = length,
        .batches = {.rows = std::max<std::int64_t>(1, kValidationTokens / length),
                    .cross_documents = settings.data.cross_documents}});
 }
 
-[[noreturn]] void refuse_without_targets(const Dataset& dataset) {
-  throw_failure(dataset.folder().string(), "the validation split has no target to predict",
-                "a larger validation split, or more data.validation_tokens");
+[[noreturn]] void refuse_without_targets(const Dataset& dataset, Split split) {
+  throw_failure(dataset.folder().string(),
+                fmt::format("the {} split has no target to predict", to_string(split)),
+                fmt::format("a larger {} split, or more data.validation_tokens", to_string(split)));
 }
 
 // Before the training and not at its first validation.
@@ -53,7 +54,7 @@ void require_targets(const LanguageBatches& batches, const Settings& settings,
   for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
     if (batches.validation(n, limit, arrangement).labels.numel() > 0) return;
   }
-  refuse_without_targets(dataset);
+  refuse_without_targets(dataset, Split::validation);
 }
 
 // Of int64 on the CPU, going on from the hash of what came before.
@@ -77,12 +78,14 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   const Arrangement arrangement = arrange(length, options.arrangement);
   const auto kept = static_cast<std::int64_t>(arrangement.order.size());
   const c10::AutoGradMode no_gradient(false);
-  LanguageEvaluation result;
+  LanguageEvaluation result{.split = options.split};
   std::vector<double> sums(static_cast<std::size_t>(length));
   std::vector<std::int64_t>& counts = result.targets_by_position;
   counts.resize(static_cast<std::size_t>(length));
   std::uint64_t& fingerprint = result.targets_fingerprint;
   std::int64_t correct = 0;
+  std::optional<DenominatorCheck> denominators;
+  if (settings.attention.kernel != AttentionKernel::softmax) denominators.emplace();
   for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
     result.tokens += batch.ids.numel();
@@ -114,7 +117,8 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
     result.targets += targets;
     correct += loss.correct.sum().item<std::int64_t>();
   }
-  if (result.targets == 0) refuse_without_targets(dataset);
+  if (result.targets == 0) refuse_without_targets(dataset, options.split);
+  if (denominators) result.denominators = denominators->figures();
   const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
   result.loss = mean.mean;
   result.standard_error = mean.standard_error;
@@ -187,7 +191,7 @@ class LanguageTask : public TrainingTask {
       validations_[stage.length];
     }
     for (auto& [length, batches] : validations_) {
-      batches = validation_batches(settings, *dataset_, length);
+      batches = ordered_batches(settings, *dataset_, Split::validation, length);
     }
     require_targets(*validations_.at(settings.data.length), settings, *dataset_);
   }
@@ -238,8 +242,13 @@ class LanguageTask : public TrainingTask {
       if (std::isfinite(evaluation.standard_error)) {
         result.figures["loss_standard_error"] = evaluation.standard_error;
       }
+      if (evaluation.denominators) {
+        result.figures["small_denominators"] = evaluation.denominators->small_share();
+        result.figures["least_denominator"] = evaluation.denominators->least;
+      }
       if (facts.causal) {
         result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+        result.figures["bits_per_byte"] = bits_of_byte(evaluation, *dataset_);
       }
     }
     return result;
@@ -279,14 +288,25 @@ void check_split(const Settings& settings, const DatasetDescription& description
       fmt::format("prepare it again with --validation-fraction {}, or set the key to 0", wanted));
 }
 
+double bits_of(const LanguageEvaluation& evaluation, const Dataset& dataset,
+               std::uint64_t SplitCounts::*unit) {
+  const SplitCounts& counts = dataset.description()[evaluation.split].counts;
+  // The mean loss is over the separators behind the documents, too: they cost bits and are no text.
+  const bool separated = dataset.tokenizer().special().separator >= 0;
+  const auto targets = static_cast<double>(counts.tokens + (separated ? counts.documents : 0));
+  const std::uint64_t units = std::max<std::uint64_t>(1, counts.*unit);
+  return bits_per_character(evaluation.loss * targets, static_cast<std::int64_t>(units));
+}
+
 nlohmann::json data_record(const Settings& settings, const DatasetDescription& description) {
   const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
   return {{"folder", settings.data.directory.string()},
-          {"name", description.name},
+          {"name", shown_name(description)},
           {"fingerprint", hex(description.fingerprint)},
           {"tokenizer_fingerprint", hex(description.tokenizer_fingerprint)},
           {"training_tokens", description[Split::train].counts.tokens},
-          {"validation_tokens", description[Split::validation].counts.tokens}};
+          {"validation_tokens", description[Split::validation].counts.tokens},
+          {"test_tokens", description[Split::test].counts.tokens}};
 }
 
 }  // namespace
@@ -309,8 +329,9 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
                                            const Dataset& dataset,
                                            const EvaluationOptions& options) {
   const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
-  return evaluate(model, settings, dataset, *validation_batches(settings, dataset, length),
-                  options);
+  dataset.require(options.split);
+  return evaluate(model, settings, dataset,
+                  *ordered_batches(settings, dataset, options.split, length), options);
 }
 
 void warn_of_line_ends(const Dataset& dataset) {
@@ -324,12 +345,11 @@ void warn_of_line_ends(const Dataset& dataset) {
 }
 
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset) {
-  const SplitCounts& counts = dataset.description()[Split::validation].counts;
-  // The mean loss is over the separators behind the documents, too: they cost bits and are no text.
-  const bool separated = dataset.tokenizer().special().separator >= 0;
-  const auto targets = static_cast<double>(counts.tokens + (separated ? counts.documents : 0));
-  const std::uint64_t characters = std::max<std::uint64_t>(1, counts.characters);
-  return bits_per_character(evaluation.loss * targets, static_cast<std::int64_t>(characters));
+  return bits_of(evaluation, dataset, &SplitCounts::characters);
+}
+
+double bits_of_byte(const LanguageEvaluation& evaluation, const Dataset& dataset) {
+  return bits_of(evaluation, dataset, &SplitCounts::bytes);
 }
 
 }  // namespace roformer

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "attention/denominator_check.h"
 #include "config/settings.h"
 #include "data/dataset.h"
 #include "tasks/arrangement.h"
@@ -30,23 +32,27 @@ struct LanguageEvaluation {
   // Of each row in its order: the sum of its targets' losses, and how many they are.
   std::vector<double> loss_sums_by_row;
   std::vector<std::int64_t> targets_by_row;
-  std::uint64_t targets_fingerprint = 0;  // XXH3 of the labels and their places
+  Split split = Split::validation;
+  std::optional<DenominatorFigures> denominators;  // of linear attention
+  std::uint64_t targets_fingerprint = 0;           // XXH3 of the labels and their places
 };
 
 struct EvaluationOptions {
   std::int64_t length = 0;  // of the rows; 0: data.length
   std::int64_t tokens = 0;  // at most; 0: data.validation_tokens
+  Split split = Split::validation;
   ArrangementSettings arrangement = {};
 };
 
-// The validation split with the fixed masks of every run.
+// A split with the fixed masks of every run. Throws Error (usage) where the set does not have it.
 LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
                                            const Dataset& dataset,
                                            const EvaluationOptions& options = {});
 
-// The loss of the evaluation in bits for each character of the data set's validation text: how
-// causal models of different vocabularies compare.
+// The loss of the evaluation in bits for each character (or byte) of its split's text: how causal
+// models of different vocabularies compare.
 double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset);
+double bits_of_byte(const LanguageEvaluation& evaluation, const Dataset& dataset);
 // Warns where the data set's count of characters does not suit its tokenizer.
 void warn_of_line_ends(const Dataset& dataset);
 

@@ -53,6 +53,29 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
         "length,shift,drop_middle,shuffle_blocks,position,targets,loss\n"));
     CHECK(has(outcome.output, "\n32,0,0.25,0,"));
   }
+  SECTION("on the test set, where there is one") {
+    const Outcome none = run({"evaluate", folder, "--split", "test"});
+    CHECK(none.code == 2);
+    CHECK(has(none.errors, "has no test set (hint: prepare it with --test-fraction"));
+    const std::string text = (tiny.folder.path / "more.txt").string();
+    std::ofstream(text) << "Click the button. The menu opens.\n\nClick the other button, the other "
+                           "menu opens, the dialog closes and the file is saved under its name.\n";
+    const std::string data = (tiny.folder.path / "with-test").string();
+    REQUIRE(run({"data", "prepare", text, "--test", text, text, "--validation", text, "--bytes",
+                 "--output", data})
+                .code == 0);
+    const auto evaluated = [&](const std::string& split) {
+      const Outcome outcome =
+          run({"evaluate", folder, "--data", data, "--split", split, "--length", "8", "--json"});
+      CAPTURE(outcome.errors);
+      REQUIRE(outcome.code == 0);
+      return nlohmann::json::parse(outcome.output);
+    };
+    const auto validation = evaluated("validation"), test = evaluated("test");
+    CHECK(test["split"] == "test");
+    CHECK(test["evaluations"][0]["tokens"].get<int>() >
+          validation["evaluations"][0]["tokens"].get<int>());
+  }
   SECTION("a copied run says how it is told where its data are") {
     std::filesystem::rename(tiny.data(), tiny.folder.path / "moved");
     const Outcome outcome = run({"evaluate", folder});
@@ -118,4 +141,15 @@ TEST_CASE("doctor says what it found and measured") {
   CHECK(found["matmul"]["fp32"]["gflops_per_s"].get<double>() > 0.1);
   CHECK(found["matmul"]["bf16"]["gflops_per_s"].get<double>() > 0);
   CHECK(found["automatic"]["reason"].get<std::string>().size() > 10);
+}
+
+TEST_CASE("linear attention says how near its denominators come to zero") {
+  const TinyRun tiny("rope", {{"task", "causal_lm"}, {"attention.kernel", "elu"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string folder = tiny.run().string();
+  CHECK(has(run({"evaluate", folder}).output, "denominators of linear attention at 32 tokens: "));
+  const auto json = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
+  CHECK(json["evaluations"][0]["least_denominator"].get<double>() > 0);
+  CHECK(json["evaluations"][0]["small_denominators"].get<double>() <= 1);
+  CHECK(has(read_file(tiny.run() / "metrics.jsonl"), "small_denominators"));
 }

@@ -155,7 +155,7 @@ TEST_CASE("a metric that no run of the study has is refused before anything is t
                           "\"masked_accuracy\""));
   CHECK(has(message,
             "s.yaml:3: study.columns: no run of this study has a figure \"zzz\" (hint: "
-            "they have accuracy, bits_per_character, "));
+            "they have accuracy, bits_per_byte, "));
   CHECK(!has(message, "perplexity_median"));
   CHECK(has(message, "s.yaml:4: study.paper.metric: no run of this study has a figure \"bleu\""));
   const auto good = folder.write("s.yaml",

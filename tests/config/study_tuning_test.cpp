@@ -98,6 +98,9 @@ TEST_CASE("reference lines are values or the loss of word frequencies") {
   REQUIRE(study.reference_lines.size() == 2);
   CHECK_FALSE(study.reference_lines[0].value);
   CHECK(study.reference_lines[1].value == 1.5);
+  CHECK(folder.refused("task: causal_lm\n"
+                       "study: {metric: bits_per_character, reference_lines: [unigram]}\n") ==
+        "no error");
   CHECK(has(folder.refused("study: {metric: masked_accuracy, reference_lines: [unigram]}\n"),
             "unigram is a loss of text"));
   CHECK(has(folder.refused("study: {reference_lines: [{label: paper}]}\n"), "wanted a number"));

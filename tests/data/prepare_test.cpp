@@ -57,6 +57,15 @@ PrepareOptions options_for(const fs::path& input, const fs::path& output) {
           .name = "sample"};
 }
 
+std::string message_of_prepare(const PrepareOptions& options) {
+  try {
+    prepare(options, *byte_tokenizer());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("A prepared folder gives back the documents, each in the split of its hash") {
@@ -67,7 +76,7 @@ TEST_CASE("A prepared folder gives back the documents, each in the split of its 
   const Dataset dataset(folder.path / "out");
   dataset.verify_checksums();
 
-  std::vector<std::string> wanted[2];
+  std::vector<std::string> wanted[3];
   std::uint64_t characters = 0;
   const std::string all = sample_text(200);
   std::size_t place = 0;
@@ -75,7 +84,7 @@ TEST_CASE("A prepared folder gives back the documents, each in the split of its 
     const std::size_t end = all.find("\n\n", place);
     const std::string document = all.substr(place, end + 1 - place);
     characters += document.size();
-    wanted[is_validation_document(i, 0.25, 1)].push_back(document);
+    wanted[static_cast<int>(split_of(i, {.validation = 0.25}, 1))].push_back(document);
     place = end + 2;
   }
   CHECK(decoded_documents(dataset, Split::train) == wanted[0]);
@@ -208,7 +217,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   const std::string begin = description.string() + ": ";
   CHECK(with("roformer dataset", "other dataset").starts_with(begin + "is not a data set"));
   CHECK(with("\"version\": 2", "\"version\": 9").starts_with(begin + "has version 9"));
-  CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "lacks 'train.documents'"));
+  CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "lacks 'test.documents'"));
   CHECK(with("\"seed\": 1", "\"seed\": \"1\"").starts_with(begin + "lacks 'seed' as a count"));
   CHECK(with("\"tokens\": ", "\"tokens\": 1").find("dataset.json says") != std::string::npos);
   CHECK(with("{", "").starts_with(begin + "is not JSON"));
@@ -277,7 +286,9 @@ TEST_CASE("A share of the tokens that is far from that of the documents is said"
   const auto text = [](std::size_t length) {
     std::string all;
     for (std::uint64_t i = 0; i < 100; ++i) {
-      all += std::string(is_validation_document(i, 0.25, 1) ? length : 10, 'a') + "\n\n";
+      all += std::string(split_of(i, {.validation = 0.25}, 1) == Split::validation ? length : 10,
+                         'a') +
+             "\n\n";
     }
     return all;
   };
@@ -304,4 +315,123 @@ TEST_CASE("Pieces that the vocabulary lacks are counted, and said where they are
   CHECK(made[Split::train].counts.tokens == 8);
   CHECK(has(words, "12 % of the tokens are the unknown piece"));
   CHECK(read_description(folder.path / "out")[Split::train].counts.unknown == 1);
+}
+
+TEST_CASE("A test set is dealt beside the validation set, which stays as it was") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "text.txt", sample_text(200));
+  PrepareOptions options = options_for(folder.path / "text.txt", folder.path / "two");
+  prepare(options, *byte_tokenizer());
+  options.output = folder.path / "three";
+  options.test_fraction = 0.25;
+  prepare(options, *byte_tokenizer());
+  const Dataset two(folder.path / "two"), three(folder.path / "three");
+  CHECK(decoded_documents(two, Split::validation) == decoded_documents(three, Split::validation));
+  const auto train = decoded_documents(three, Split::train);
+  const auto test = decoded_documents(three, Split::test);
+  CHECK(test.size() > 25);
+  CHECK(test.size() < 75);
+  CHECK(train.size() + test.size() == decoded_documents(two, Split::train).size());
+  CHECK(three.description().test_fraction == 0.25);
+  three.require(Split::test);
+  CHECK_THROWS_WITH(
+      two.require(Split::test),
+      (folder.path / "two").string() +
+          ": has no test set (hint: prepare it with --test-fraction or --test FILES)");
+  options.test_fraction = 0.75;
+  CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+}
+
+TEST_CASE("Files can be named as the test set, and a set without one is read as before") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "train", "a\n\nb\n\nc\n");
+  write_text(folder.path / "valid", "d\n");
+  write_text(folder.path / "test", "e\n\nf\n");
+  PrepareOptions options = options_for(folder.path / "train", folder.path / "out");
+  options.validation_inputs = {folder.path / "valid"};
+  options.test_inputs = {folder.path / "test"};
+  prepare(options, *byte_tokenizer());
+  {
+    const Dataset dataset(folder.path / "out");
+    CHECK(decoded_documents(dataset, Split::train).size() == 3);
+    CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"d\n"});
+    CHECK(decoded_documents(dataset, Split::test) == std::vector<std::string>{"e\n", "f\n"});
+  }
+  nlohmann::json json = read_sealed_json(folder.path / "out" / "dataset.json");
+  for (const char* name : {"test", "test_fraction"}) json.erase(name);
+  write_sealed_json(folder.path / "out" / "dataset.json", json);
+  CHECK(Dataset(folder.path / "out").description()[Split::test].counts.tokens == 0);
+}
+
+namespace {
+
+// Of a set that one file was divided into, with nothing lost between the documents.
+std::string text_of(const Dataset& dataset, Split split) {
+  std::string text;
+  for (const std::string& document : decoded_documents(dataset, split)) text += document;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("A file is divided by its bytes, and every byte of it is in one of the sets") {
+  const TemporaryFolder folder;
+  // What reading by lines would change: blank lines, spaces alone, carriage returns, no last end.
+  std::string text = "\n\n  \n";
+  while (text.size() < 1000) text += "a b\r\n\n\t\nlonger line of text\n";
+  text.resize(1000);
+  write_text(folder.path / "file", text);
+  PrepareOptions options = options_for(folder.path / "file", folder.path / "out");
+  options.corpus.reader = CorpusReader::verbatim;
+  options.shares = {.bytes = {900, 50, 50}};
+  const DatasetDescription whole = prepare(options, *byte_tokenizer());
+  CHECK_FALSE(whole.prefix);
+  CHECK(shown_name(whole) == "sample");
+  const Dataset dataset(folder.path / "out");
+  CHECK(text_of(dataset, Split::train) == text.substr(0, 900));
+  CHECK(text_of(dataset, Split::validation) == text.substr(900, 50));
+  CHECK(text_of(dataset, Split::test) == text.substr(950));
+  CHECK(whole[Split::test].counts.bytes == 50);
+
+  SECTION("a shorter file is a prefix, divided in the same shares") {
+    write_text(folder.path / "prefix", text.substr(0, 200));
+    options.corpus.inputs = {folder.path / "prefix"};
+    options.output = folder.path / "short";
+    prepare(options, *byte_tokenizer());
+    const Dataset prefix(folder.path / "short");
+    CHECK(text_of(prefix, Split::train) == text.substr(0, 180));
+    CHECK(text_of(prefix, Split::validation) == text.substr(180, 10));
+    CHECK(text_of(prefix, Split::test) == text.substr(190, 10));
+    CHECK(shown_name(prefix.description()) == "sample, the first 200 of 1,000 bytes");
+  }
+  SECTION("no character is cut in two") {
+    for (std::size_t i = 890; i < 905; i += 3) text.replace(i, 3, "\u4e2d");
+    write_text(folder.path / "file", text);
+    options.overwrite = true;
+    const std::size_t begin = 902;  // a character begins at 899, and the next one here
+    prepare(options, *byte_tokenizer());
+    const Dataset other(folder.path / "out");
+    CHECK(text_of(other, Split::train) == text.substr(0, begin));
+    CHECK(text_of(other, Split::validation) == text.substr(begin, 950 - begin));
+  }
+  SECTION("the SHA-1 of a whole file is held against the recipe's") {
+    options.overwrite = true;
+    options.shares.sha1 = "0123";
+    CHECK(has(message_of_prepare(options), "is not the recipe's file: SHA-1 "));
+  }
+  SECTION("what cannot be divided is refused") {
+    options.overwrite = true;
+    write_text(folder.path / "file", text + "!");
+    CHECK(has(message_of_prepare(options), "has 1,001 bytes, the recipe's file has 1,000"));
+    write_text(folder.path / "file", "short");
+    CHECK(has(message_of_prepare(options), "is too short to be divided: 5 bytes"));
+    options.corpus.inputs = {folder.path / "file", folder.path / "file"};
+    CHECK(has(message_of_prepare(options), "one file is divided by its bytes"));
+    options.corpus.inputs = {"-"};
+    CHECK(has(message_of_prepare(options), "can be read only once"));
+    options.corpus.inputs = {folder.path / "file"};
+    options.shares = {};
+    options.corpus.remove_repeats = true;
+    CHECK(has(message_of_prepare(options), "the verbatim reader keeps every byte"));
+  }
 }

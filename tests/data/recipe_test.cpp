@@ -77,3 +77,32 @@ TEST_CASE("The recipes that come with the program are well-formed") {
   }
   CHECK(count >= 8);
 }
+
+TEST_CASE("A recipe divides its file by bytes, and not by anything else besides") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "recipe.yaml";
+  write_text(folder.path / "mine", "text");
+  write_text(path,
+             "name: a\nfiles: [raw]\nreader: verbatim\nsplit_bytes: [90, 5, 5]\nsha1: 00ff\n");
+  const Recipe recipe = read_recipe(path, {folder.path / "mine"});
+  CHECK(recipe.corpus.inputs == std::vector<fs::path>{folder.path / "mine"});
+  CHECK(recipe.shares.bytes == std::array<std::uint64_t, 3>{90, 5, 5});
+  CHECK(recipe.shares.sha1 == "00ff");
+  const auto complaint = [&](const std::string& text) {
+    write_text(path, "name: a\nfiles: [mine]\n" + text);
+    try {
+      read_recipe(path);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(complaint("test_files: [mine]\ntest_fraction: 0.1\n").empty());
+  CHECK(complaint("reader: verbatim\nsplit_bytes: [9, 5]\n").find("wanted three counts") !=
+        std::string::npos);
+  CHECK(complaint("split_bytes: [9, 5, 5]\n").find("needs `reader: verbatim`") !=
+        std::string::npos);
+  CHECK(complaint("reader: verbatim\nsplit_bytes: [9, 5, 5]\ntest_fraction: 0.1\n")
+            .find(":5: test_fraction: the file is divided by split_bytes") != std::string::npos);
+  CHECK(complaint("sha1: 00\n").find("belongs to split_bytes") != std::string::npos);
+}

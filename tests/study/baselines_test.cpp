@@ -56,7 +56,14 @@ TEST_CASE("the loss of word frequencies is the training text's on the held-out t
   CHECK(unigram_loss(dataset, true) ==
         Approx(std::log(265.0) - (std::log(3.0) + 3 * std::log(2.0)) / 4));
   const Settings gone = default_settings({{"data.directory", (folder.path / "gone").string()}});
-  CHECK_FALSE(unigram_loss(gone).has_value());
+  CHECK_FALSE(unigram_loss(gone, "validation_loss").has_value());
+  const Settings there = default_settings(
+      {{"task", "causal_lm"}, {"data.directory", (folder.path / "data").string()}});
+  const double loss = unigram_loss(dataset, true);
+  CHECK(unigram_loss(there, "validation_loss").value() == loss);
+  // Three bytes of one document, whose end is a target too.
+  CHECK(unigram_loss(there, "bits_per_byte").value() == Approx(loss * 4 / 3 / std::log(2)));
+  CHECK(unigram_loss(there, "bits_per_character").value() == Approx(loss * 4 / 3 / std::log(2)));
 }
 
 TEST_CASE("the commonest class is the training set's, its score the held-out set's") {

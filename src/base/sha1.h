@@ -1,0 +1,26 @@
+// SHA-1, for no other purpose than to recognise files whose publishers give it: it protects from
+// damage and mistakes, not from attackers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+class Sha1 {
+ public:
+  void update(std::string_view bytes);
+  // Of all bytes so far, as 40 hexadecimal digits. Ends the computation.
+  std::string finish();
+
+ private:
+  std::array<std::uint32_t, 5> state_{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+  std::string pending_;  // less than a block of 64 bytes
+  std::uint64_t bytes_ = 0;
+
+  void take_block(const unsigned char* block);
+};
+
+}  // namespace roformer

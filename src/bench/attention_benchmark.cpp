@@ -1,0 +1,258 @@
+#include "bench/attention_benchmark.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "attention/linear_attention.h"
+#include "base/error.h"
+#include "bench/attention_layer.h"
+#include "bench/timed_training.h"
+#include "config/check.h"
+#include "metrics/statistics.h"
+#include "tensor/memory_meter.h"
+#include "verify/plain_linear_attention.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kFloat = 4;  // bytes
+
+double median_or_none(const std::vector<double>& times) {
+  return times.empty() ? -1 : median(times);
+}
+
+Settings settings_of_kernel(const Settings& settings, const std::string& kernel,
+                            const AttentionBenchmarkOptions& options, std::int64_t length) {
+  Settings result = settings;
+  result.data.length = length;
+  result.training.batch = options.sequences;
+  result.attention.window = kernel == "window" ? options.window : 0;
+  result.attention.kernel = kernel == "elu"     ? AttentionKernel::elu
+                            : kernel == "favor" ? AttentionKernel::favor
+                                                : AttentionKernel::softmax;
+  return result;
+}
+
+// Of [L, L] matrices that a pass holds: the window's mask and bias.
+double matrix_bytes(const std::string& kernel, std::int64_t length) {
+  return kernel == "window" ? 3 * kFloat * static_cast<double>(length) * static_cast<double>(length)
+                            : 0;
+}
+
+at::Tensor random_input(std::vector<std::int64_t> shape, const ComputePlan& plan) {
+  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
+  return at::empty(shape, at::TensorOptions().dtype(type).device(plan.device)).normal_();
+}
+
+// Forward, and with slopes backward, of one function of x.
+template <class Function>
+double timed_pass(const at::Tensor& x, const at::Tensor& slopes, const Function& function) {
+  const auto start = BenchmarkClock::now();
+  if (slopes.defined()) {
+    x.mutable_grad() = at::Tensor();
+    function(x).backward(slopes);
+    wait_for(x.grad().flatten()[0]);
+  } else {
+    const c10::AutoGradMode no_gradient(false);
+    wait_for(function(x.detach()).flatten()[0]);
+  }
+  return milliseconds_since(start);
+}
+
+// What was measured at shorter lengths says how long the next one would take.
+class Patience {
+ public:
+  explicit Patience(double seconds) : seconds_(seconds) {}
+
+  std::string refusal(const std::string& kernel, std::int64_t length) const {
+    const auto found = last_.find(kernel);
+    if (found == last_.end()) return "";
+    const auto& [before, milliseconds] = found->second;
+    const double times = static_cast<double>(length) / static_cast<double>(before);
+    const double growth = kernel == "softmax" || kernel == "window" ? times * times : times;
+    const double expected = milliseconds * growth / 1000;
+    if (expected <= seconds_) return "";
+    return fmt::format("a pass would take about {:.0f} s", expected);
+  }
+  void note(const std::string& kernel, std::int64_t length, double milliseconds) {
+    last_[kernel] = {length, milliseconds};
+  }
+
+ private:
+  double seconds_;
+  std::map<std::string, std::pair<std::int64_t, double>> last_;
+};
+
+class AttentionContest {
+ public:
+  AttentionContest(const Settings& settings, const ComputePlan& plan,
+                   const AttentionBenchmarkOptions& options,
+                   const std::function<void(std::int64_t, std::int64_t)>& progress)
+      : settings_(settings),
+        plan_(plan),
+        options_(options),
+        progress_(progress),
+        patience_(options.longest),
+        passes_(static_cast<std::int64_t>(options.lengths.size() *
+                                          (options.kernels.size() + (options.forms ? 3 : 0)))) {}
+
+  AttentionBenchmark run() {
+    AttentionBenchmark result;
+    for (const std::int64_t length : options_.lengths) {
+      if (stopped_) break;
+      measure_kernels(length, result.costs);
+      if (options_.forms && !stopped_) result.forms.push_back(measure_forms(length));
+    }
+    return result;
+  }
+
+ private:
+  const Settings& settings_;
+  const ComputePlan& plan_;
+  const AttentionBenchmarkOptions& options_;
+  const std::function<void(std::int64_t, std::int64_t)>& progress_;
+  Patience patience_;
+  std::int64_t passes_, done_ = 0;
+  bool stopped_ = false;
+
+  void advance() {
+    progress_(++done_, passes_);
+    stopped_ = options_.stopped && options_.stopped();
+  }
+
+  void measure_kernels(std::int64_t length, std::vector<AttentionCost>& costs) {
+    const std::int64_t width = settings_.model.width;
+    const at::Tensor x = random_input({options_.sequences * length, width}, plan_).requires_grad_();
+    const at::Tensor slopes = random_input({options_.sequences * length, width}, plan_);
+    for (const std::string& kernel : options_.kernels) {
+      if (stopped_) return;
+      AttentionCost cost{.kernel = kernel, .length = length};
+      const Settings settings = settings_of_kernel(settings_, kernel, options_, length);
+      Problems problems;
+      check(settings, {}, {}, problems);
+      if (!problems.empty()) {
+        cost.remark = "refused: " + problems.lines().front();
+      } else if (matrix_bytes(kernel, length) > options_.memory) {
+        cost.remark = fmt::format("its masks would take about {:.0f} GiB",
+                                  matrix_bytes(kernel, length) / (1 << 30));
+      } else {
+        cost.remark = patience_.refusal(kernel, length);
+      }
+      if (cost.remark.empty()) measure(settings, x, slopes, cost);
+      costs.push_back(std::move(cost));
+      advance();
+    }
+  }
+
+  void measure(const Settings& settings, const at::Tensor& x, const at::Tensor& slopes,
+               AttentionCost& cost) {
+    const AttentionLayers layers(settings, 1, plan_);
+    const auto pass = [&](const at::Tensor& input) {
+      return layers.forward(input, cost.length, AttentionForm::efficient);
+    };
+    std::vector<double> forward, training;
+    for (std::int64_t round = 0; round <= options_.repeats; ++round) {
+      const double once = timed_pass(x, {}, pass), both = timed_pass(x, slopes, pass);
+      if (round == 0) continue;
+      forward.push_back(once);
+      training.push_back(both);
+      if (options_.stopped && options_.stopped()) break;
+    }
+    cost.forward = median_or_none(forward);
+    cost.training = median_or_none(training);
+    patience_.note(cost.kernel, cost.length, cost.training);
+    const MemoryMeter meter;
+    timed_pass(x, slopes, pass);
+    cost.memory = static_cast<double>(meter.peak());
+  }
+
+  LinearFormCost measure_forms(std::int64_t length) {
+    const std::int64_t heads = settings_.model.heads, head_width = settings_.model.width / heads;
+    const std::vector<std::int64_t> shape{options_.sequences, heads, length, head_width};
+    const at::Tensor x = random_input(shape, plan_).requires_grad_();
+    const at::Tensor slopes = random_input(shape, plan_);
+    const at::Tensor value = random_input(shape, plan_);
+    LinearFormCost cost{.length = length};
+    const auto form = [&](const std::string& name, double bytes, const auto& attention) {
+      double time = -1;
+      if (stopped_) return time;
+      const std::string refusal =
+          bytes > options_.memory
+              ? fmt::format("its states would take about {:.0f} GiB", bytes / (1 << 30))
+              : patience_.refusal(name, length);
+      if (refusal.empty()) {
+        std::vector<double> times;
+        for (std::int64_t round = 0; round <= options_.repeats; ++round) {
+          const double passed = timed_pass(x, slopes, [&](const at::Tensor& input) {
+            LinearFeatures features{.query = at::elu(input) + 1};
+            features.key = features.rotated_query = features.rotated_key = features.query;
+            return attention(features);
+          });
+          if (round > 0) times.push_back(passed);
+        }
+        time = median_or_none(times);
+        patience_.note(name, length, time);
+      } else {
+        cost.remark = name + ": " + refusal;
+      }
+      advance();
+      return time;
+    };
+    cost.chunked = form("chunked", 0, [&](const LinearFeatures& features) {
+      return linear_attention(features, value, /*causal=*/true);
+    });
+    cost.not_causal = form("not causal", 0, [&](const LinearFeatures& features) {
+      return linear_attention(features, value, /*causal=*/false);
+    });
+    // The states, their sums and the gradients of both.
+    const double states = 4 * kFloat * static_cast<double>(value.numel() * head_width);
+    cost.cumulative = form("cumulative", states, [&](const LinearFeatures& features) {
+      return cumulative_linear_attention(features, value);
+    });
+    return cost;
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> attention_kernels() {
+  return {"softmax", "window", "elu", "favor"};
+}
+
+AttentionBenchmark benchmark_attention(
+    const Settings& settings, const ComputePlan& plan, const AttentionBenchmarkOptions& options,
+    const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  ROFORMER_ASSERT(std::ranges::is_sorted(options.lengths));
+  return AttentionContest(settings, plan, options, progress).run();
+}
+
+std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
+                                     std::string_view kernel) {
+  // The logarithm of how many times longer the kernel takes than the softmax, by length.
+  std::vector<std::array<double, 2>> ratios;
+  for (const AttentionCost& cost : costs) {
+    if (cost.kernel != kernel || cost.training <= 0) continue;
+    for (const AttentionCost& other : costs) {
+      if (other.kernel != "softmax" || other.length != cost.length || other.training <= 0) continue;
+      ratios.push_back(
+          {std::log(static_cast<double>(cost.length)), std::log(cost.training / other.training)});
+    }
+  }
+  for (std::size_t i = 1; i < ratios.size(); ++i) {
+    const auto [x0, y0] = ratios[i - 1];
+    const auto [x1, y1] = ratios[i];
+    if (y0 > 0 && y1 <= 0) return std::exp(x0 + (x1 - x0) * y0 / (y0 - y1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace roformer

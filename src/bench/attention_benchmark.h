@@ -1,0 +1,73 @@
+// What the kernels of attention cost as the text grows: time and memory of an attention layer with
+// its projections under the softmax, under the softmax with a window and as linear attention, at
+// one length after the other; and the forms of causal linear attention beside each other.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+// "softmax", "window", "elu", "favor", in the order of a table.
+std::vector<std::string> attention_kernels();
+
+struct AttentionBenchmarkOptions {
+  std::vector<std::string> kernels;
+  std::vector<std::int64_t> lengths;  // rising
+  std::int64_t sequences = 1;
+  std::int64_t repeats = 5;   // rounds that count, after one that does not
+  std::int64_t window = 256;  // tokens that `window` sees
+  bool forms = false;         // of causal linear attention, too
+  // A kernel is not measured at longer texts where a pass would take longer, by its growth so far,
+  // or its matrices more memory.
+  double longest = std::numeric_limits<double>::infinity();  // seconds
+  double memory = std::numeric_limits<double>::infinity();   // bytes
+  // Asked after every measurement; true: no further one.
+  std::function<bool()> stopped = {};
+};
+
+// Medians in milliseconds; bytes beyond what was there before the pass. Negative: not measured.
+struct AttentionCost {
+  std::string kernel;
+  std::int64_t length = 0;
+  double forward = -1;   // no gradient wanted
+  double training = -1;  // forward and backward
+  double memory = -1;    // most of the tensors' at once, forward and backward
+  std::string remark = {};
+};
+
+// Causal linear attention (elu) over given features, without projections: in chunks as models
+// compute it, not causal (one state for all), and with the state after every key written out. As
+// AttentionCost::training.
+struct LinearFormCost {
+  std::int64_t length = 0;
+  double chunked = -1;
+  double not_causal = -1;
+  double cumulative = -1;
+  std::string remark = {};
+};
+
+struct AttentionBenchmark {
+  std::vector<AttentionCost> costs;   // by length, then by kernel
+  std::vector<LinearFormCost> forms;  // by length
+};
+
+// progress(done, of) is called after every measurement.
+AttentionBenchmark benchmark_attention(
+    const Settings& settings, const ComputePlan& plan, const AttentionBenchmarkOptions& options,
+    const std::function<void(std::int64_t, std::int64_t)>& progress);
+
+// The length from which on the kernel's training pass takes less time than the softmax's, between
+// two that were measured (as both grow by powers of the length); nothing where they do not cross.
+std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
+                                     std::string_view kernel);
+
+}  // namespace roformer

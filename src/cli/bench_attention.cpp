@@ -1,0 +1,316 @@
+#include "cli/bench_attention.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/version.h"
+#include "bench/attention_benchmark.h"
+#include "cli/command.h"
+#include "cli/machine.h"
+#include "config/load.h"
+#include "config/suggest.h"
+#include "config/task_facts.h"
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/table.h"
+#include "tensor/device.h"
+#include "training/signals.h"
+
+namespace roformer {
+namespace {
+
+struct BenchAttentionOptions {
+  std::string config;
+  std::vector<std::string> kernels = attention_kernels();
+  std::vector<std::int64_t> lengths{512, 1024, 2048, 4096};
+  std::int64_t sequences = 1;
+  std::int64_t repeats = 5;
+  std::int64_t window = 256;
+  double longest = 60;
+  bool forms = false;
+  bool json = false, markdown = false;
+  std::string chart;
+  std::vector<Override> overrides;
+};
+
+constexpr double kMebibytes = 1 << 20;
+
+// A causal layer of base size with the paper's positions.
+const std::vector<Override> kLayer{{"task", "causal_lm"}, {"model.width", "768"},
+                                   {"model.heads", "12"}, {"model.feed_forward", "3072"},
+                                   {"model.layers", "1"}, {"model.vocabulary", "4000"},
+                                   {"position", "rope"}};
+
+Settings layer_settings(const BenchAttentionOptions& options) {
+  if (!options.config.empty()) return load_settings(options.config, options.overrides);
+  std::vector<Override> overrides = kLayer;
+  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
+  return default_settings(overrides);
+}
+
+void check_options(BenchAttentionOptions& options) {
+  const std::vector<std::string> known = attention_kernels();
+  for (const std::string& kernel : options.kernels) {
+    if (std::ranges::find(known, kernel) != known.end()) continue;
+    throw_usage("--kernels",
+                fmt::format("'{}' is none (known: {})", kernel, fmt::join(known, ", ")),
+                suggestion(kernel, known));
+  }
+  if (!options.chart.empty() && !options.chart.ends_with(".svg") &&
+      !options.chart.ends_with(".html")) {
+    throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .html");
+  }
+  if (options.json && options.markdown) {
+    throw_usage("--json, --markdown", "are forms of one table", "one of them");
+  }
+  std::ranges::sort(options.lengths);
+  const auto repeated = std::ranges::unique(options.lengths);
+  options.lengths.erase(repeated.begin(), repeated.end());
+}
+
+Cell measured(double value, double unit = 1) {
+  if (value < 0) return std::monostate{};
+  return value / unit;
+}
+
+Table kernel_table(const std::vector<AttentionCost>& costs) {
+  const NumberFormat time{.style = NumberFormat::Style::fixed, .digits = 1},
+      whole{NumberFormat::Style::count, 0};
+  Table table({{.title = "length", .format = whole},
+               {.title = "kernel", .alignment = Column::Alignment::left},
+               {.title = "forward", .key = "forward_ms", .unit = "ms", .format = time},
+               {.title = "+ backward", .key = "training_ms", .unit = "ms", .format = time},
+               {.title = "memory", .key = "memory_mib", .unit = "MiB", .format = whole}});
+  for (const AttentionCost& cost : costs) {
+    table.add_row({cost.length, cost.kernel, measured(cost.forward), measured(cost.training),
+                   measured(cost.memory, kMebibytes)});
+  }
+  return table;
+}
+
+Table form_table(const std::vector<LinearFormCost>& forms) {
+  const NumberFormat time{.style = NumberFormat::Style::fixed, .digits = 2},
+      ratio{NumberFormat::Style::fixed, 2};
+  Table table({{.title = "length", .format = {NumberFormat::Style::count, 0}},
+               {.title = "in chunks", .key = "chunked_ms", .unit = "ms", .format = time},
+               {.title = "not causal", .key = "not_causal_ms", .unit = "ms", .format = time},
+               {.title = "cumulative", .key = "cumulative_ms", .unit = "ms", .format = time},
+               {.title = "chunks / not causal", .key = "over_not_causal", .format = ratio},
+               {.title = "cumulative / chunks", .key = "cumulative_over", .format = ratio}});
+  const auto quotient = [](double a, double b) {
+    return a > 0 && b > 0 ? Cell(a / b) : Cell(std::monostate{});
+  };
+  for (const LinearFormCost& form : forms) {
+    table.add_row({form.length, measured(form.chunked), measured(form.not_causal),
+                   measured(form.cumulative), quotient(form.chunked, form.not_causal),
+                   quotient(form.cumulative, form.chunked)});
+  }
+  return table;
+}
+
+// Straight lines whose slope is the power of the length.
+LineChart cost_chart(const AttentionBenchmark& result, const std::string& subtitle,
+                     double AttentionCost::*figure, const std::string& title,
+                     const std::string& unit, double scale) {
+  LineChart chart{.title = title + " against length",
+                  .subtitle = subtitle,
+                  .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
+                  .y = {.title = title, .unit = unit, .scale = Axis::Scale::logarithmic}};
+  for (const AttentionCost& cost : result.costs) {
+    const double length = static_cast<double>(cost.length);
+    auto line = std::ranges::find(chart.series, cost.kernel, &Series::name);
+    if (line == chart.series.end()) {
+      line = chart.series.insert(line, Series{.name = cost.kernel});
+    }
+    if (std::ranges::find(chart.x.ticks, length) == chart.x.ticks.end()) {
+      chart.x.ticks.push_back(length);
+    }
+    if (cost.*figure <= 0) continue;
+    line->x.push_back(length);
+    line->y.push_back(cost.*figure / scale);
+  }
+  return chart;
+}
+
+std::vector<std::string> crossings(const AttentionBenchmark& result) {
+  std::vector<std::string> lines;
+  for (const std::string& kernel : attention_kernels()) {
+    if (const std::optional<double> length = crossing_point(result.costs, kernel)) {
+      lines.push_back(fmt::format("{} is faster than softmax from about {} tokens on", kernel,
+                                  format_count(std::llround(*length))));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> remarks(const AttentionBenchmark& result) {
+  std::vector<std::string> lines;
+  for (const AttentionCost& cost : result.costs) {
+    if (cost.remark.empty()) continue;
+    lines.push_back(fmt::format("{} at {}: {}", cost.kernel, cost.length, cost.remark));
+  }
+  for (const LinearFormCost& form : result.forms) {
+    if (!form.remark.empty()) lines.push_back(fmt::format("at {}: {}", form.length, form.remark));
+  }
+  return lines;
+}
+
+void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark& result,
+                  const std::string& subtitle) {
+  const LineChart time =
+      cost_chart(result, subtitle, &AttentionCost::training, "time of a pass", "ms", 1);
+  const LineChart memory =
+      cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
+  if (options.chart.ends_with(".svg")) {
+    write_file_atomically(options.chart, to_svg(LineChartGrid{.title = "Attention against length",
+                                                              .subtitle = subtitle,
+                                                              .panels = {time, memory}}));
+  } else {
+    HtmlReport page(
+        {.title = "Attention against length",
+         .subtitle = subtitle,
+         .footer = fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit)});
+    page.chart(time);
+    page.chart(memory);
+    for (const std::string& line : crossings(result)) page.paragraph(line);
+    page.table(kernel_table(result.costs));
+    if (!result.forms.empty()) {
+      page.table(form_table(result.forms), "Forms of causal linear attention");
+    }
+    for (const std::string& line : remarks(result)) page.paragraph(line);
+    write_file_atomically(options.chart, page.html());
+  }
+  log::info("chart: {}", options.chart);
+}
+
+void print(const BenchAttentionOptions& options, const AttentionBenchmark& result,
+           const std::string& subtitle) {
+  const auto shown = [&](const Table& table) {
+    return options.markdown ? to_markdown(table) : to_text(table, {.width = terminal_width()});
+  };
+  if (!options.markdown) fmt::print("{}\n\n", subtitle);
+  std::cout << shown(kernel_table(result.costs));
+  for (const auto& lines : {crossings(result), remarks(result)}) {
+    if (!lines.empty()) std::cout << '\n';
+    for (const std::string& line : lines) std::cout << line << '\n';
+  }
+  if (result.forms.empty()) return;
+  std::cout << "\nforms of causal linear attention, forward and backward\n\n"
+            << shown(form_table(result.forms));
+}
+
+void bench_attention(BenchAttentionOptions options) {
+  check_options(options);
+  const Settings settings = layer_settings(options);
+  if (settings.model.vocabulary == 0) {
+    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
+                "add --model.vocabulary 4000");
+  }
+  prepare_threads(settings.threads);
+  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const StopSignals signals;  // what was measured is shown all the same
+  const auto passes = options.lengths.size() * (options.kernels.size() + (options.forms ? 3 : 0));
+  ProgressBar bar("measuring", passes, "kernels");
+  const AttentionBenchmark result = benchmark_attention(
+      settings, plan,
+      {.kernels = options.kernels,
+       .lengths = options.lengths,
+       .sequences = options.sequences,
+       .repeats = options.repeats,
+       .window = options.window,
+       .forms = options.forms,
+       .longest = options.longest,
+       // Half of the free memory: the rest is the other tensors' and the page cache's.
+       .memory = static_cast<double>(inspect_machine(".").memory_free) / 2,
+       .stopped = [] { return StopSignals::received() != 0; }},
+      [&](std::int64_t done, std::int64_t) { bar.advance_to(static_cast<std::uint64_t>(done)); });
+  bar.finish(passes);
+  const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
+  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const std::string subtitle = fmt::format(
+      "a {}attention layer ({} heads, width {}, {}), {}, {}, {}",
+      task_facts(settings.task).causal ? "causal " : "", settings.model.heads, settings.model.width,
+      settings.position.scheme, device, format_counted(at::get_num_threads(), "thread"), precision);
+  if (!options.chart.empty()) write_charts(options, result, subtitle);
+  if (options.json) {
+    nlohmann::ordered_json document{{"command", command_line()},
+                                    {"device", device},
+                                    {"threads", at::get_num_threads()},
+                                    {"precision", precision},
+                                    {"heads", settings.model.heads},
+                                    {"width", settings.model.width},
+                                    {"position", settings.position.scheme},
+                                    {"sequences", options.sequences},
+                                    {"window", options.window},
+                                    {"repeats", options.repeats},
+                                    {"version", kVersion},
+                                    {"commit", kCommit},
+                                    {"rows", to_json(kernel_table(result.costs))},
+                                    {"crossings", crossings(result)},
+                                    {"remarks", remarks(result)}};
+    if (!result.forms.empty()) document["forms"] = to_json(form_table(result.forms));
+    std::cout << document.dump(2) << '\n';
+  } else {
+    print(options, result, subtitle);
+  }
+  if (const int stopped = StopSignals::received()) throw CLI::RuntimeError(kSignalExit + stopped);
+}
+
+}  // namespace
+
+void add_bench_attention(CLI::App& bench) {
+  auto options = std::make_shared<BenchAttentionOptions>();
+  CLI::App* command = add_command(
+      bench,
+      {.name = "attention",
+       .summary = "softmax, window and linear attention against the length: time and memory",
+       .details =
+           "roformer bench attention --lengths 512,1024,2048,4096,8192 --chart attention.svg\n"
+           "Medians of an attention layer with its projections, forward and backward, after a "
+           "round\nthat does not count; memory as `bench positions` counts it. Without other "
+           "sizes: one\ncausal sequence, 12 heads, width 768, rope. The counterpart in PyTorch is\n"
+           "scripts/peers/attention_lengths.py.\n"});
+  command->add_option("--lengths", options->lengths, "tokens of a sequence")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 20));
+  command->add_option("--kernels", options->kernels, "of softmax, window, elu, favor")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--batch", options->sequences, "sequences of a pass")
+      ->capture_default_str()
+      ->check(positive());
+  command->add_option("--repeats", options->repeats, "rounds that count")
+      ->capture_default_str()
+      ->check(positive());
+  command->add_option("--window", options->window, "tokens that `window` sees")
+      ->capture_default_str()
+      ->check(positive());
+  command
+      ->add_option("--longest", options->longest,
+                   "seconds: what would take longer, by its growth so far, is left out")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--forms", options->forms,
+                    "also causal linear attention in chunks, not causal, and with every state "
+                    "written out");
+  command->add_option("--chart", options->chart,
+                      "write both charts, log-log, into FILE.svg or FILE.html");
+  command->add_flag("--json", options->json, "one JSON object");
+  command->add_flag("--markdown", options->markdown, "the tables as Markdown");
+  command->add_option("--config", options->config, "configuration file, for its sizes");
+  accept_settings(*command, options->overrides);
+  command->callback([options] { bench_attention(*options); });
+}
+
+}  // namespace roformer
