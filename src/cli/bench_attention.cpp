@@ -217,7 +217,8 @@ void bench_attention(BenchAttentionOptions options) {
                 "add --model.vocabulary 4000");
   }
   prepare_threads(settings.threads);
-  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const ComputePlan plan =
+      plan_compute(settings.device, settings.training.precision, settings.model.width);
   const StopSignals signals;  // what was measured is shown all the same
   const auto passes = options.lengths.size() * (options.kernels.size() + (options.forms ? 3 : 0));
   ProgressBar bar("measuring", passes, "kernels");
