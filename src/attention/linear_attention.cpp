@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp_min.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_qr.h>
@@ -21,7 +22,7 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kChunk = 128;  // queries that meet their own keys as a matrix
+constexpr std::int64_t kChunk = 64;  // queries that meet their own keys as a matrix
 // Of a denominator. Below it the quotient goes to 0, and its gradient, which has the denominator's
 // square below the line, stays a number.
 constexpr double kLeastDenominator = 1e-18;
@@ -43,6 +44,33 @@ at::Tensor favor(const FavorExponents& exponents, const at::Tensor& stabilizer, 
   at::Tensor exponent = exponents.projected - exponents.half_square;
   if (stabilizer.defined()) exponent = exponent - stabilizer;
   return (exponent.exp() + epsilon) * favor_share(exponent.size(-1));
+}
+
+// Of keys [.., L, F] and values [.., L, D]: [.., F, D].
+at::Tensor state_of(const at::Tensor& key, const at::Tensor& value) {
+  return at::matmul(key.transpose(-2, -1), value);
+}
+
+// The causal numerators of equally many queries and keys, behind the state `past` [B, H, F, D]. A
+// chunk of queries meets its own keys as a matrix and all earlier ones through one state; the
+// chunks are computed side by side.
+at::Tensor chunked_sums(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                        const at::Tensor& past) {
+  const std::int64_t batch = query.size(0), heads = query.size(1), length = query.size(2);
+  const std::int64_t chunk = std::min(kChunk, length), chunks = (length + chunk - 1) / chunk;
+  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros behind the end
+    const std::int64_t missing = chunks * chunk - length;
+    const at::Tensor whole = missing > 0 ? at::constant_pad_nd(x, {0, 0, 0, missing}) : x;
+    return whole.reshape({batch, heads, chunks, chunk, x.size(-1)});
+  };
+  const at::Tensor q = split(query), k = split(key), v = split(value);
+  at::Tensor states = past.unsqueeze(2);  // before each chunk: [B, H, N, F, D]
+  if (chunks > 1) {
+    states = at::cat({states, state_of(k, v).narrow(2, 0, chunks - 1)}, 2).cumsum(2);
+  }
+  const at::Tensor own = at::matmul(at::matmul(q, k.transpose(-2, -1)).tril(), v);
+  const at::Tensor sums = (own + at::matmul(q, states)).flatten(2, 3);
+  return sums.narrow(-2, 0, length);
 }
 
 at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
@@ -109,31 +137,16 @@ at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
 at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal,
                             const LinearSums& earlier) {
   const at::Tensor &query = features.rotated_query, &key = features.rotated_key;
-  const auto state_of = [&](std::int64_t begin, std::int64_t count) {  // [B, H, F, D]
-    return at::matmul(key.narrow(-2, begin, count).transpose(-2, -1),
-                      value.narrow(-2, begin, count));
-  };
   const std::int64_t queries = query.size(-2), keys = key.size(-2), before = keys - queries;
   ROFORMER_ASSERT(!earlier.numerator.defined() || (causal && before == 0));
-  at::Tensor sums;
-  if (!causal) {
-    sums = at::matmul(query, state_of(0, keys));
-  } else {
-    // Each chunk meets all earlier keys through one state, its own through a small matrix.
-    at::Tensor state = earlier.numerator.defined() ? earlier.numerator : state_of(0, before);
-    std::vector<at::Tensor> parts;
-    for (std::int64_t begin = 0; begin < queries; begin += kChunk) {
-      const std::int64_t count = std::min(kChunk, queries - begin);
-      const at::Tensor q = query.narrow(-2, begin, count);
-      const at::Tensor own =
-          at::matmul(q, key.narrow(-2, before + begin, count).transpose(-2, -1)).tril();
-      parts.push_back(at::matmul(q, state) +
-                      at::matmul(own, value.narrow(-2, before + begin, count)));
-      if (begin + count < queries) state = state + state_of(before + begin, count);
-    }
-    sums = at::cat(parts, -2);
-  }
-  return sums / linear_denominator(features, causal, earlier);
+  const at::Tensor denominator = linear_denominator(features, causal, earlier);
+  if (!causal) return at::matmul(query, state_of(key, value)) / denominator;
+  const at::Tensor past = earlier.numerator.defined()
+                              ? earlier.numerator
+                              : state_of(key.narrow(-2, 0, before), value.narrow(-2, 0, before));
+  const at::Tensor sums =
+      chunked_sums(query, key.narrow(-2, before, queries), value.narrow(-2, before, queries), past);
+  return sums / denominator;
 }
 
 double favor_share(std::int64_t features) {

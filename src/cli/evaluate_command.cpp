@@ -310,6 +310,10 @@ void evaluate_command(const EvaluateOptions& options) {
                       .json = options.json});
     return;
   }
+  if (!facts.evaluates_text) {
+    throw_usage(options.model, fmt::format("is the run of a {}", facts.title),
+                "its figures at every length are in metrics.jsonl and in a study's table");
+  }
   const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});

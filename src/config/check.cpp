@@ -200,6 +200,13 @@ class Checker {
 
   void training() {
     const TrainingSettings& training = s_.training;
+    if (task_facts(s_.task).data == TaskData::generated &&
+        training.steps.unit == Period::Unit::epochs) {
+      problem({"training.steps", "task"},
+              fmt::format("got {}, but data that are made as they are needed have no epochs",
+                          to_string(training.steps)),
+              "a number of steps");
+    }
     if (training.steps.is_zero()) {
       problem({"training.steps"}, "got 0, wanted a period above 0");
     }

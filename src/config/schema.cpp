@@ -9,8 +9,8 @@ namespace {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (auto part :
-       {general_keys, data_keys, model_keys, position_keys, translation_keys, training_keys}) {
+  for (auto part : {general_keys, data_keys, probe_keys, model_keys, position_keys,
+                    translation_keys, training_keys}) {
     std::vector<Key> rows = part();
     std::move(rows.begin(), rows.end(), std::back_inserter(keys));
   }

@@ -51,6 +51,7 @@ std::vector<std::string> diff(const Settings& left, const Settings& right);
 std::vector<Key> general_keys();
 std::vector<Key> data_keys();
 std::vector<Key> translation_keys();
+std::vector<Key> probe_keys();
 std::vector<Key> model_keys();
 std::vector<Key> position_keys();
 std::vector<Key> training_keys();

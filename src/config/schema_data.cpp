@@ -34,12 +34,13 @@ std::vector<Key> data_keys() {
                     .tasks = {kGlue, kMatching}}),
 
       ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm), the folder of a "
-                                            "GLUE task (glue) or of triplets (matching)",
+                                            "GLUE task (glue) or of triplets (matching); a probe "
+                                            "has none",
                                     .may_change = true}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
                                  .help = "length of a row; glue, matching: the longest that is "
-                                         "not cut off"}),
+                                         "not cut off; probe: the longest of training"}),
       ROFORMER_KEY(data.cross_documents,
                    {.help = "rows are filled from consecutive documents; true: attention sees "
                             "across the separator between them (RoBERTa's FULL-SENTENCES)",

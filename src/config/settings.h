@@ -18,6 +18,7 @@
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
+#include "config/probe_settings.h"
 #include "config/stage.h"
 #include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
@@ -25,7 +26,7 @@
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue, translation, matching };
+enum class TaskKind { mlm, causal_lm, glue, translation, matching, probe };
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
@@ -39,6 +40,7 @@ struct Settings {
   DataSettings data;
   GlueSettings glue;
   MatchingSettings matching;
+  ProbeSettings probe;
   TranslationSettings translation;
   DecodingSettings decoding;
   ModelSettings model;

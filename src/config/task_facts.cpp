@@ -10,6 +10,11 @@
 namespace roformer {
 namespace {
 
+// A share of right answers or of their symbols.
+constexpr MetricFacts right_share(std::string_view name, std::string_view title) {
+  return {.name = name, .title = title, .unit = "%", .digits = 1, .higher_is_better = true};
+}
+
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
     MetricFacts{
@@ -54,6 +59,13 @@ constexpr std::array kMetrics = {
                 .title = "least denominator",
                 .digits = 5,
                 .higher_is_better = true},
+    right_share("accuracy_at_x2", "accuracy at x2"),
+    right_share("accuracy_at_x4", "accuracy at x4"),
+    right_share("accuracy_at_x8", "accuracy at x8"),
+    right_share("symbol_accuracy", "symbols right"),
+    right_share("symbol_accuracy_at_x2", "symbols right at x2"),
+    right_share("symbol_accuracy_at_x4", "symbols right at x4"),
+    right_share("symbol_accuracy_at_x8", "symbols right at x8"),
     MetricFacts{.name = "bleu", .title = "BLEU", .digits = 2, .higher_is_better = true},
     MetricFacts{.name = "chrf", .title = "chrF", .digits = 2, .higher_is_better = true},
 };
@@ -154,6 +166,19 @@ std::vector<TaskFigure> matching_figures(const Settings&) {
           {"collapsed", "collapsed"}};
 }
 
+// Of the trained length, and of those beyond it by how many times they are as long.
+std::vector<TaskFigure> probe_figures(const Settings& settings) {
+  std::vector<TaskFigure> figures{{"loss", "validation_loss"}};
+  for (std::int64_t times = 1; times <= settings.probe.longest; times *= 2) {
+    for (const char* name : {"accuracy", "symbol_accuracy"}) {
+      const std::string figure =
+          std::string(name) + (times == 1 ? "" : "_at_x" + std::to_string(times));
+      figures.push_back({figure, figure});
+    }
+  }
+  return figures;
+}
+
 const std::vector<TaskFacts>& table() {
   static const std::vector<TaskFacts> facts = {
       {.task = TaskKind::mlm,
@@ -206,6 +231,13 @@ const std::vector<TaskFacts>& table() {
        .ranked_by = by_accuracy,
        .columns = {"test_accuracy", "collapsed", "training_examples", "validation_examples",
                    "minutes"}},
+      {.task = TaskKind::probe,
+       .title = "probe of length",
+       .causal = true,
+       .data = TaskData::generated,
+       .figures = probe_figures,
+       .ranked_by = by_accuracy,
+       .columns = {"symbol_accuracy", "minutes"}},
   };
   return facts;
 }

@@ -13,8 +13,8 @@
 
 namespace roformer {
 
-// What data.directory names.
-enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder };
+// What data.directory names; nothing where the task makes its data.
+enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder, generated };
 
 // How a figure of a validation is shown.
 struct MetricFacts {

@@ -6,7 +6,7 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching");
+ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching", "probe");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
@@ -16,6 +16,7 @@ ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear");
 ROFORMER_WORDS(MatchingLoss, "pairs", "triplet");
 ROFORMER_WORDS(TextPooling, "first", "mean");
 ROFORMER_WORDS(TextTruncation, "head", "tail", "head_and_tail");
+ROFORMER_WORDS(ProbeKind, "copy", "reverse", "passkey", "addition", "dyck", "recall");
 ROFORMER_WORDS(NormPlacement, "post", "pre");
 ROFORMER_WORDS(EmbeddingScale, "none", "sqrt_width");
 ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu", "swish");

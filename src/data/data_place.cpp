@@ -15,6 +15,7 @@ namespace {
 
 void look_at(const fs::path& folder, const Settings& settings) {
   const TaskFacts& facts = task_facts(settings.task);
+  if (facts.data == TaskData::generated) return;
   if (folder.empty()) {
     throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
   }
@@ -30,6 +31,8 @@ void look_at(const fs::path& folder, const Settings& settings) {
       return;
     case TaskData::matching_folder:
       find_matching_file(folder, MatchingSplit::train);
+      return;
+    case TaskData::generated:
       return;
   }
 }

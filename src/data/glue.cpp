@@ -80,11 +80,11 @@ std::optional<Number> parse_number(std::string_view text) {
 }
 
 // Reads the rows of one file.
-class Reader {
+class GlueReader {
  public:
   // QQP's training files hold rows that a line end has broken, which the benchmark's baselines
   // leave out. In a test file that would shift the numbers of the predictions.
-  Reader(fs::path path, GlueTask task, GlueSplit split)
+  GlueReader(fs::path path, GlueTask task, GlueSplit split)
       : path_(std::move(path)),
         facts_(glue_task_facts(task)),
         allows_broken_rows_(task == GlueTask::qqp && split != GlueSplit::test),
@@ -238,7 +238,7 @@ fs::path find_glue_file(const fs::path& directory, GlueTask task, GlueSplit spli
 
 GlueExamples read_glue(const fs::path& directory, GlueTask task, GlueSplit split) {
   const fs::path path = find_glue_file(directory, task, split);
-  GlueExamples examples = Reader(path, task, split).read();
+  GlueExamples examples = GlueReader(path, task, split).read();
   if (examples.broken_rows > 0) {
     log::warn("{}: {} rows with the wrong number of columns were left out", path.string(),
               examples.broken_rows);

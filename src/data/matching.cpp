@@ -44,9 +44,9 @@ std::vector<std::string> split_tabs(const std::string& line) {
   return cells;
 }
 
-class Reader {
+class MatchingReader {
  public:
-  explicit Reader(const fs::path& file, bool labelled = true)
+  explicit MatchingReader(const fs::path& file, bool labelled = true)
       : file_(file.string()), labelled_(labelled) {}
 
   MatchingExamples read(const std::string& contents) {
@@ -197,11 +197,11 @@ fs::path find_matching_file(const fs::path& directory, MatchingSplit split) {
 
 MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
   const fs::path file = find_matching_file(directory, split);
-  return Reader(file).read(read_file(file));
+  return MatchingReader(file).read(read_file(file));
 }
 
 MatchingExamples read_matching_file(const fs::path& file) {
-  return Reader(file, /*labelled=*/false).read(read_file(file));
+  return MatchingReader(file, /*labelled=*/false).read(read_file(file));
 }
 
 std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,

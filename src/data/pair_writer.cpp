@@ -12,11 +12,11 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kPairsPerBlock = 1024;
-constexpr std::size_t kBlocksPerThread = 4;
+constexpr std::size_t kPairBlocksPerThread = 4;
 // A block of very long sentences ends earlier.
 constexpr std::size_t kBytesPerBlock = std::size_t{4} << 20;
 
-std::uint64_t count_characters(std::string_view text) {
+std::uint64_t count_pair_characters(std::string_view text) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
@@ -53,7 +53,7 @@ PairWriter::~PairWriter() = default;
 void PairWriter::add(Entry entry) {
   const bool full = !blocks_.empty() && (blocks_.back().entries.size() >= kPairsPerBlock ||
                                          blocks_.back().bytes >= kBytesPerBlock);
-  if (full && blocks_.size() == static_cast<std::size_t>(options_.threads) * kBlocksPerThread) {
+  if (full && blocks_.size() == static_cast<std::size_t>(options_.threads) * kPairBlocksPerThread) {
     write_blocks();
   }
   if (blocks_.empty() || full) blocks_.emplace_back();
@@ -124,7 +124,7 @@ void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
     facts.tokens += tokens;
     facts.longest = std::max(facts.longest, tokens);
     facts.words += static_cast<std::uint64_t>(count_words(text));
-    facts.characters += count_characters(text);
+    facts.characters += count_pair_characters(text);
     if (tokenizer.special().unknown >= 0) {
       facts.unknown +=
           static_cast<std::uint64_t>(std::ranges::count(ids[which], tokenizer.special().unknown));

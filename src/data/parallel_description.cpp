@@ -15,29 +15,29 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFile = "dataset.json";
+constexpr const char* kParallelFile = "dataset.json";
 constexpr const char* kParallelFormat = "roformer parallel dataset";
 constexpr int kParallelVersion = 1;
 using Json = nlohmann::ordered_json;
 using Description = ParallelDescription;
 
 // 64-bit hashes are written as text: JSON numbers lose bits in other programs.
-std::string hexadecimal(std::uint64_t value) {
+std::string parallel_hexadecimal(std::uint64_t value) {
   return fmt::format("{:016x}", value);
 }
 
 // Reads fields by type; every complaint names the file and the field.
-class Fields {
+class ParallelFields {
  public:
-  Fields(const nlohmann::json& object, const std::string& file, std::string prefix = "")
+  ParallelFields(const nlohmann::json& object, const std::string& file, std::string prefix = "")
       : object_(object), file_(file), prefix_(std::move(prefix)) {}
 
-  Fields inside(const std::string& key) const {
-    return Fields(checked(key, &nlohmann::json::is_object, "an object"), file_,
-                  prefix_ + key + ".");
+  ParallelFields inside(const std::string& key) const {
+    return ParallelFields(checked(key, &nlohmann::json::is_object, "an object"), file_,
+                          prefix_ + key + ".");
   }
-  std::vector<Fields> list(const std::string& key) const {
-    std::vector<Fields> items;
+  std::vector<ParallelFields> list(const std::string& key) const {
+    std::vector<ParallelFields> items;
     for (const nlohmann::json& item : checked(key, &nlohmann::json::is_array, "a list")) {
       if (!item.is_object()) fail(key, "a list of objects");
       items.emplace_back(item, file_, fmt::format("{}{}[{}].", prefix_, key, items.size()));
@@ -98,10 +98,11 @@ class Fields {
 
 Json to_json(const Description::OfSide& side, bool with_text) {
   Json shards = Json::array();
-  for (const std::uint64_t checksum : side.shard_checksums) shards.push_back(hexadecimal(checksum));
+  for (const std::uint64_t checksum : side.shard_checksums)
+    shards.push_back(parallel_hexadecimal(checksum));
   Json json = {{"tokens", side.tokens},         {"unknown", side.unknown}, {"words", side.words},
                {"characters", side.characters}, {"longest", side.longest}, {"shards", shards}};
-  if (with_text) json["text"] = hexadecimal(side.text_checksum);
+  if (with_text) json["text"] = parallel_hexadecimal(side.text_checksum);
   return json;
 }
 
@@ -125,7 +126,7 @@ Json to_json(const PairRules& rules) {
       {"script_share", rules.script_share}};
 }
 
-Description::OfSide read_side(const Fields& fields, bool with_text) {
+Description::OfSide read_side(const ParallelFields& fields, bool with_text) {
   return {.tokens = fields.count("tokens"),
           .unknown = fields.count("unknown"),
           .words = fields.count("words"),
@@ -135,20 +136,20 @@ Description::OfSide read_side(const Fields& fields, bool with_text) {
           .text_checksum = with_text ? fields.hash("text") : 0};
 }
 
-PairCounts read_counts(const Fields& fields) {
+PairCounts read_counts(const ParallelFields& fields) {
   PairCounts counts{.read = fields.count("read"),
                     .unmatched = fields.count("unmatched"),
                     .invalid = fields.count("invalid"),
                     .removed = {},
                     .kept = fields.count("kept")};
-  const Fields removed = fields.inside("removed");
+  const ParallelFields removed = fields.inside("removed");
   for (std::size_t i = 0; i < kPairRules; ++i) {
     counts.removed[i] = removed.count(std::string(to_string(static_cast<PairRule>(i))));
   }
   return counts;
 }
 
-PairRules read_rules(const Fields& fields) {
+PairRules read_rules(const ParallelFields& fields) {
   return {.shortest_words = fields.size("shortest_words"),
           .longest_words = fields.size("longest_words"),
           .longest_pieces = fields.size("longest_pieces"),
@@ -158,7 +159,7 @@ PairRules read_rules(const Fields& fields) {
           .script_share = fields.number("script_share")};
 }
 
-ParallelSplit read_split(const Fields& fields) {
+ParallelSplit read_split(const ParallelFields& fields) {
   const std::string name = fields.text("split");
   for (const ParallelSplit split : kParallelSplits) {
     if (name == to_string(split)) return split;
@@ -191,8 +192,8 @@ std::string parallel_text_name(ParallelSplit split, Side side) {
 
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_regular_file(folder / kFile, error)) return false;
-  const std::optional<nlohmann::json> json = try_parse_json(read_file(folder / kFile));
+  if (!fs::is_regular_file(folder / kParallelFile, error)) return false;
+  const std::optional<nlohmann::json> json = try_parse_json(read_file(folder / kParallelFile));
   return json && has_format(*json);
 }
 
@@ -205,12 +206,12 @@ void write_description(const Description& about, const fs::path& folder) {
       {"licence", about.licence},
       {"command", about.command},
       {"languages", {{"source", about.languages.source}, {"target", about.languages.target}}},
-      {"fingerprint", hexadecimal(about.fingerprint)},
+      {"fingerprint", parallel_hexadecimal(about.fingerprint)},
       {"joint_vocabulary", about.joint_vocabulary}};
   for (const Side side : kSides) {
     const Description::TokenizerFacts& facts = about.tokenizers[static_cast<std::size_t>(side)];
     json["tokenizers"][std::string(to_string(side))] = {
-        {"fingerprint", hexadecimal(facts.fingerprint)},
+        {"fingerprint", parallel_hexadecimal(facts.fingerprint)},
         {"description", facts.description},
         {"vocabulary_size", static_cast<std::uint64_t>(facts.vocabulary_size)}};
   }
@@ -233,11 +234,11 @@ void write_description(const Description& about, const fs::path& folder) {
           to_json(about[split][side], split != ParallelSplit::train);
     }
   }
-  write_sealed_json(folder / kFile, json);
+  write_sealed_json(folder / kParallelFile, json);
 }
 
 Description read_parallel_description(const fs::path& folder) {
-  const fs::path path = folder / kFile;
+  const fs::path path = folder / kParallelFile;
   const std::string file = path.string();
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -258,8 +259,8 @@ Description read_parallel_description(const fs::path& folder) {
                     describe_json(json.value("version", nlohmann::json())), kParallelVersion),
         kPrepareAgain);
   }
-  const Fields fields(json, file);
-  const Fields languages = fields.inside("languages");
+  const ParallelFields fields(json, file);
+  const ParallelFields languages = fields.inside("languages");
   Description about{
       .name = fields.text("name"),
       .source = fields.text("source"),
@@ -276,20 +277,20 @@ Description read_parallel_description(const fs::path& folder) {
       .origins = {},
       .splits = {}};
   for (const Side side : kSides) {
-    const Fields facts = fields.inside("tokenizers").inside(std::string(to_string(side)));
+    const ParallelFields facts = fields.inside("tokenizers").inside(std::string(to_string(side)));
     about.tokenizers[static_cast<std::size_t>(side)] = {
         .fingerprint = facts.hash("fingerprint"),
         .description = facts.text("description"),
         .vocabulary_size = facts.size("vocabulary_size")};
   }
-  for (const Fields& origin : fields.list("origins")) {
+  for (const ParallelFields& origin : fields.list("origins")) {
     about.origins.push_back({.files = origin.text("files"),
                              .split = read_split(origin),
                              .weight = origin.number("weight"),
                              .counts = read_counts(origin.inside("counts"))});
   }
   for (const ParallelSplit split : kParallelSplits) {
-    const Fields of_split = fields.inside("splits").inside(std::string(to_string(split)));
+    const ParallelFields of_split = fields.inside("splits").inside(std::string(to_string(split)));
     about[split].sentences = of_split.count("sentences");
     for (const Side side : kSides) {
       about[split][side] =

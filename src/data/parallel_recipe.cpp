@@ -114,13 +114,8 @@ ParallelRecipe read_parallel_recipe(const fs::path& path) {
       set->pairs = read_source(reader, e, &set->reference);
     };
   };
-  const RecipeReader::Keys keys = {
-      {"name", [&](const YamlEntry& e) { reader.text(e, recipe.name); }},
-      {"description", [&](const YamlEntry& e) { reader.text(e, recipe.description); }},
-      {"source", [&](const YamlEntry& e) { reader.text(e, recipe.source); }},
-      {"licence", [&](const YamlEntry& e) { reader.text(e, recipe.licence); }},
-      {"packages", [&](const YamlEntry& e) { reader.texts(e, recipe.packages); }},
-      {"fetch", [&](const YamlEntry& e) { reader.text(e, recipe.fetch); }},
+  RecipeReader::Keys keys = reader.origin_keys(recipe);
+  keys.insert({
       {"languages",
        [&](const YamlEntry& e) {
          std::vector<std::string> names;
@@ -141,7 +136,7 @@ ParallelRecipe read_parallel_recipe(const fs::path& path) {
       {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, corpus.test_fraction); }},
       {"rules", [&](const YamlEntry& e) { read_rules(reader, e, corpus.rules); }},
       {"vocabulary", [&](const YamlEntry& e) { recipe.vocabulary = read_vocabulary(reader, e); }},
-  };
+  });
   reader.read(keys, {"name", "languages", "train"});
   reader.throw_if_any();
   std::vector<fs::path> files;

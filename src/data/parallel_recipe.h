@@ -10,16 +10,11 @@
 
 #include "data/pair_vocabulary.h"
 #include "data/prepare_pairs.h"
+#include "data/recipe_reader.h"
 
 namespace roformer {
 
-struct ParallelRecipe {
-  std::string name;
-  std::string description;
-  std::string source;
-  std::string licence;
-  std::vector<std::string> packages;  // of the distribution, that hold the corpus
-  std::string fetch;                  // the command that brings the raw files
+struct ParallelRecipe : RecipeOrigin {
   ParallelCorpus corpus;
   std::optional<PairVocabulary> vocabulary;  // to make where no tokenizer is named
 };

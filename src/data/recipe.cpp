@@ -41,13 +41,8 @@ void check_shares(RecipeReader& reader, const Recipe& recipe) {
 Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
   Recipe recipe;
   RecipeReader reader(path);
-  const RecipeReader::Keys keys = {
-      {"name", [&](const YamlEntry& e) { reader.text(e, recipe.name); }},
-      {"description", [&](const YamlEntry& e) { reader.text(e, recipe.description); }},
-      {"source", [&](const YamlEntry& e) { reader.text(e, recipe.source); }},
-      {"licence", [&](const YamlEntry& e) { reader.text(e, recipe.licence); }},
-      {"packages", [&](const YamlEntry& e) { reader.texts(e, recipe.packages); }},
-      {"fetch", [&](const YamlEntry& e) { reader.text(e, recipe.fetch); }},
+  RecipeReader::Keys keys = reader.origin_keys(recipe);
+  keys.insert({
       {"files", [&](const YamlEntry& e) { reader.files(e, recipe.corpus.inputs); }},
       {"validation_files", [&](const YamlEntry& e) { reader.files(e, recipe.validation_files); }},
       {"test_files", [&](const YamlEntry& e) { reader.files(e, recipe.test_files); }},
@@ -63,7 +58,7 @@ Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
       {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, recipe.test_fraction); }},
       {"split_bytes", [&](const YamlEntry& e) { read_shares(e, reader, recipe); }},
       {"sha1", [&](const YamlEntry& e) { reader.text(e, recipe.shares.sha1); }},
-  };
+  });
   reader.read(keys, {"name", "files"});
   check_shares(reader, recipe);
   reader.throw_if_any();

@@ -9,16 +9,11 @@
 
 #include "data/byte_shares.h"
 #include "data/corpus.h"
+#include "data/recipe_reader.h"
 
 namespace roformer {
 
-struct Recipe {
-  std::string name;
-  std::string description;
-  std::string source;
-  std::string licence;
-  std::vector<std::string> packages;  // of the distribution, that hold the corpus
-  std::string fetch;                  // the command that brings the raw files
+struct Recipe : RecipeOrigin {
   CorpusOptions corpus;
   std::vector<std::filesystem::path> validation_files;  // empty: chosen from the corpus
   std::vector<std::filesystem::path> test_files;        // likewise

@@ -63,6 +63,15 @@ void RecipeReader::each_item(const YamlEntry& entry,
   }
 }
 
+RecipeReader::Keys RecipeReader::origin_keys(RecipeOrigin& origin) {
+  return {{"name", [&](const YamlEntry& e) { text(e, origin.name); }},
+          {"description", [&](const YamlEntry& e) { text(e, origin.description); }},
+          {"source", [&](const YamlEntry& e) { text(e, origin.source); }},
+          {"licence", [&](const YamlEntry& e) { text(e, origin.licence); }},
+          {"packages", [&](const YamlEntry& e) { texts(e, origin.packages); }},
+          {"fetch", [&](const YamlEntry& e) { text(e, origin.fetch); }}};
+}
+
 void RecipeReader::text(const YamlEntry& entry, std::string& value) {
   if (entry.value.IsScalar()) {
     value = entry.value.Scalar();

@@ -15,6 +15,16 @@
 
 namespace roformer {
 
+// What every recipe says of its corpus.
+struct RecipeOrigin {
+  std::string name;
+  std::string description;
+  std::string source;
+  std::string licence;
+  std::vector<std::string> packages;  // of the distribution, that hold the corpus
+  std::string fetch;                  // the command that brings the raw files
+};
+
 class RecipeReader {
  public:
   // What to do with the value of a key.
@@ -31,6 +41,9 @@ class RecipeReader {
                 const std::vector<std::string>& required = {});
   // Calls read(item) for each item of a list of maps.
   void each_item(const YamlEntry& entry, const std::function<void(const YamlEntry&)>& read);
+
+  // The keys of the origin; both must outlive what is returned.
+  Keys origin_keys(RecipeOrigin& origin);
 
   void text(const YamlEntry& entry, std::string& value);
   void texts(const YamlEntry& entry, std::vector<std::string>& values);

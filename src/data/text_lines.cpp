@@ -17,9 +17,9 @@ bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-class Reader {
+class TextLineReader {
  public:
-  Reader(std::istream& stream, const TextLineOptions& options)
+  TextLineReader(std::istream& stream, const TextLineOptions& options)
       : stream_(stream), options_(options) {}
 
   bool next(TextLine& result) {
@@ -107,7 +107,7 @@ class Reader {
 
 void read_text_lines(std::istream& stream, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take) {
-  Reader reader(stream, options);
+  TextLineReader reader(stream, options);
   std::vector<TextLine> lines;
   for (TextLine line; reader.next(line);) {
     lines.push_back(std::move(line));

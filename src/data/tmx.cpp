@@ -53,9 +53,9 @@ int fit(const std::string& found, const std::string& wanted) {
   return found.substr(0, found.find('-')) == wanted.substr(0, wanted.find('-')) ? 1 : 0;
 }
 
-class Reader {
+class TmxReader {
  public:
-  Reader(const std::filesystem::path& path, const PairLanguages& languages, PairSink& sink)
+  TmxReader(const std::filesystem::path& path, const PairLanguages& languages, PairSink& sink)
       : feed_{.stream = CorpusStream(path), .block = {}, .problem = nullptr},
         wanted_{lower(languages.source), lower(languages.target)},
         sink_(sink) {}
@@ -85,7 +85,7 @@ class Reader {
   int codes_ = 0;  // native codes around the text
 
   static void note_error(void* self, xmlError* error) {
-    auto& reader = *static_cast<Reader*>(self);
+    auto& reader = *static_cast<TmxReader*>(self);
     if (!reader.error_.empty() || error->level < XML_ERR_ERROR) return;
     reader.error_ = error->message == nullptr ? "damaged" : error->message;
     while (reader.error_.ends_with('\n')) reader.error_.pop_back();
@@ -102,7 +102,7 @@ class Reader {
         &xmlFreeTextReader);
     ROFORMER_ASSERT(reader != nullptr);
     xmlTextReaderSetStructuredErrorHandler(
-        reader.get(), reinterpret_cast<xmlStructuredErrorFunc>(&Reader::note_error), this);
+        reader.get(), reinterpret_cast<xmlStructuredErrorFunc>(&TmxReader::note_error), this);
     int status = 0;
     while ((status = xmlTextReaderRead(reader.get())) == 1) node(*reader);
     if (feed_.problem) std::rethrow_exception(feed_.problem);
@@ -190,7 +190,7 @@ class Reader {
 
 PairReading read_tmx(const std::filesystem::path& path, const PairLanguages& languages,
                      PairSink& sink) {
-  return Reader(path, languages, sink).read();
+  return TmxReader(path, languages, sink).read();
 }
 
 }  // namespace roformer

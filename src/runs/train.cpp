@@ -33,8 +33,12 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+bool makes_its_data(const Settings& settings) {
+  return task_facts(settings.task).data == TaskData::generated;
+}
+
 void check_data(const Settings& settings) {
-  if (!settings.data.directory.empty()) return;
+  if (!settings.data.directory.empty() || makes_its_data(settings)) return;
   throw_usage("data.directory", "nothing to train on",
               std::string(task_facts(settings.task).data_hint));
 }
@@ -169,7 +173,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
   const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
   std::error_code error;
-  if (goes_on && !fs::exists(settings.data.directory, error)) {
+  if (goes_on && !makes_its_data(settings) && !fs::exists(settings.data.directory, error)) {
     throw_failure(settings.data.directory.string(), "the data of the run are not there",
                   "say where they are: --data.directory FOLDER");
   }

@@ -7,6 +7,7 @@
 #include "tasks/glue_task.h"
 #include "tasks/language_task.h"
 #include "tasks/matching_task.h"
+#include "tasks/probe_task.h"
 #include "tasks/translation_task.h"
 
 namespace roformer {
@@ -23,6 +24,7 @@ constexpr std::array kTasks = {
     TaskDefinition{TaskKind::glue, open_glue_task},
     TaskDefinition{TaskKind::translation, open_translation_task},
     TaskDefinition{TaskKind::matching, open_matching_task},
+    TaskDefinition{TaskKind::probe, open_probe_task},
 };
 
 }  // namespace

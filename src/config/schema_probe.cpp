@@ -1,0 +1,29 @@
+// Keys of the probes of length.
+#include "config/schema_row.h"
+#include "config/words.h"
+
+namespace roformer {
+
+std::vector<Key> probe_keys() {
+  constexpr TaskKind kProbe = TaskKind::probe;
+  return {
+      ROFORMER_KEY(
+          probe.kind,
+          {.help = "copy or reverse letters; passkey: four digits out of much text; addition, the "
+                   "lowest digits first; dyck: are the brackets balanced; recall: the value that "
+                   "stood behind a key",
+           .tasks = {kProbe}}),
+      ROFORMER_KEY(probe.longest,
+                   {.unit = "times data.length",
+                    .range = between(1, 64),
+                    .help = "tested at 1, 2, 4 ... times the length trained on, up to so many",
+                    .tasks = {kProbe}}),
+      ROFORMER_KEY(probe.examples, {.unit = "examples",
+                                    .range = between(1, 1 << 20),
+                                    .help = "of each length, in a validation",
+                                    .tasks = {kProbe},
+                                    .may_change = true}),
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,177 @@
+#include "tasks/probe_task.h"
+
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "config/position_facts.h"
+#include "config/task_facts.h"
+#include "config/words.h"
+#include "data/probes.h"
+#include "tasks/language_model.h"
+#include "tasks/model_setup.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::int64_t kProbeValidationTokens = 16384;        // of a batch
+constexpr std::uint64_t kProbeValidationSeed = 0x70726f6265;  // the same questions in every run
+
+struct ProbeBatch : TrainingBatch {
+  LanguageBatch batch;
+  std::int64_t targets_of_row = 0;
+};
+
+// Questions of one size; the answers are the targets, each character predicted from what precedes.
+ProbeBatch probe_batch(ProbeKind kind, std::int64_t size, std::int64_t rows, std::uint64_t key) {
+  const std::int64_t length = probe_length(kind, size) - 1;  // the last one predicts nothing
+  std::vector<std::int64_t> ids, positions, labels;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const ProbeText probe =
+        make_probe(kind, size, random_key({key, static_cast<std::uint64_t>(row)}));
+    for (std::int64_t i = 0; i <= length; ++i) {
+      const auto id = static_cast<std::int64_t>(probe.text[static_cast<std::size_t>(i)]);
+      if (i < length) ids.push_back(id);
+      if (i < static_cast<std::int64_t>(probe.answer)) continue;
+      positions.push_back(row * length + i - 1);
+      labels.push_back(id);
+    }
+  }
+  ProbeBatch result;
+  result.batch = {.ids = copy_to(ids, at::kCPU),
+                  .layout = TokenLayout::uniform(rows, length),
+                  .target_positions = copy_to(positions, at::kCPU),
+                  .labels = copy_to(labels, at::kCPU)};
+  result.target_count = static_cast<std::int64_t>(labels.size());
+  result.targets_of_row = result.target_count / rows;
+  result.tokens = rows * length;
+  return result;
+}
+
+// With tables for the longest test.
+Settings with_room(const Settings& settings) {
+  Settings result = settings;
+  fit_to(result.position, {.length = settings.data.length * settings.probe.longest,
+                           .causal = task_facts(settings.task).causal});
+  return result;
+}
+
+class ProbeTask : public TrainingTask {
+ public:
+  ProbeTask(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
+            const ComputePlan& plan)
+      : settings_(settings),
+        tokenizer_(std::move(tokenizer)),
+        model_(with_room(settings), tokenizer_->vocabulary_size(), plan),
+        largest_(probe_size(settings.probe.kind, settings.data.length)) {
+    if (largest_ > 0) return;
+    throw_usage("data.length",
+                fmt::format("{} does not hold the smallest question of {}", settings.data.length,
+                            to_word(settings.probe.kind)),
+                fmt::format("at least {}", probe_length(settings.probe.kind, 1)));
+  }
+
+  ParameterStore& parameters() override { return model_.parameters(); }
+
+  // One size for all rows of a batch, so that nothing is padded.
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    const std::uint64_t key =
+        random_key({settings_.seed, random_word("probes"), static_cast<std::uint64_t>(number)});
+    const auto size =
+        1 + static_cast<std::int64_t>(Random(key).below(static_cast<std::uint64_t>(largest_)));
+    return std::make_unique<ProbeBatch>(
+        probe_batch(settings_.probe.kind, size, settings_.training.batch, key));
+  }
+
+  double batches_per_epoch() const override { return std::numeric_limits<double>::infinity(); }
+  double tokens_per_batch() const override {
+    const ProbeKind kind = settings_.probe.kind;
+    return static_cast<double>(settings_.training.batch *
+                               (probe_length(kind, 1) + probe_length(kind, largest_) - 2)) /
+           2;
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& source = static_cast<const ProbeBatch&>(batch).batch;
+    return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
+  }
+
+  ValidationResult validate() override {
+    ValidationResult result{
+        .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
+        .higher_is_better = true};
+    for (std::int64_t times = 1; times <= settings_.probe.longest; times *= 2) {
+      const Answers answers = answers_at(times);
+      result.tokens += answers.tokens;
+      const std::string place = times == 1 ? "" : fmt::format("_at_x{}", times);
+      if (times == 1) result.figures["loss"] = answers.loss;
+      result.figures["accuracy" + place] = answers.right;
+      result.figures["symbol_accuracy" + place] = answers.right_symbols;
+    }
+    return result;
+  }
+
+  void save_assets(const std::string& folder) const override {
+    save_tokenizer(*tokenizer_, folder);
+  }
+
+ private:
+  struct Answers {
+    double loss = 0;           // of a symbol
+    double right = 0;          // share of the answers that are right from begin to end
+    double right_symbols = 0;  // share of their symbols, each behind the right ones before it
+    std::int64_t tokens = 0;
+  };
+
+  Settings settings_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  LanguageModel model_;
+  std::int64_t largest_;  // size of a question in training
+
+  // An answer whose symbols are all the likeliest ones is what greedy decoding would have written.
+  Answers answers_at(std::int64_t times) const {
+    const c10::AutoGradMode no_gradient(false);
+    const ProbeKind kind = settings_.probe.kind;
+    const std::int64_t size = probe_size(kind, times * settings_.data.length);
+    const std::int64_t at_once =
+        std::max<std::int64_t>(1, kProbeValidationTokens / probe_length(kind, size));
+    Answers answers;
+    std::int64_t symbols = 0;
+    for (std::int64_t done = 0; done < settings_.probe.examples;) {
+      const std::int64_t rows = std::min(at_once, settings_.probe.examples - done);
+      const ProbeBatch batch =
+          probe_batch(kind, size, rows,
+                      random_key({kProbeValidationSeed, static_cast<std::uint64_t>(size),
+                                  static_cast<std::uint64_t>(done)}));
+      const CrossEntropy loss =
+          model_.loss(to_device(batch.batch, model_.plan().device), {.training = false});
+      const at::Tensor correct = loss.correct.view({rows, batch.targets_of_row});
+      answers.loss += loss.losses.sum().item<double>();
+      answers.right += static_cast<double>(correct.all(1).sum().item<std::int64_t>());
+      answers.right_symbols += static_cast<double>(correct.sum().item<std::int64_t>());
+      answers.tokens += batch.tokens;
+      symbols += batch.target_count;
+      done += rows;
+    }
+    answers.loss /= static_cast<double>(symbols);
+    answers.right_symbols /= static_cast<double>(symbols);
+    answers.right /= static_cast<double>(settings_.probe.examples);
+    return answers;
+  }
+};
+
+}  // namespace
+
+OpenedTask open_probe_task(const TaskSources& sources) {
+  const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  return {.task = std::make_unique<ProbeTask>(sources.settings, tokenizer, sources.plan),
+          .tokenizer = tokenizer,
+          .data = {{"folder", ""}, {"name", "probe: " + to_word(sources.settings.probe.kind)}}};
+}
+
+}  // namespace roformer
