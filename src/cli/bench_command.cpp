@@ -10,6 +10,7 @@
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
 #include "bench/translation_benchmark.h"
+#include "cli/bench_compare.h"
 #include "cli/bench_decoding.h"
 #include "cli/bench_positions.h"
 #include "cli/command.h"
@@ -65,7 +66,8 @@ Settings benchmark_settings(const BenchOptions& options) {
 
 void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t warmup) {
   const Settings settings = benchmark_settings(options);
-  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const ComputePlan plan =
+      plan_compute(settings.device, settings.training.precision, settings.model.width);
   const StepBenchmark result = benchmark(settings, plan, options.steps, warmup);
   if (options.json) {
     std::cout << to_json(settings, plan, result).dump() << '\n';
@@ -158,6 +160,7 @@ void add_bench_command(CLI::App& program) {
   add_translation(*command);
   add_bench_decoding(*command);
   add_bench_positions(*command);
+  add_bench_compare(*command);
 }
 
 }  // namespace roformer

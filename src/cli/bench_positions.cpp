@@ -171,7 +171,8 @@ void bench_positions(const BenchPositionsOptions& options) {
                 "add --model.vocabulary 4000");
   }
   prepare_threads(settings.threads);
-  const ComputePlan plan = plan_compute(settings.device, settings.training.precision);
+  const ComputePlan plan =
+      plan_compute(settings.device, settings.training.precision, settings.model.width);
   const StopSignals signals;  // what was measured is shown all the same
   const std::vector<PositionCost> costs = measure(options, settings, plan);
   const int stopped = StopSignals::received();

@@ -82,7 +82,7 @@ Diagnosis diagnose(const DoctorOptions& options) {
                    .kernels = kernels::instruction_set(),
                    .libtorch = libtorch_lines(),
                    .gpus = static_cast<std::int64_t>(at::getNumGPUs()),
-                   .automatic = plan_compute(DeviceKind::automatic, Precision::automatic)};
+                   .automatic = plan_compute(DeviceKind::automatic, Precision::automatic, kWidthForBf16)};
   result.device = result.automatic.device.str();
   result.fp32 = measured(result.automatic, Precision::fp32);
   result.bf16 = measured(result.automatic, Precision::bf16);

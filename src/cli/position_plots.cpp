@@ -87,6 +87,7 @@ class Plots {
           {.name = scaled.name, .x = distances, .y = decay_bound(scaled.frequencies, distances)});
       Series waves{.name = scaled.name}, turns{.name = scaled.name};
       for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
+        if (scaled.frequencies[i] == 0) continue;  // a pair that never turns
         waves.x.push_back(static_cast<double>(i));
         waves.y.push_back(2 * std::numbers::pi / scaled.frequencies[i]);
       }
@@ -226,17 +227,22 @@ class Plots {
         {"linear", RopeScaling::linear},           {"ntk", RopeScaling::ntk},
         {"dynamic_ntk", RopeScaling::dynamic_ntk}, {"yarn", RopeScaling::yarn},
         {"yarn_paper", RopeScaling::yarn_paper},   {"llama3", RopeScaling::llama3},
-        {"ntk_mixed", RopeScaling::ntk_mixed}};
+        {"ntk_mixed", RopeScaling::ntk_mixed},     {"p_rope", RopeScaling::p_rope},
+        {"longrope", RopeScaling::longrope}};
     for (const auto& entry : all) {
-      if (chosen.scaling == RopeScaling::none || chosen.scaling == entry.second) {
-        wanted.push_back(entry);
-      }
+      // Only a model brings LongRoPE's lists.
+      const bool drawn_unasked =
+          chosen.scaling == RopeScaling::none && entry.second != RopeScaling::longrope;
+      if (drawn_unasked || chosen.scaling == entry.second) wanted.push_back(entry);
     }
     std::vector<ScaledRope> result;
     for (const auto& [name, scaling] : wanted) {
       RopeSettings rope = chosen;
       rope.scaling = scaling;
-      if (chosen.scaling == RopeScaling::none) rope.factor = 8;
+      if (chosen.scaling == RopeScaling::none) {
+        rope.factor = scaling == RopeScaling::p_rope ? 1 : 8;
+        rope.proportion = 0.75;
+      }
       const auto longest =
           static_cast<std::int64_t>(rope.factor * static_cast<double>(original_length()));
       result.push_back(

@@ -1,5 +1,6 @@
 #include "config/schema_row.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -34,6 +35,34 @@ void bind(Key& key, Member<Value> member, Parse parse, Print print) {
   } else {
     key.json = key.get;
   }
+}
+
+Text trimmed(Text text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == Text::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+std::vector<double> parse_numbers(Text text, const Range& range) {
+  text = trimmed(text);
+  if (text.empty()) return {};
+  if (!text.starts_with('[') || !text.ends_with(']')) {
+    throw InvalidValue("a list of numbers: [1, 1.5]");
+  }
+  text = trimmed(text.substr(1, text.size() - 2));
+  std::vector<double> numbers;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    numbers.push_back(parse_number(trimmed(text.substr(0, comma)), range));
+    text = trimmed(text.substr(std::min(comma + 1, text.size())));
+  }
+  return numbers;
+}
+
+std::string print_numbers(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ", ") + print_number(number);
+  return "[" + text + "]";
 }
 
 }  // namespace
@@ -117,6 +146,15 @@ Key make_key(std::string name, Member<std::string> member, RowText row) {
 Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row) {
   Key key = key_of(std::move(name), KeyType::list, std::move(row));
   bind(key, std::move(member), parse_stages, print_stages);
+  return key;
+}
+
+Key make_key(std::string name, Member<std::vector<double>> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(
+      key, std::move(member),
+      [range = key.range](Text text, const Folder&) { return parse_numbers(text, range); },
+      print_numbers);
   return key;
 }
 

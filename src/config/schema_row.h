@@ -46,6 +46,8 @@ Key make_key(std::string name, Member<Period> member, RowText row);
 Key make_key(std::string name, Member<std::filesystem::path> member, RowText row);
 Key make_key(std::string name, Member<std::string> member, RowText row);
 Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row);
+// "[1, 1.5]"; each number within the row's range.
+Key make_key(std::string name, Member<std::vector<double>> member, RowText row);
 
 // An enumeration by the indices of its words.
 struct Choice {

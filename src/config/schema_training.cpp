@@ -98,8 +98,8 @@ std::vector<Key> training_keys() {
                     .help = "stop early after so many without improvement; 0: never",
                     .may_change = true}),
       ROFORMER_KEY(training.precision,
-                   {.help = "auto takes bf16 only where the machine computes in it (a GPU; a CPU "
-                            "with avx512_bf16 or amx), else fp32",
+                   {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
+                            "avx512_bf16 from a width of 256), else fp32",
                     .may_change = true}),
 
       ROFORMER_KEY(stages,

@@ -13,7 +13,8 @@ constexpr std::int64_t kLargestCount = 1'000'000'000;
 
 }  // namespace
 
-RecipeReader::RecipeReader(fs::path path) : path_(std::move(path)) {
+RecipeReader::RecipeReader(fs::path path, std::string what)
+    : path_(std::move(path)), what_(std::move(what)) {
   try {
     root_ = YAML::Load(read_file(path_));
   } catch (const YAML::Exception& problem) {
@@ -21,8 +22,7 @@ RecipeReader::RecipeReader(fs::path path) : path_(std::move(path)) {
                 "is not valid YAML: " + problem.msg);
   }
   if (!root_.IsMap()) {
-    throw_usage(path_.string(), "is not a recipe: wanted `key: value` lines",
-                "data/README.md lists the keys");
+    throw_usage(path_.string(), fmt::format("is not {}: wanted `key: value` lines", what_));
   }
 }
 
@@ -46,7 +46,7 @@ void RecipeReader::take(const YAML::Node& map, const std::string& what, const st
 }
 
 void RecipeReader::read(const Keys& keys, const std::vector<std::string>& required) {
-  take(root_, "a recipe", path_.string(), keys, required);
+  take(root_, what_, path_.string(), keys, required);
 }
 
 void RecipeReader::read_map(const YamlEntry& entry, const std::string& what, const Keys& keys,

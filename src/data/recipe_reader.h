@@ -20,8 +20,9 @@ class RecipeReader {
   // What to do with the value of a key.
   using Keys = std::map<std::string, std::function<void(const YamlEntry&)>>;
 
-  // Parses the file; throws Error (usage) where it is no YAML or no map.
-  explicit RecipeReader(std::filesystem::path path);
+  // Parses the file; throws Error (usage) where it is no YAML or no map. `what` it is stands in
+  // messages.
+  explicit RecipeReader(std::filesystem::path path, std::string what = "a recipe");
 
   // The values of the recipe, or of a map inside it; `what` names it ("a recipe") in messages. A
   // key that is not among `keys` and one of `required` that is missing are problems.
@@ -56,6 +57,7 @@ class RecipeReader {
 
  private:
   std::filesystem::path path_;
+  std::string what_;
   YAML::Node root_;
   Problems problems_;
 

@@ -2,31 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
+#include "interop/activation_names.h"
 #include "interop/config_fields.h"
 
 namespace roformer {
 namespace {
 
 using nlohmann::json;
-
-struct ActivationName {
-  std::string_view theirs;
-  ActivationKind ours;
-};
-// The first name of a kind is the one that is written.
-constexpr std::array kActivations = {
-    ActivationName{"gelu", ActivationKind::gelu},
-    ActivationName{"gelu_python", ActivationKind::gelu},
-    ActivationName{"gelu_new", ActivationKind::gelu_tanh},
-    ActivationName{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
-    ActivationName{"relu", ActivationKind::relu},
-};
 
 HuggingFaceFamily parse_family(const ConfigFields& fields, const std::string& file) {
   const std::string type = fields.text("model_type", "");
@@ -36,16 +23,6 @@ HuggingFaceFamily parse_family(const ConfigFields& fields, const std::string& fi
     throw_failure(file, "has no \"model_type\"", "add \"model_type\": \"bert\" or \"roformer\"");
   }
   fields.refuse("model_type", "bert or roformer, the architectures that this program shares");
-}
-
-ActivationKind parse_activation(const ConfigFields& fields) {
-  const std::string name = fields.text("hidden_act", "gelu");
-  std::string known;
-  for (const ActivationName& activation : kActivations) {
-    if (activation.theirs == name) return activation.ours;
-    known += (known.empty() ? "" : ", ") + std::string(activation.theirs);
-  }
-  fields.refuse("hidden_act", "one of " + known);
 }
 
 // What changes the computation and has no counterpart here.
@@ -96,7 +73,7 @@ ModelSettings parse_model(const ConfigFields& fields, HuggingFaceFamily family) 
       .vocabulary = fields.count("vocab_size", roformer ? 50000 : 30522, 1, 1 << 24),
       .token_types = fields.count("type_vocab_size", 2, 1, 64),
       .norm = NormPlacement::post,
-      .activation = parse_activation(fields),
+      .activation = parse_activation(fields, "hidden_act"),
       .norm_epsilon = fields.small_number("layer_norm_eps", 1e-12),
       .dropout = fields.probability("hidden_dropout_prob", 0.1),
       .initialization = fields.small_number("initializer_range", 0.02)};
@@ -158,10 +135,6 @@ nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
   const Settings& settings = config.settings;
   const ModelSettings& model = settings.model;
   const bool roformer = config.family == HuggingFaceFamily::roformer;
-  std::string_view activation;
-  for (const ActivationName& name : kActivations) {
-    if (activation.empty() && name.ours == model.activation) activation = name.theirs;
-  }
   nlohmann::ordered_json document = {
       {"architectures", {config.architecture}},
       {"model_type", roformer ? "roformer" : "bert"},
@@ -170,7 +143,7 @@ nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
       {"num_hidden_layers", model.layers},
       {"num_attention_heads", model.heads},
       {"intermediate_size", model.feed_forward},
-      {"hidden_act", activation},
+      {"hidden_act", activation_name(model.activation)},
       {"hidden_dropout_prob", model.dropout},
       {"attention_probs_dropout_prob", settings.attention.dropout},
       {"max_position_embeddings", config.positions},

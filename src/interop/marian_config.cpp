@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "config/schemes/sinusoidal.h"
+#include "interop/activation_names.h"
 #include "interop/config_fields.h"
 
 namespace roformer {
@@ -18,30 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kStandardLength = 20;  // of generate(), where nothing is said
-
-struct MarianActivation {
-  std::string_view theirs;
-  ActivationKind ours;
-};
-// The first name of a kind is the one that is written.
-constexpr std::array kMarianActivations = {
-    MarianActivation{"gelu", ActivationKind::gelu},
-    MarianActivation{"gelu_new", ActivationKind::gelu_tanh},
-    MarianActivation{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
-    MarianActivation{"relu", ActivationKind::relu},
-    MarianActivation{"swish", ActivationKind::swish},
-    MarianActivation{"silu", ActivationKind::swish},
-};
-
-ActivationKind parse_marian_activation(const ConfigFields& fields) {
-  const std::string name = fields.text("activation_function", "gelu");
-  std::string known;
-  for (const MarianActivation& activation : kMarianActivations) {
-    if (activation.theirs == name) return activation.ours;
-    known += (known.empty() ? "" : ", ") + std::string(activation.theirs);
-  }
-  fields.refuse("activation_function", "one of " + known);
-}
 
 // Encoder and decoder have one width, one number of heads and one inner width here.
 std::int64_t of_both(const ConfigFields& fields, const char* encoder, const char* decoder,
@@ -60,7 +36,7 @@ ModelSettings parse_marian_model(const ConfigFields& fields) {
       .heads = of_both(fields, "encoder_attention_heads", "decoder_attention_heads", 16, 1024),
       .feed_forward = of_both(fields, "encoder_ffn_dim", "decoder_ffn_dim", 4096, 1 << 20),
       .norm = NormPlacement::post,
-      .activation = parse_marian_activation(fields),
+      .activation = parse_activation(fields, "activation_function"),
       .norm_epsilon = kMarianNormEpsilon,
       .dropout = fields.probability("dropout", 0.1),
       .embedding_scale =
@@ -201,10 +177,6 @@ nlohmann::ordered_json to_marian_config(const ExportedMarianConfig& config) {
   const Settings& settings = config.settings;
   const ModelSettings& model = settings.model;
   const TranslationSettings& translation = settings.translation;
-  std::string_view activation;
-  for (const MarianActivation& name : kMarianActivations) {
-    if (activation.empty() && name.ours == model.activation) activation = name.theirs;
-  }
   return {{"architectures", {"MarianMTModel"}},
           {"model_type", "marian"},
           {"vocab_size", config.vocabularies.source},
@@ -217,7 +189,7 @@ nlohmann::ordered_json to_marian_config(const ExportedMarianConfig& config) {
           {"decoder_attention_heads", model.heads},
           {"encoder_ffn_dim", model.feed_forward},
           {"decoder_ffn_dim", model.feed_forward},
-          {"activation_function", activation},
+          {"activation_function", activation_name(model.activation)},
           {"scale_embedding", model.embedding_scale == EmbeddingScale::sqrt_width},
           {"share_encoder_decoder_embeddings", translation.tie_embeddings},
           {"tie_word_embeddings", translation.tie_output},

@@ -37,10 +37,11 @@ class Rope : public PositionScheme {
         .query = table(context.queries), .key = table(context.keys), .value = settings_.value};
   }
 
-  // The angles of dynamic NTK change with the length, so its keys must be rotated anew.
+  // These angles change with the length, so that their keys must be rotated anew.
   CachedKeys cached_keys() const override {
-    return settings_.scaling == RopeScaling::dynamic_ntk ? CachedKeys::unrotated
-                                                         : CachedKeys::rotated;
+    const bool by_length =
+        settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
+    return by_length ? CachedKeys::unrotated : CachedKeys::rotated;
   }
 
  private:

@@ -83,6 +83,13 @@ ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t 
       case RopeScaling::llama3:
         frequency = llama3(in, frequency);
         break;
+      case RopeScaling::longrope:
+        frequency /=
+            (in.length > in.original_length ? settings.long_factor : settings.short_factor)[i];
+        break;
+      case RopeScaling::p_rope:
+        frequency = pair < std::floor(settings.proportion * in.width / 2) ? frequency / s : 0;
+        break;
       case RopeScaling::ntk_mixed: {
         const double a = std::log(s) / std::pow(in.width / 2, settings.mixed_exponent);
         frequency *= std::exp(-a * std::pow(pair + 1, settings.mixed_exponent));
@@ -93,6 +100,9 @@ ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t 
   const bool yarn =
       settings.scaling == RopeScaling::yarn || settings.scaling == RopeScaling::yarn_paper;
   if (yarn && s > 1) result.factor = 0.1 * std::log(s) + 1;
+  if (settings.scaling == RopeScaling::longrope && s > 1) {
+    result.factor = std::sqrt(1 + std::log(s) / std::log(in.original_length));
+  }
   if (settings.attention_factor > 0) result.factor = settings.attention_factor;
   return result;
 }

@@ -141,7 +141,7 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
       "it has no masked language head: the run gets a new one, whose predictions mean nothing "
       "before it is trained");
   const LanguageModel fresh(settings, model.tokenizer->vocabulary_size(),
-                            plan_compute(DeviceKind::cpu, Precision::fp32));
+                            plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width));
   for (const Parameter& parameter : fresh.parameters().all()) {
     model.tensors.try_emplace(parameter.spec.name, parameter.value.detach());
   }

@@ -223,8 +223,9 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   prepare_threads(settings.threads);
   std::string needed;
   try {
-    return train_in(settings, existing, plan_compute(settings.device, settings.training.precision),
-                    needed);
+    return train_in(
+        settings, existing,
+        plan_compute(settings.device, settings.training.precision, settings.model.width), needed);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {

@@ -122,7 +122,8 @@ ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& 
   const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
     return override.key == "training.precision";
   });
-  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32);
+  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
+                      settings.model.width);
 }
 
 std::vector<Override> with_shared_options(const Settings& stored,

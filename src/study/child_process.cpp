@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,13 +81,15 @@ void ChildProcess::send(int signal) const {
 std::optional<ChildExit> ChildProcess::wait(int options) {
   int status = 0;
   pid_t ended = 0;
+  struct rusage usage {};
   do {
-    ended = ::waitpid(process_, &status, options);
+    ended = ::wait4(process_, &status, options, &usage);
   } while (ended < 0 && errno == EINTR);
   if (ended == 0) return std::nullopt;
   ROFORMER_ASSERT(ended == process_);
   exit_ = WIFSIGNALED(status) ? ChildExit{.signal = WTERMSIG(status)}
                               : ChildExit{.code = WEXITSTATUS(status)};
+  exit_->peak_memory_bytes = usage.ru_maxrss * 1024;
   return exit_;
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@ namespace roformer {
 struct ChildExit {
   int code = 0;    // exit code, where it left by itself
   int signal = 0;  // the one that ended it, or 0
+  // Resident, at most, of it or of one of its own children.
+  std::int64_t peak_memory_bytes = 0;
 
   bool good() const { return code == 0 && signal == 0; }
 };

@@ -41,6 +41,14 @@ std::string path_in_repository(const fs::path& file) {
   return file.filename().string();
 }
 
+ordered_json record_heading(const fs::path& file, const StudyOrigin& origin) {
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"file", path_in_repository(file)},
+          {"command", origin.command},
+          {"program", {{"version", origin.version}, {"commit", origin.commit}}}};
+}
+
 // Of a run's record what its figures depend on; the name and the folders of the machine do not.
 ordered_json making_of(const json& record) {
   ordered_json making = ordered_json::object();
@@ -167,17 +175,23 @@ std::string settings_fingerprint(const StudySettings& study) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
+void write_table_record(const fs::path& record, const fs::path& file,
+                        const std::vector<NamedTable>& tables, const ordered_json& made,
+                        const StudyOrigin& origin) {
+  ordered_json document = record_heading(file, origin);
+  document.update(made);
+  document["tables"] = ordered_json::array();
+  for (const NamedTable& one : tables) add_table(one.name.c_str(), one.table, document["tables"]);
+  write_sealed_json(record, document);
+}
+
 void write_study_record(const fs::path& record, const fs::path& study_file,
                         const StudySettings& study, const StudyOutcome& outcome,
                         const StudyOrigin& origin) {
-  ordered_json document = {{"format", kFormat},
-                           {"version", kVersion},
-                           {"study", study.name},
-                           {"file", path_in_repository(study_file)},
-                           {"settings_fingerprint", settings_fingerprint(study)},
-                           {"metric", study.metric},
-                           {"command", origin.command},
-                           {"program", {{"version", origin.version}, {"commit", origin.commit}}}};
+  ordered_json document = record_heading(study_file, origin);
+  document["study"] = study.name;
+  document["settings_fingerprint"] = settings_fingerprint(study);
+  document["metric"] = study.metric;
   add_runs(study, outcome.rows, document);
   if (outcome.tuning) {
     ordered_json tuning = {{"keys", study.tuning->keys},

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "config/study_settings.h"
 #include "report/table.h"
@@ -23,6 +25,16 @@ std::string settings_fingerprint(const StudySettings& study);
 void write_study_record(const std::filesystem::path& record,
                         const std::filesystem::path& study_file, const StudySettings& study,
                         const StudyOutcome& outcome, const StudyOrigin& origin);
+
+// The same of tables that no study made: `made` says how they were, and stands in the record as it
+// is.
+struct NamedTable {
+  std::string name;
+  Table table;
+};
+void write_table_record(const std::filesystem::path& record, const std::filesystem::path& file,
+                        const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
+                        const StudyOrigin& origin);
 
 // The table of that name, the first one for an empty name. Throws Error (failure) for a file that
 // is damaged, was edited or is no record, and (usage) for a name that it lacks.

@@ -1,5 +1,7 @@
 #include "tensor/device.h"
 
+#include <fmt/format.h>
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
@@ -53,7 +55,7 @@ Bf16Support bf16_support() {
   return {.avx512_bf16 = processor_has("avx512_bf16"), .amx = processor_has("amx_bf16")};
 }
 
-ComputePlan plan_compute(DeviceKind device, Precision precision) {
+ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t width) {
   const bool on_gpu = device != DeviceKind::cpu && gpu_support().usable;
   if (device == DeviceKind::cuda && !on_gpu) {
     throw_usage("device", "cuda is asked for, but " + gpu_support().reason,
@@ -67,10 +69,14 @@ ComputePlan plan_compute(DeviceKind device, Precision precision) {
   } else if (on_gpu) {
     plan.precision = Precision::bf16;
     plan.reason = "a GPU multiplies bf16 matrices much faster";
-  } else if (const Bf16Support support = bf16_support(); support.amx || support.avx512_bf16) {
+  } else if (const Bf16Support support = bf16_support(); support.amx) {
     plan.precision = Precision::bf16;
-    plan.reason = support.amx ? "this processor has AMX tiles for bf16"
-                              : "this processor multiplies bf16 in hardware (avx512_bf16)";
+    plan.reason = "this processor has AMX tiles for bf16";
+  } else if (support.avx512_bf16) {
+    const bool wide = width >= kWidthForBf16;
+    if (wide) plan.precision = Precision::bf16;
+    plan.reason = fmt::format("with avx512_bf16 bf16 is faster {} a width of {}",
+                              wide ? "from" : "only from", kWidthForBf16);
   } else {
     plan.reason = "this processor has neither avx512_bf16 nor AMX: bf16 would be slower than fp32";
   }

@@ -15,16 +15,15 @@
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "config/schemes/cope.h"
-#include "config/schemes/rerope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/t5.h"
 #include "position/contextual_positions.h"
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
-#include "position/rerope.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "verify/golden_setup.h"
+#include "verify/pair_vectors.h"
 
 namespace roformer {
 namespace {
@@ -204,12 +203,11 @@ at::Tensor Run::extra(const std::string& name) const {
         .matrix(at::kCPU);
   }
   if (name == "distance") {
+    const auto counted = counted_distance(setup_.position);
     std::vector<double> distances;
     for (std::int64_t i = 0; i < context_.queries.count(); ++i) {
       for (std::int64_t j = 0; j < context_.keys.count(); ++j) {
-        distances.push_back(
-            rerope_distance(static_cast<double>(context_.queries[i] - context_.keys[j]),
-                            setup_.position.of<ReropeSettings>()));
+        distances.push_back(counted(context_.queries[i], context_.keys[j]));
       }
     }
     return at::tensor(distances, at::kDouble)

@@ -12,7 +12,8 @@ namespace roformer {
 using nlohmann::json;
 
 void refuse(const json& config, const char* name, const std::string& wanted) {
-  throw_failure("", fmt::format("{} = {}, wanted {}", name, describe_json(config.at(name)), wanted));
+  throw_failure("",
+                fmt::format("{} = {}, wanted {}", name, describe_json(config.at(name)), wanted));
 }
 
 bool given(const json& config, const char* name) {

@@ -12,6 +12,7 @@
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
@@ -19,8 +20,10 @@
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/sandwich.h"
+#include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
@@ -38,6 +41,11 @@ using Setup = void (*)(const GoldenCase&, GoldenSetup&);
 
 std::int64_t rows(const GoldenCase& in, const char* name) {
   return in.parameters.at(name).size(0);
+}
+// A parameter that stays as it is, as a list of numbers.
+std::vector<double> constants(const GoldenCase& in, const char* name) {
+  const at::Tensor values = in.parameters.at(name).to(at::kDouble).contiguous();
+  return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
 }
 bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
@@ -233,7 +241,7 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
 
 void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
-                    "logn_train_len", "logn_clip"});
+                    "attention_factor", "logn_train_len", "logn_clip"});
   const auto width = static_cast<double>(out.shape.head_width);
   out.position.of<RopeSettings>() = {.layout = layout(in.config),
                                      .base = number(in.config, "base", 10000),
@@ -243,7 +251,14 @@ void rope(const GoldenCase& in, GoldenSetup& out) {
   if (given(in.config, "scaling")) {
     const json& scaling = in.config.at("scaling");
     if (!scaling.is_object()) refuse(in.config, "scaling", "an object with type and factor");
-    read_golden_scaling(scaling, out.position.of<RopeSettings>());
+    RopeSettings& rope = out.position.of<RopeSettings>();
+    read_golden_scaling(scaling, rope);
+    rope.attention_factor = number(in.config, "attention_factor", rope.attention_factor);
+    if (rope.scaling == RopeScaling::longrope) {
+      rope.short_factor = constants(in, "short_factor");
+      rope.long_factor = constants(in, "long_factor");
+      out.parameters = {"short_factor", "long_factor"};
+    }
     const std::int64_t length = in.inputs.at("k").size(2);
     if (integer(scaling, "seq_len", length) != length) {
       refuse(scaling, "seq_len", "the length of the keys");
@@ -269,6 +284,49 @@ void rerope(const GoldenCase& in, GoldenSetup& out) {
                                        .window = needed(in.config, "window"),
                                        .leak = number(in.config, "leak", 0)};
   read_log_n(in.config, out.attention);
+}
+
+// Three schemes that count far distances otherwise.
+void remapped_rope(const GoldenCase& in, GoldenSetup& out) {
+  const std::string kind = choice<const char*>(
+      in.config, "kind",
+      {{"self_extend", "self_extend"}, {"streaming", "streaming"}, {"dca", "dual_chunk"}});
+  out.position.scheme = kind;
+  const RotaryLayout own_layout = layout(in.config, RotaryLayout::half);
+  const double base = number(in.config, "base", 10000);
+  if (kind == "self_extend") {
+    allow(in.config, {"kind", "base", "layout", "group", "window", "shift", "logn_train_len"});
+    out.position.of<SelfExtendSettings>() = {
+        .layout = own_layout,
+        .base = base,
+        .group = needed(in.config, "group"),
+        .window = needed(in.config, "window"),
+        .shift = choice<SelfExtendShift>(
+            in.config, "shift",
+            {{"real", SelfExtendShift::real}, {"floor", SelfExtendShift::floor}})};
+    read_log_n(in.config, out.attention);
+  } else if (kind == "streaming") {
+    allow(in.config, {"kind", "base", "layout", "sinks", "recent"});
+    out.position.of<StreamingSettings>() = {
+        .layout = own_layout,
+        .base = base,
+        .sinks = needed(in.config, "sinks"),
+        .recent = needed(in.config, "recent"),
+        .form = has(in, "slopes") ? StreamingForm::alibi : StreamingForm::rope};
+    if (has(in, "slopes")) {
+      if (constants(in, "slopes") != alibi_slopes(in.inputs.at("q").size(1))) {
+        throw_failure("", "other slopes than ALiBi's own");
+      }
+      out.parameters = {"slopes"};
+    }
+  } else {
+    allow(in.config, {"kind", "base", "layout", "chunk", "local", "mscale"});
+    out.position.of<DualChunkSettings>() = {.layout = own_layout,
+                                            .base = base,
+                                            .chunk = needed(in.config, "chunk"),
+                                            .local = needed(in.config, "local"),
+                                            .magnitude = number(in.config, "mscale", 1)};
+  }
 }
 
 void linear_attention(const GoldenCase& in, GoldenSetup& out) {
@@ -339,6 +397,7 @@ const std::map<std::string, Setup>& setups() {
                                                 {"rope", rope},
                                                 {"xpos", xpos},
                                                 {"rerope", rerope},
+                                                {"remapped_rope", remapped_rope},
                                                 {"nope", nope},
                                                 {"linear_attention", linear_attention}};
   return all;
@@ -348,7 +407,8 @@ const std::map<std::string, Setup>& setups() {
 
 void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",
-                  "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor"});
+                  "beta_slow", "low_freq_factor", "high_freq_factor", "b", "attention_factor",
+                  "proportion"});
   rope.scaling = choice<RopeScaling>(scaling, "type",
                                      {{"none", RopeScaling::none},
                                       {"linear", RopeScaling::linear},
@@ -356,19 +416,23 @@ void read_golden_scaling(const json& scaling, RopeSettings& rope) {
                                       {"dynamic_ntk", RopeScaling::dynamic_ntk},
                                       {"yarn", RopeScaling::yarn},
                                       {"llama3", RopeScaling::llama3},
-                                      {"ntk_mixed", RopeScaling::ntk_mixed}});
+                                      {"ntk_mixed", RopeScaling::ntk_mixed},
+                                      {"longrope", RopeScaling::longrope},
+                                      {"p_rope", RopeScaling::p_rope}});
   const bool paper = choice<bool>(scaling, "variant", {{"code", false}, {"paper", true}});
   if (paper) {
     if (rope.scaling != RopeScaling::yarn) refuse(scaling, "variant", "none: it is yarn's option");
     rope.scaling = RopeScaling::yarn_paper;
   }
-  const bool by_length = rope.scaling == RopeScaling::dynamic_ntk ||
-                         rope.scaling == RopeScaling::yarn || paper ||
-                         rope.scaling == RopeScaling::llama3;
+  const bool by_length =
+      rope.scaling == RopeScaling::dynamic_ntk || rope.scaling == RopeScaling::yarn || paper ||
+      rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::longrope;
   if (by_length && !given(scaling, "train_len") && !given(scaling, "original_max")) {
     throw_failure("", "the scaling lacks train_len");
   }
-  if (rope.scaling != RopeScaling::none && !given(scaling, "factor")) {
+  const bool needs_factor =
+      rope.scaling != RopeScaling::none && rope.scaling != RopeScaling::p_rope;
+  if (needs_factor && !given(scaling, "factor")) {
     throw_failure("", "the scaling lacks its factor");
   }
   rope.factor = number(scaling, "factor", 1);
@@ -378,6 +442,7 @@ void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   rope.beta_slow = number(scaling, "beta_slow", rope.beta_slow);
   rope.low_frequency_factor = number(scaling, "low_freq_factor", rope.low_frequency_factor);
   rope.high_frequency_factor = number(scaling, "high_freq_factor", rope.high_frequency_factor);
+  rope.proportion = number(scaling, "proportion", rope.proportion);
   rope.mixed_exponent = number(scaling, "b", rope.mixed_exponent);
   rope.attention_factor = number(scaling, "attention_factor", 0);
 }

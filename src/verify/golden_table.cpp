@@ -1,5 +1,6 @@
 // Tables of golden cases: the small functions that the schemes are made of.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -16,9 +17,12 @@
 #include "position/alibi.h"
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
+#include "position/dual_chunk.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
+#include "position/self_extend.h"
 #include "position/sinusoid.h"
+#include "position/streaming.h"
 #include "position/xpos.h"
 #include "verify/golden_case.h"
 #include "verify/golden_setup.h"
@@ -54,6 +58,46 @@ ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
   read("attention_factor", rope.attention_factor);
   return scaled_frequencies(rope, config.at("dim"), rope.original_length,
                             config.at("seq_len").get<std::int64_t>());
+}
+
+// LongRoPE at a running length, with lists that the case gives.
+ScaledFrequencies longrope(const GoldenCase& in, double factor, std::int64_t length) {
+  const RopeSettings rope{.base = in.config.at("base"),
+                          .scaling = RopeScaling::longrope,
+                          .factor = factor,
+                          .original_length = in.config.at("train_len"),
+                          .short_factor = numbers(in.inputs.at("short_factor")),
+                          .long_factor = numbers(in.inputs.at("long_factor"))};
+  return scaled_frequencies(rope, in.config.at("dim"), rope.original_length, length);
+}
+
+// A row for each proportion of p-RoPE.
+at::Tensor proportional_frequencies(const GoldenCase& in) {
+  std::vector<at::Tensor> rows;
+  for (const double proportion : numbers(in.inputs.at("proportion"))) {
+    const RopeSettings rope{.base = in.config.at("base"),
+                            .scaling = RopeScaling::p_rope,
+                            .factor = in.config.at("factor"),
+                            .proportion = proportion};
+    rows.push_back(
+        at::tensor(scaled_frequencies(rope, in.config.at("dim"), 1, 1).frequencies, at::kDouble));
+  }
+  return at::stack(rows);
+}
+
+// value(i, j) of every pair, [L, L].
+at::Tensor of_pairs(const GoldenCase& in,
+                    const std::function<double(std::int64_t, std::int64_t)>& value) {
+  const std::int64_t length = in.config.at("L");
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t j = 0; j < length; ++j) values.push_back(value(i, j));
+  }
+  return at::tensor(values, at::kDouble).view({length, length});
+}
+
+StreamingSettings streaming_settings(const json& config) {
+  return {.sinks = config.at("sinks"), .recent = config.at("recent")};
 }
 
 std::int64_t deberta_delta(std::int64_t past, std::int64_t span) {
@@ -92,6 +136,47 @@ std::map<std::string, Table> make_tables() {
   add_frequencies("ntk_mixed", RopeScaling::ntk_mixed);
   all["yarn_mscale"] = [](const GoldenCase& in) {
     return at::tensor({frequencies(in.config, RopeScaling::yarn).factor}, at::kDouble);
+  };
+  all["inv_freq"] = proportional_frequencies;
+  const auto add_longrope = [&](const char* name, std::int64_t beyond) {
+    all[name] = [beyond](const GoldenCase& in) {
+      const std::int64_t length = in.config.at("train_len").get<std::int64_t>() + beyond;
+      return at::tensor(longrope(in, in.config.at("factor"), length).frequencies, at::kDouble);
+    };
+  };
+  add_longrope("at_train_len", 0);
+  add_longrope("above", 1);
+  const auto add_longrope_factor = [&](const char* name, bool extended) {
+    all[name] = [extended](const GoldenCase& in) {
+      const double factor = extended ? in.config.at("factor").get<double>() : 1.0;
+      return at::tensor({longrope(in, factor, 1).factor}, at::kDouble);
+    };
+  };
+  add_longrope_factor("attention_factor", true);
+  add_longrope_factor("no_extension", false);
+  const auto add_self_extend = [&](const char* name, SelfExtendShift shift) {
+    all[name] = [shift](const GoldenCase& in) {
+      const SelfExtendSettings settings{
+          .group = in.config.at("group"), .window = in.config.at("window"), .shift = shift};
+      return of_pairs(in, [&](auto i, auto j) { return self_extend_distance(i, j, settings); });
+    };
+  };
+  add_self_extend("self_extend", SelfExtendShift::real);
+  add_self_extend("self_extend_floor", SelfExtendShift::floor);
+  all["dca"] = [](const GoldenCase& in) {
+    const DualChunkSettings settings{.chunk = in.config.at("chunk"),
+                                     .local = in.config.at("local")};
+    return of_pairs(in, [&](auto i, auto j) { return dual_chunk_distance(i, j, settings); });
+  };
+  all["streaming"] = [](const GoldenCase& in) {
+    return of_pairs(in, [settings = streaming_settings(in.config)](auto i, auto j) {
+      return streaming_distance(i, j, settings);
+    });
+  };
+  all["streaming_mask"] = [](const GoldenCase& in) {
+    return of_pairs(in, [settings = streaming_settings(in.config)](auto i, auto j) {
+      return streaming_sees(i, j, settings) ? 1.0 : 0.0;
+    });
   };
   const auto add_sinusoid = [&](const char* name, SinusoidalLayout layout) {
     all[name] = [layout](const GoldenCase& in) {
@@ -179,6 +264,12 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "high_freq_factor",
                                               "num_buckets",
                                               "windows",
+                                              "group",
+                                              "window",
+                                              "sinks",
+                                              "recent",
+                                              "chunk",
+                                              "local",
                                               "max_distance",
                                               "bca_train_len",
                                               "attention_factor"};

@@ -15,16 +15,22 @@
 #include "base/error.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/dual_chunk.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
+#include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
 #include "position/distance_buckets.h"
+#include "position/dual_chunk.h"
 #include "position/rerope.h"
 #include "position/rotary_table.h"
+#include "position/self_extend.h"
 #include "position/sinusoid.h"
+#include "position/streaming.h"
 
 namespace roformer {
 namespace {
@@ -149,15 +155,16 @@ PairVectors deberta(const Inputs& in) {
 }
 
 // q_i rotated by each pair's own distance: [B, H, L, L, pairs] products.
-PairVectors rerope(const Inputs& in) {
+template <class Settings>
+PairVectors rotated_by_distance(const Inputs& in) {
   return {.scores = [&in] {
-    const auto& settings = in.settings.of<ReropeSettings>();
+    const auto& settings = in.settings.of<Settings>();
+    const auto counted = counted_distance(in.settings);
     const std::int64_t width = in.query.size(-1), pairs = width / 2;
     std::vector<double> distances;
     for (std::int64_t i = 0; i < in.context.queries.count(); ++i) {
       for (std::int64_t j = 0; j < in.context.keys.count(); ++j) {
-        distances.push_back(rerope_distance(
-            static_cast<double>(in.context.queries[i] - in.context.keys[j]), settings));
+        distances.push_back(counted(in.context.queries[i], in.context.keys[j]));
       }
     }
     const at::Tensor angles = at::tensor(distances, at::kDouble)
@@ -203,6 +210,29 @@ PairVectors cope(const Inputs& in) {
 
 }  // namespace
 
+std::function<double(std::int64_t, std::int64_t)> counted_distance(
+    const PositionSettings& settings) {
+  if (settings.scheme == "self_extend") {
+    return [own = settings.of<SelfExtendSettings>()](auto i, auto j) {
+      return self_extend_distance(i, j, own);
+    };
+  }
+  if (settings.scheme == "dual_chunk") {
+    return [own = settings.of<DualChunkSettings>()](auto i, auto j) {
+      return dual_chunk_distance(i, j, own);
+    };
+  }
+  if (settings.scheme == "streaming") {
+    return [own = settings.of<StreamingSettings>()](auto i, auto j) {
+      return streaming_distance(i, j, own);
+    };
+  }
+  ROFORMER_ASSERT(settings.scheme == "rerope");
+  return [own = settings.of<ReropeSettings>()](auto i, auto j) {
+    return rerope_distance(static_cast<double>(i - j), own);
+  };
+}
+
 PairVectors pair_vectors(const PlainAttentionInputs& in) {
   static const std::map<std::string, PairVectors (*)(const Inputs&)> kSchemes{
       {"shaw", shaw},
@@ -210,8 +240,14 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"music_transformer", music_transformer},
       {"transformer_xl", transformer_xl},
       {"deberta", deberta},
-      {"rerope", rerope},
+      {"rerope", rotated_by_distance<ReropeSettings>},
+      {"self_extend", rotated_by_distance<SelfExtendSettings>},
+      {"dual_chunk", rotated_by_distance<DualChunkSettings>},
+      {"streaming", rotated_by_distance<StreamingSettings>},
       {"cope", cope}};
+  const bool biased = in.settings.scheme == "streaming" &&
+                      in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
+  if (biased) return {};
   const auto found = kSchemes.find(in.settings.scheme);
   return found == kSchemes.end() ? PairVectors{} : found->second(in);
 }

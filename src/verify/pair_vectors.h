@@ -2,6 +2,7 @@
 // independently of the scheme's own file.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "verify/plain_attention.h"
@@ -17,6 +18,10 @@ struct PairVectors {
   // Scores that are no sum of such terms; undefined otherwise.
   std::function<at::Tensor()> scores;
 };
+
+// What a scheme that remaps distances counts between query i and key j.
+std::function<double(std::int64_t i, std::int64_t j)> counted_distance(
+    const PositionSettings& settings);
 
 // Nothing is set for schemes without such terms.
 PairVectors pair_vectors(const PlainAttentionInputs& inputs);

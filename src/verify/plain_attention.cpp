@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 
 #include "attention/position_session.h"
 #include "base/error.h"
@@ -89,12 +90,14 @@ double plain_attention_numbers(const PositionSettings& settings, const PlainAtte
   // that the product makes.
   static const std::map<std::string, double> kSetsOfHead{
       {"music_transformer", 1}, {"transformer_xl", 1}, {"deberta", 2}};
+  static const std::set<std::string> kByPair{"cope", "rerope", "self_extend", "dual_chunk",
+                                             "streaming"};
   double numbers = 5 * scores;
   if (const auto sets = kSetsOfHead.find(settings.scheme); sets != kSetsOfHead.end()) {
     numbers += 4 * sets->second * heads * vectors;
   } else if (settings.scheme == "shaw" || settings.scheme == "nezha") {
     numbers += 4 * 2 * vectors;
-  } else if (settings.scheme == "cope" || settings.scheme == "rerope") {
+  } else if (kByPair.contains(settings.scheme)) {
     numbers += 6 * scores * static_cast<double>(size.head_width);
   }
   return numbers;

@@ -9,12 +9,15 @@
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
+#include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
+#include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/tupe.h"
 #include "position/scheme.h"
@@ -40,6 +43,12 @@ struct SmallScheme {
     settings.of<CopeSettings>().positions = 6;
     settings.of<FireSettings>().initial_length = 6;
     settings.of<ReropeSettings>().window = 4;
+    settings.of<SelfExtendSettings>().window = 4;
+    settings.of<SelfExtendSettings>().group = 2;
+    settings.of<DualChunkSettings>().chunk = 5;
+    settings.of<DualChunkSettings>().local = 2;
+    settings.of<StreamingSettings>().sinks = 2;
+    settings.of<StreamingSettings>().recent = 3;
     settings.of<T5Settings>().buckets = settings.of<TupeSettings>().buckets = 8;
     settings.of<T5Settings>().max_distance = settings.of<TupeSettings>().max_distance = 9;
     if (causal) settings.of<AlibiSettings>().variant = AlibiVariant::causal;

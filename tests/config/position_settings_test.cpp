@@ -1,12 +1,16 @@
 #include "config/position_settings.h"
 
 #include "catch.h"
+#include "config/dump.h"
+#include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/tupe.h"
 #include "config/schemes/xpos.h"
+#include "config_helpers.h"
+#include "has.h"
 
 using namespace roformer;
 
@@ -71,4 +75,35 @@ TEST_CASE("the rotated features of a head are whole pairs of the rounded share")
   CHECK(rotary_width(0.3, 10) == 2);
   CHECK(rotary_width(0.25, 64) == 16);
   CHECK(rotary_width(1, 64) == 64);
+}
+
+TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the same") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml",
+                                 "model: {width: 8, heads: 2}\n"
+                                 "position:\n"
+                                 "  rope: {scaling: longrope, factor: 4, short_factor: [1, 1.5],\n"
+                                 "         long_factor: [2, 3.25]}\n");
+  const Settings settings = load_settings(file);
+  CHECK(settings.position.of<RopeSettings>().short_factor == std::vector<double>{1, 1.5});
+  CHECK(settings.position.of<RopeSettings>().long_factor == std::vector<double>{2, 3.25});
+  folder.write("b.yaml", dump(settings, DumpStyle::commented));
+  CHECK(load_settings(folder.path / "b.yaml").position.of<RopeSettings>().long_factor ==
+        std::vector<double>{2, 3.25});
+  const Settings flagged = load_settings(file, {{"position.rope.long_factor", "[ 5,6 ]"}});
+  CHECK(flagged.position.of<RopeSettings>().long_factor == std::vector<double>{5, 6});
+  const auto refused = [&](const std::string& list) {
+    return refusal([&] { load_settings(file, {{"position.rope.long_factor", list}}); });
+  };
+  CHECK(has(refused("[5]"), "has 1 numbers, wanted one for each of 2 pairs"));
+  CHECK(has(refused("[5, 0]"), "above 0"));
+  CHECK(has(refused("5, 6"), "a list of numbers: [1, 1.5]"));
+  CHECK(has(refusal([] {
+              default_settings({{"position.rope.short_factor", "[1]"}});
+            }),
+            "is for the scaling longrope only"));
+  CHECK(has(refusal([] {
+              default_settings({{"position.rope.proportion", "0.5"}});
+            }),
+            "only the scaling p_rope uses it"));
 }

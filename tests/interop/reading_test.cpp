@@ -133,7 +133,7 @@ TEST_CASE("a config.json of something else is refused") {
   check_config_refused("model_type", 3, "\"model_type\" is 3, wanted a text");
   check_config_refused("is_decoder", true, "only encoders");
   check_config_refused("position_embedding_type", "relative_key", "wanted absolute");
-  check_config_refused("hidden_act", "silu", "wanted one of gelu");
+  check_config_refused("hidden_act", "tanh", "wanted one of gelu");
   check_config_refused("num_hidden_layers", 0, "wanted an integer from 1 to 1000");
   check_config_refused("num_hidden_layers", 18446744073709551615ULL, "wanted an integer");
   check_config_refused("num_hidden_layers", 2.5, "wanted an integer");

@@ -189,7 +189,7 @@ TEST_CASE(
   const TrainedTranslator first = open(run);
   const auto vocabulary = first.tokenizers.target->vocabulary_size();
   Translator second(settings, {.source = vocabulary, .target = vocabulary},
-                    plan_compute(DeviceKind::cpu, Precision::fp32));
+                    plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width));
   const Safetensors weights(out);
   for (const MarianWeight& weight :
        marian_weights(settings, {.source = vocabulary, .target = vocabulary})) {

@@ -16,7 +16,7 @@ namespace {
 std::vector<double> losses(const Settings& settings, const std::vector<std::int64_t>& numbers,
                            bool elsewhere) {
   const OpenedTask opened =
-      open_task({.settings = settings, .plan = plan_compute(DeviceKind::cpu, Precision::fp32)});
+      open_task({.settings = settings, .plan = plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width)});
   std::vector<double> result(4);
   for (const std::int64_t number : numbers) {
     std::unique_ptr<TrainingBatch> batch;

@@ -20,7 +20,7 @@ TEST_CASE("a driver without LibTorch's GPU libraries or without a GPU is told ap
 
 TEST_CASE("an automatic device is the CPU where no GPU is usable, and cuda is refused with the reason") {
   if (gpu_support().usable) return;
-  CHECK(plan_compute(DeviceKind::automatic, Precision::fp32).device.is_cpu());
-  CHECK_THROWS_WITH(plan_compute(DeviceKind::cuda, Precision::fp32),
+  CHECK(plan_compute(DeviceKind::automatic, Precision::fp32, 64).device.is_cpu());
+  CHECK_THROWS_WITH(plan_compute(DeviceKind::cuda, Precision::fp32, 64),
                     Catch::Contains(gpu_support().reason));
 }

@@ -58,6 +58,7 @@ void compare_forms(SmallScheme& small) {
                                                 .context = context}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
+  if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,

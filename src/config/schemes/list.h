@@ -21,4 +21,7 @@
   DO(cope)                       \
   DO(rope)                       \
   DO(xpos)                       \
-  DO(rerope)
+  DO(rerope)                     \
+  DO(self_extend)                \
+  DO(dual_chunk)                 \
+  DO(streaming)

@@ -30,7 +30,8 @@ std::vector<Key> options(const SchemeSection& section) {
       ROFORMER_OPTION(RopeSettings, scaling,
                       {.help = "frequencies for longer texts: linear (Chen 2023), ntk and "
                                "dynamic_ntk (bloc97), yarn (Peng 2023, ramp of the released code) "
-                               "or yarn_paper, llama3 (Llama 3.1), ntk_mixed (Su)"}),
+                               "or yarn_paper, llama3 (Llama 3.1), ntk_mixed (Su), longrope (Ding "
+                               "2024); p_rope (Barbero 2024) leaves the slow pairs as they are"}),
       ROFORMER_OPTION(RopeSettings, factor,
                       {.range = at_least(1),
                        .help = "of the scaling: how many times longer the text may become"}),
@@ -48,13 +49,25 @@ std::vector<Key> options(const SchemeSection& section) {
                        .help = "yarn: pairs that turn less often are stretched by the factor (1)"}),
       ROFORMER_OPTION(
           RopeSettings, attention_factor,
-          {.range = at_least(0), .help = "factor of q and k; 0: yarn's own, 0.1 ln s + 1"}),
+          {.range = at_least(0),
+           .help = "factor of q and k; 0: the scaling's own (yarn: 0.1 ln s + 1; longrope: "
+                   "sqrt(1 + ln s / ln L0))"}),
       ROFORMER_OPTION(RopeSettings, low_frequency_factor,
                       {.range = above(0), .help = "llama3: lower edge of its middle band (1)"}),
       ROFORMER_OPTION(RopeSettings, high_frequency_factor,
                       {.range = above(0), .help = "llama3: upper edge of its middle band (4)"}),
       ROFORMER_OPTION(RopeSettings, mixed_exponent,
                       {.range = above(0), .help = "ntk_mixed: exponent b (0.75)"}),
+      ROFORMER_OPTION(RopeSettings, short_factor,
+                      {.range = above(0),
+                       .help = "longrope: what each pair's frequency is divided by in texts of up "
+                               "to original_length tokens; come with the model"}),
+      ROFORMER_OPTION(RopeSettings, long_factor,
+                      {.range = above(0), .help = "longrope: likewise in longer texts"}),
+      ROFORMER_OPTION(RopeSettings, proportion,
+                      {.unit = "share of the pairs",
+                       .range = between(0, 1),
+                       .help = "p_rope: the fast pairs that turn (Gemma 4: 0.25)"}),
   };
 }
 
@@ -88,6 +101,21 @@ void check_scaling(const SchemeCheck& check) {
     check.problem({check.option("high_frequency_factor"), check.option("low_frequency_factor")},
                   fmt::format("got {}, wanted more than low_frequency_factor ({})",
                               rope.high_frequency_factor, rope.low_frequency_factor));
+  }
+  const std::int64_t pairs = rotary_width(rope.fraction, check.head_width()) / 2;
+  for (const auto& [option, list] :
+       {std::pair("short_factor", &rope.short_factor), {"long_factor", &rope.long_factor}}) {
+    const auto given = static_cast<std::int64_t>(list->size());
+    const bool used = rope.scaling == RopeScaling::longrope;
+    if (used ? given == pairs : given == 0) continue;
+    check.problem({check.option(option), check.option("scaling"), "model.width", "model.heads"},
+                  used
+                      ? fmt::format("has {} numbers, wanted one for each of {} pairs", given, pairs)
+                      : "is for the scaling longrope only");
+  }
+  if (rope.proportion != 1 && rope.scaling != RopeScaling::p_rope) {
+    check.problem({check.option("proportion"), check.option("scaling")},
+                  fmt::format("got {}, but only the scaling p_rope uses it", rope.proportion));
   }
   const bool by_base = rope.scaling == RopeScaling::ntk || rope.scaling == RopeScaling::dynamic_ntk;
   if (by_base && rotary_width(rope.fraction, check.head_width()) <= 2) {

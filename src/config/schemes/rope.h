@@ -2,15 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "config/schemes/rotary_layout.h"
 #include "config/word_list.h"
 
 namespace roformer {
 
-enum class RopeScaling { none, linear, ntk, dynamic_ntk, yarn, yarn_paper, llama3, ntk_mixed };
+enum class RopeScaling {
+  none,
+  linear,
+  ntk,
+  dynamic_ntk,
+  yarn,
+  yarn_paper,
+  llama3,
+  ntk_mixed,
+  longrope,
+  p_rope
+};
 ROFORMER_WORDS(RopeScaling, "none", "linear", "ntk", "dynamic_ntk", "yarn", "yarn_paper", "llama3",
-               "ntk_mixed");
+               "ntk_mixed", "longrope", "p_rope");
 
 struct RopeSettings {
   RotaryLayout layout = RotaryLayout::interleaved;
@@ -27,6 +39,10 @@ struct RopeSettings {
   double low_frequency_factor = 1;  // llama3
   double high_frequency_factor = 4;
   double mixed_exponent = 0.75;  // b of ntk_mixed
+  // longrope: what each pair's frequency is divided by, in texts of up to L0 and of more tokens.
+  std::vector<double> short_factor;  // [pairs]
+  std::vector<double> long_factor;
+  double proportion = 1;  // p_rope: share of the pairs that turn
 };
 
 // The features that `fraction` of so many comes to, rounded because a fraction such as 0.3 is not

@@ -1,0 +1,89 @@
+// SelfExtend (Jin 2024, arXiv:2401.01325): rotary positions whose distances from a window on are
+// counted in groups of tokens, so that a text several times longer than those of the training stays
+// within the distances that the model knows. For models that were trained with rope. Section 25.
+#include "position/self_extend.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <vector>
+
+#include "position/replaced_scores.h"
+#include "position/rotary_table.h"
+#include "position/scheme.h"
+
+namespace roformer {
+namespace {
+
+// W - W/G, by which far queries are moved so that distances go on from the window.
+double group_shift(const SelfExtendSettings& settings) {
+  const std::int64_t whole = settings.window / settings.group;
+  const double share =
+      settings.shift == SelfExtendShift::floor
+          ? static_cast<double>(whole)
+          : static_cast<double>(settings.window) / static_cast<double>(settings.group);
+  return static_cast<double>(settings.window) - share;
+}
+
+class SelfExtend : public PositionScheme {
+ public:
+  explicit SelfExtend(const SchemeInputs& in) : settings_(in.settings.of<SelfExtendSettings>()) {}
+
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override {
+    return RotationPair{.query = table(context, context.queries, width, 0),
+                        .key = table(context, context.keys, width, 0)};
+  }
+
+  bool has_content_scores() const override { return true; }
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    const at::Tensor far = past_of_pairs(context) >= settings_.window;
+    if (!far.any().item<bool>()) return terms.scores;
+    const std::int64_t width = terms.raw_query.size(-1);
+    const at::ScalarType type = terms.scores.scalar_type();
+    const at::Tensor query =
+        rotated((terms.raw_query * terms.scale).to(type),
+                table(context, groups(context.queries), width, group_shift(settings_)));
+    const at::Tensor key =
+        rotated(terms.raw_key.to(type), table(context, groups(context.keys), width, 0));
+    return replace_scores(terms.scores, query, key, far);
+  }
+
+  // A key's rotation depends on how far the query is.
+  CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
+
+ private:
+  SelfExtendSettings settings_;
+  mutable RotaryTables tables_;
+
+  Positions groups(const Positions& positions) const {
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < positions.count(); ++i) {
+      values.push_back(positions[i] / settings_.group);
+    }
+    return Positions::of(std::move(values));
+  }
+
+  Rotation table(const AttentionContext& context, const Positions& positions, std::int64_t width,
+                 double shift) const {
+    return tables_.get({.positions = positions,
+                        .frequencies = rotary_frequencies(width, settings_.base),
+                        .shift = shift,
+                        .layout = settings_.layout,
+                        .type = context.type,
+                        .device = context.device});
+  }
+};
+
+}  // namespace
+
+double self_extend_distance(std::int64_t i, std::int64_t j, const SelfExtendSettings& settings) {
+  if (j > i) return 0;
+  if (i - j < settings.window) return static_cast<double>(i - j);
+  return static_cast<double>(i / settings.group - j / settings.group) + group_shift(settings);
+}
+
+std::unique_ptr<PositionScheme> make_self_extend(const SchemeInputs& inputs) {
+  return std::make_unique<SelfExtend>(inputs);
+}
+
+}  // namespace roformer
