@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "config/position_facts.h"
@@ -45,13 +46,8 @@ class Checker {
   }
 
   void run_name() {
-    const std::string& run = s_.run;
-    const bool plain = run.find_first_of("/\\") == std::string::npos && run != "." && run != ".." &&
-                       !run.starts_with('-');
-    bool printable = true;
-    for (const char c : run) printable = printable && static_cast<unsigned char>(c) >= 0x20;
-    if (!plain || !printable || run.size() > 200) {
-      problem({"run"}, fmt::format("got \"{}\", wanted the name of one folder", run),
+    if (!is_folder_name(s_.run)) {
+      problem({"run"}, fmt::format("got \"{}\", wanted the name of one folder", s_.run),
               "the folder around it is `runs`");
     }
   }
@@ -254,6 +250,13 @@ class Checker {
 void check(const Settings& settings, const SourceLocations& locations,
            const std::set<std::string>& wrong, Problems& problems) {
   Checker(settings, Contradictions(locations, wrong, problems)).run();
+}
+
+bool is_folder_name(const std::string& name) {
+  const bool printable = std::all_of(name.begin(), name.end(),
+                                     [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
+  return printable && name.find_first_of("/\\") == std::string::npos && name != "." &&
+         name != ".." && !name.starts_with('-') && name.size() <= 200;
 }
 
 }  // namespace roformer

@@ -16,4 +16,7 @@ namespace roformer {
 void check(const Settings& settings, const SourceLocations& locations,
            const std::set<std::string>& wrong, Problems& problems);
 
+// Whether it can be the name of one folder inside another.
+bool is_folder_name(const std::string& name);
+
 }  // namespace roformer

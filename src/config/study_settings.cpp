@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "config/check.h"
 #include "config/schema.h"
 #include "config/study_axis.h"
 #include "config/study_metrics.h"
@@ -20,6 +21,13 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
+
+// No more is counted than that it is too much.
+std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
+  std::size_t count = 1;
+  for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
+  return count;
+}
 
 // "rope", "seed1", "learning_rate0.001": the part of a run's name that an axis gives.
 std::string name_part(const MatrixAxis& axis, const std::string& label) {
@@ -258,7 +266,7 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
     assignments.insert(assignments.end(), chosen[i]->assignments.begin(),
                        chosen[i]->assignments.end());
   }
-  if (run.name.empty()) run.name = "run";
+  if (run.name.find_first_not_of('.') == std::string::npos) run.name = "run" + run.name;
   add_source_keys(assignments, source_keys);
   Problems own;  // a combination is checked even when another one has shown a problem
   run.settings = resolve(assignments, own, run.refusals);
@@ -292,6 +300,31 @@ void check_tuning(const TuningSection& section, const std::vector<MatrixAxis>& a
           "choose with a seed that the table does not use, for instance 1001");
       return;
     }
+  }
+}
+
+// The study's folder and that of its trainings lie in `runs`.
+void check_names(const StudySettings& study, const std::string& file, Problems& problems) {
+  for (const auto& [key, name] :
+       {std::pair("study.name", &study.name), std::pair("study.trainings", &study.trainings)}) {
+    if (is_folder_name(*name)) continue;
+    problems.add({.where = file,
+                  .key = key,
+                  .message = fmt::format("got \"{}\", wanted the name of one folder", *name),
+                  .hint = "the folder around it is `runs`"});
+  }
+}
+
+// "a-b" and "c" make the same name as "a" and "b-c".
+void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& file,
+                        Problems& problems) {
+  std::set<std::string> names;
+  for (const StudyRun& run : runs) {
+    if (names.insert(run.name).second) continue;
+    problems.add({.where = file,
+                  .key = "matrix",
+                  .message = "two of the runs are called \"" + run.name + "\"",
+                  .hint = "other names of variants"});
   }
 }
 
@@ -367,10 +400,8 @@ StudySettings tuning_study(const TuningSection& section, StudySettings& study,
     fixed.insert(fixed.end(), first.begin(), first.end());
   }
   fixed.insert(fixed.end(), section.with.begin(), section.with.end());
-  std::size_t count = 1;
-  for (const MatrixAxis& axis : own) count *= axis.values.size();
-  std::size_t combinations = 1;
-  for (const MatrixAxis& axis : section.values) combinations *= axis.values.size();
+  const std::size_t count = combinations_of(own);
+  const std::size_t combinations = combinations_of(section.values);
   if (std::max(count, combinations * study.runs.size()) > kMostRuns) {
     problems.add({.where = section.where,
                   .key = "tune.values",
@@ -448,9 +479,8 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   }
   require_axis("study.choose", study.choose, axes, file.string(), problems);
   require_axis("study.spread", study.spread, axes, file.string(), problems);
-  require_reference(axes, flags.size() < settings_flags.size(), study, file.string(), problems);
-  std::size_t count = 1;
-  for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
+  check_names(study, file.string(), problems);
+  const std::size_t count = combinations_of(axes);
   if (count > kMostRuns) {
     problems.add({.where = file.string(),
                   .key = "matrix",
@@ -458,11 +488,13 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
                   .hint = ""});
   }
   if (count <= kMostRuns) {
+    require_reference(axes, flags.size() < settings_flags.size(), study, file.string(), problems);
     const std::size_t before = problems.lines().size();
     const SourceKeys keys = remembered(source_keys);
     for (std::size_t index = 0; index < count; ++index) {
       study.runs.push_back(make_run(axes, index, yaml.assignments, keys, problems));
     }
+    if (problems.empty()) refuse_equal_names(study.runs, file.string(), problems);
     // Which figures there are depends on the task, and that may be what is wrong.
     if (problems.lines().size() == before) refuse_unknown_metrics(metrics, study.runs, problems);
   }

@@ -75,6 +75,13 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
   }
 }
 
+// One name for one file; that of a file without any (in memory only) is the given one.
+std::filesystem::path one_name(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path name = std::filesystem::weakly_canonical(path, error);
+  return error ? path.lexically_normal() : name;
+}
+
 // Walks the sections of one file.
 class Flattener {
  public:
@@ -144,7 +151,7 @@ class Reader {
   explicit Reader(Problems& problems) : problems_(problems) {}
 
   void read(const std::filesystem::path& path, YamlFile& result) {
-    visited_.push_back(std::filesystem::weakly_canonical(path));
+    visited_.push_back(one_name(path));
     const YAML::Node root = parse_yaml(path);
     if (root.IsNull()) return;
     if (!root.IsMap()) {
@@ -196,8 +203,7 @@ class Reader {
     if (!std::filesystem::is_regular_file(base, error)) {
       problem(base.string() + ": no such file",
               "the path is relative to the file that says extends");
-    } else if (std::find(visited_.begin(), visited_.end(),
-                         std::filesystem::weakly_canonical(base)) != visited_.end()) {
+    } else if (std::find(visited_.begin(), visited_.end(), one_name(base)) != visited_.end()) {
       problem(base.string() + " extends this file again, a circle", "");
     } else {
       read(base, result);

@@ -28,28 +28,42 @@ void DocumentSplitter::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
     if (end == std::string_view::npos) {
-      pending_.append(bytes);
-      while (pending_.size() >= kLongestLine) {
-        const std::size_t place = cut_place(std::string_view(pending_).substr(0, kLongestLine));
-        take_part(std::string_view(pending_).substr(0, place));
-        pending_.erase(0, place);
-      }
+      hold(bytes);
       return;
     }
-    if (pending_.empty()) {
+    if (pending_.empty() && !inside_line_) {
       take_line(bytes.substr(0, end));
     } else {
-      pending_.append(bytes.substr(0, end));
-      take_line(pending_);
-      pending_.clear();
+      hold(bytes.substr(0, end));
+      end_line();
     }
     bytes.remove_prefix(end + 1);
   }
 }
 
-void DocumentSplitter::end_file() {
-  if (!pending_.empty()) take_line(pending_);
+void DocumentSplitter::hold(std::string_view bytes) {
+  pending_.append(bytes);
+  while (pending_.size() >= kLongestLine) {
+    const std::size_t place = cut_place(std::string_view(pending_).substr(0, kLongestLine));
+    take_part(std::string_view(pending_).substr(0, place));
+    pending_.erase(0, place);
+    inside_line_ = true;
+  }
+}
+
+// Of a line that was cut where it ends nothing is left, which is no blank line.
+void DocumentSplitter::end_line() {
+  if (!pending_.empty()) {
+    take_line(pending_);
+  } else if (separator_ == DocumentSeparator::line) {
+    end_document();
+  }
   pending_.clear();
+  inside_line_ = false;
+}
+
+void DocumentSplitter::end_file() {
+  end_line();
   end_document();
   blank_lines_ = 0;
   at_file_start_ = true;

@@ -24,12 +24,16 @@ class DocumentSplitter {
  private:
   DocumentSeparator separator_;
   CorpusSink& sink_;
-  std::string pending_;  // the beginning of a line whose end has not come yet
+  std::string pending_;       // the beginning of a line whose end has not come yet
+  bool inside_line_ = false;  // parts of the pending line were taken
   std::uint64_t blank_lines_ = 0;
   bool in_document_ = false;
   bool at_file_start_ = true;
   bool had_text_ = false;
 
+  // Adds to what is pending, and takes what is too long for one line.
+  void hold(std::string_view bytes);
+  void end_line();
   void take_line(std::string_view line);
   void take_part(std::string_view part);
   void end_document();

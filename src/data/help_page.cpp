@@ -5,8 +5,10 @@
 
 #include <climits>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -57,6 +59,14 @@ void append_text(const xmlNode* node, std::string& out, bool& space_pending) {
   }
 }
 
+// The parser passes on bytes that it cannot read.
+std::string repaired(std::string text) {
+  std::string storage;
+  std::uint64_t replaced = 0;
+  const std::string_view valid = repair_utf8(text, storage, replaced);
+  return valid.data() == text.data() ? text : storage;
+}
+
 // The parser limits the depth of a tree to 256, so the recursion is bounded.
 void collect(const xmlNode* node, std::vector<HelpParagraph>& paragraphs) {
   for (; node != nullptr; node = node->next) {
@@ -69,7 +79,8 @@ void collect(const xmlNode* node, std::vector<HelpParagraph>& paragraphs) {
     std::string text;
     bool space_pending = false;
     append_text(node->children, text, space_pending);
-    if (!text.empty()) paragraphs.push_back({.id = std::move(id), .text = std::move(text)});
+    if (!text.empty())
+      paragraphs.push_back({.id = repaired(std::move(id)), .text = repaired(std::move(text))});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/sentencepiece_loading.h"
 #include "text/space_marker.h"
 #include "text/utf8.h"
 
@@ -72,10 +73,8 @@ class MarianTokenizer final : public Tokenizer {
   MarianTokenizer(std::string contents, const std::string& place) : contents_(std::move(contents)) {
     const Parts parts = parts_of(contents_, place);
     vocabulary_ = parse_vocabulary(parts.vocabulary, place);
-    const auto status = processor_.LoadFromSerializedProto(parts.sentencepiece);
-    if (!status.ok()) {
-      throw_failure(place, fmt::format("has no SentencePiece model: {}", status.message()));
-    }
+    const std::string problem = load_sentencepiece(processor_, parts.sentencepiece);
+    if (!problem.empty()) throw_failure(place, "has no SentencePiece model: " + problem);
     for (std::size_t i = 0; i < vocabulary_.pieces.size(); ++i) {
       const bool is_new = ids_.emplace(vocabulary_.pieces[i], static_cast<TokenId>(i)).second;
       if (!is_new) {

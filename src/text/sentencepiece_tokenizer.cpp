@@ -1,11 +1,11 @@
 #include "text/sentencepiece_tokenizer.h"
 
-#include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/sentencepiece_loading.h"
 #include "text/space_marker.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
@@ -19,10 +19,8 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   SentencePieceTokenizer(std::string contents, const std::string& place)
       : contents_(std::move(contents)) {
-    const auto status = processor_.LoadFromSerializedProto(contents_);
-    if (!status.ok()) {
-      throw_failure(place, fmt::format("is not a SentencePiece model: {}", status.message()));
-    }
+    const std::string problem = load_sentencepiece(processor_, contents_);
+    if (!problem.empty()) throw_failure(place, "is not a SentencePiece model: " + problem);
     special_ = {.padding = processor_.pad_id(),
                 .unknown = processor_.unk_id(),
                 .classification = processor_.bos_id(),
@@ -144,7 +142,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 
 bool is_sentencepiece_model(std::string_view contents) {
   sentencepiece::SentencePieceProcessor processor;
-  return processor.LoadFromSerializedProto(contents).ok();
+  return load_sentencepiece(processor, contents).empty();
 }
 
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(std::string contents,

@@ -1,6 +1,9 @@
 #include "config/study_settings.h"
 
+#include <fmt/format.h>
+
 #include "catch.h"
+#include "config/assignment.h"
 #include "config/schemes/rope.h"
 #include "config_helpers.h"
 #include "has.h"
@@ -245,4 +248,42 @@ TEST_CASE("what a study evaluates is read and checked with the rest") {
         "s.yaml:6: evaluate.variants.scheme: no scheme is called rop (hint: did you mean rope)\n"
         "s.yaml:6: evaluate.variants: \"a\" is there twice\n"
         "s.yaml:7: evaluate.variants: a variant without a name");
+}
+
+TEST_CASE("the folders of a study and of its runs lie in runs") {
+  ConfigFolder folder;
+  const auto problem_of = [&](const std::string& text) {
+    return refusal([&] { load_study(folder.write("s.yaml", text)); });
+  };
+  for (const char* key : {"name", "trainings"}) {
+    CHECK(has(problem_of(fmt::format("study: {{{}: ../x}}\nmatrix: {{seed: [1]}}\n", key)),
+              fmt::format("study.{}: got \"../x\", wanted the name of one folder", key)));
+  }
+  const auto file = folder.write("s.yaml", "variants: [{name: ..}, {name: a/b}]\n");
+  CHECK(names(load_study(file)) == Names{"run..", "a_b"});
+}
+
+TEST_CASE("no two runs of a study share a folder") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "variants: [{name: b-c}, {name: c}]\n"
+                                 "matrix: {data.directory: [x, x-b]}\n");
+  CHECK(has(refusal([&] { load_study(file); }), "two of the runs are called"));
+}
+
+TEST_CASE("a matrix of more combinations than can be counted is refused at once") {
+  ConfigFolder folder;
+  std::string matrix = "matrix:\n";
+  std::string values = "tune:\n  values:\n";
+  std::size_t keys = 0;
+  for (const std::string& key : assignable_keys()) {
+    if (key.starts_with("position") || key == "run" || key == "runs" || ++keys > 64) continue;
+    matrix += "  " + key + ": [1, 2]\n";
+    values += "    " + key + ": [1, 2]\n";
+  }
+  REQUIRE(keys > 64);  // 2^64 combinations are 0 in 64 bits
+  const auto reference = folder.write("a.yaml", "study: {reference: x}\n" + matrix);
+  CHECK(has(refusal([&] { load_study(reference); }), "more than 10000 combinations"));
+  const auto tuning = folder.write("b.yaml", "matrix: {position: [rope]}\n" + values);
+  CHECK(has(refusal([&] { load_study(tuning); }), "more than 10000 trainings"));
 }

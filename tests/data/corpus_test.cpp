@@ -62,6 +62,15 @@ TEST_CASE("An endless line comes in parts that lose nothing and cut no character
   CHECK((static_cast<unsigned char>(sink.parts[1][0]) & 0xc0) == 0xc0);
 }
 
+TEST_CASE("A line that is cut where it ends is no blank line, and none is longer than a mebibyte") {
+  // Blocks of a quarter of it are read.
+  const std::string line(1 << 20, 'a');
+  const auto blank_line = DocumentSeparator::blank_line;
+  CHECK(documents_of_text(line + "\nb\n", blank_line) == Documents{line + "|b"});
+  CHECK(documents_of_text(line + "\nb\n", DocumentSeparator::line) == Documents{line, "b"});
+  CHECK(documents_of_text(line + "cc\nb\n", blank_line) == Documents{line + "|cc|b"});
+}
+
 TEST_CASE("Compressed files and archives are read as the text inside") {
   const Documents wanted{"first document|second line", "another document"};
   for (const char* const ending : {"gz", "bz2", "xz", "zst"}) {

@@ -10,6 +10,7 @@ TEST_CASE("what fuzzing found in data files is read or refused") {
     CAPTURE(reader.name);
     const fuzz::Replay result = fuzz::replay(reader, std::string(FIXTURES) + "/../fuzz");
     CHECK(result.read > 0);
-    CHECK(result.refused > 0);
+    const bool takes_any_bytes = std::string_view(reader.name) == "help";
+    CHECK((result.refused > 0) != takes_any_bytes);
   }
 }

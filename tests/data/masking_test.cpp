@@ -105,6 +105,28 @@ TEST_CASE("Whole words are masked together, at the same share") {
   CHECK(is_about(chosen, 300 * 100, 0.15));
 }
 
+TEST_CASE("A rest of a word that follows a special token is a word of its own") {
+  const auto tokenizer = byte_tokenizer();
+  const Masker masker(*tokenizer,
+                      {.probability = 0.15, .mask = 1, .random = 0, .whole_words = true});
+  // No piece begins a word, as at the beginning of a row that cuts one.
+  std::vector<TokenId> ids;
+  for (int i = 0; i < 100; ++i) {
+    ids.insert(ids.end(), {tokenizer->special().separator, TokenId{'a'}, TokenId{'b'}});
+  }
+  std::int64_t chosen = 0;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const Masked result = mask(masker, ids, key);
+    REQUIRE(result.places.size() % 2 == 0);
+    for (std::size_t i = 0; i < result.places.size(); i += 2) {
+      REQUIRE(result.places[i] % 3 == 1);
+      REQUIRE(result.places[i + 1] == result.places[i] + 1);
+    }
+    chosen += static_cast<std::int64_t>(result.places.size()) / 2;
+  }
+  CHECK(is_about(chosen, 300 * 100, 0.15));
+}
+
 TEST_CASE("A Chinese word is masked whole where it is several pieces, at the same share") {
   const auto tokenizer = make_word_tokenizer(
       word_model({.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n清\n华\n大\n学\n北京\n",

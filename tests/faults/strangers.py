@@ -129,6 +129,24 @@ def cases(world):
     for section in ("training", "matrix", "study"):
         yield f"config.yaml: a bomb of aliases in {section}", ["config", "check", "run.yaml"], one(
             "run.yaml", lambda p, section=section: p.write_text(bomb + f"{section}: *a10\n"))
+    yield "config.yaml: a list that holds itself", ["config", "check", "run.yaml"], one(
+        "run.yaml", lambda p: p.write_text("stages: &a [*a, {steps: &b [*b]}]\n"))
+    # Each key of the matrix doubles the rows.
+    doubled = "".join(f"  {key}: [1, 2]\n" for key in (
+        "model.layers", "model.heads", "model.width", "model.feed_forward", "model.dropout",
+        "data.length", "data.validation_tokens", "data.loader_threads", "seed", "threads",
+        "training.steps", "training.batch", "training.accumulation", "training.warmup",
+        "training.learning_rate", "training.weight_decay", "training.beta1", "training.beta2",
+        "training.log_every", "training.save_every", "training.validate_every",
+        "training.keep_last", "training.label_smoothing", "decoding.beam", "glue.head_dropout",
+        "matching.margin", "data.masking.probability", "model.norm_epsilon", "attention.dropout",
+        "model.initialization", "attention.window", "model.embedding_scale", "runs"))
+    yield "study.yaml: 2^32 rows", ["study", "run.yaml", "--dry-run"], one(
+        "run.yaml", lambda p: p.write_text("study: {reference: x}\nmatrix:\n" + doubled))
+    for key in ("name", "trainings"):
+        yield f"study.yaml: {key} outside of runs", ["study", "run.yaml"], one(
+            "run.yaml", lambda p, key=key: p.write_text(
+                p.read_text() + f"study: {{{key}: ../outside}}\nmatrix: {{seed: [1]}}\n"))
     yield "config.yaml: extends a file that is none", ["config", "check", "run.yaml"], one(
         "run.yaml", lambda p: p.write_text("extends: /etc/passwd\n"))
 
