@@ -167,11 +167,12 @@ std::vector<std::string> remarks(const AttentionBenchmark& result) {
 
 void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark& result,
                   const std::string& subtitle) {
-  const LineChart time =
+  LineChart time =
       cost_chart(result, subtitle, &AttentionCost::training, "time of a pass", "ms", 1);
-  const LineChart memory =
+  LineChart memory =
       cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
   if (options.chart.ends_with(".svg")) {
+    time.subtitle = memory.subtitle = "";  // that of both stands above them
     write_file_atomically(options.chart, to_svg(LineChartGrid{.title = "Attention against length",
                                                               .subtitle = subtitle,
                                                               .panels = {time, memory}}));
