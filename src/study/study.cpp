@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/directory_lock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

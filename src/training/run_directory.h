@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/directory_lock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "training/previous_run.h"
