@@ -30,7 +30,8 @@ struct LanguageEvaluation {
   // Of each row in its order: the sum of its targets' losses, and how many they are.
   std::vector<double> loss_sums_by_row;
   std::vector<std::int64_t> targets_by_row;
-  std::uint64_t targets_fingerprint = 0;  // XXH3 of the labels and their places
+  // XXH3 of the labels and their places; 0 where several processes share the batches.
+  std::uint64_t targets_fingerprint = 0;
 };
 
 struct EvaluationOptions {
