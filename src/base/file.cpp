@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -176,32 +175,6 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
-}
-
-DirectoryLock::DirectoryLock(const fs::path& directory) {
-  const fs::path path = directory / ".lock";
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) {
-    throw_failure(directory.string(), "cannot write there: " + system_message(errno));
-  }
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
-    const ssize_t length = ::pread(descriptor_, holder, sizeof holder - 1, 0);
-    ::close(descriptor_);
-    throw_failure(directory.string(),
-                  "is in use by another process" +
-                      (length > 0 ? " (process " + std::string(holder) + ")" : std::string()),
-                  "wait for it to end, or choose another name with --run");
-  }
-  const std::string process = std::to_string(::getpid());
-  if (::ftruncate(descriptor_, 0) == 0) {
-    [[maybe_unused]] const ssize_t written =
-        ::pwrite(descriptor_, process.data(), process.size(), 0);
-  }
-}
-
-DirectoryLock::~DirectoryLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
 // Files that lose nothing: whole reads with clear errors, writes that are either the old file or
-// the new one, read-only memory maps, and a lock that keeps two processes off one directory.
+// the new one, and read-only memory maps.
 #pragma once
 
 #include <cstddef>
@@ -70,19 +70,6 @@ class MappedFile {
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-};
-
-// Holds DIRECTORY/.lock (flock) until destroyed. Throws Error (failure) naming the process that
-// holds it when another one does. The kernel frees the lock of a process that was killed.
-class DirectoryLock {
- public:
-  explicit DirectoryLock(const std::filesystem::path& directory);
-  ~DirectoryLock();
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-
- private:
-  int descriptor_ = -1;
 };
 
 }  // namespace roformer

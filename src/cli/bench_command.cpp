@@ -14,6 +14,7 @@
 #include "cli/bench_compare.h"
 #include "cli/bench_decoding.h"
 #include "cli/bench_positions.h"
+#include "cli/bench_scaling.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -162,6 +163,7 @@ void add_bench_command(CLI::App& program) {
   add_bench_decoding(*command);
   add_bench_positions(*command);
   add_bench_attention(*command);
+  add_bench_scaling(*command);
   add_bench_compare(*command);
 }
 

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/error.h"
+#include "base/launch.h"
 #include "base/progress.h"
 #include "base/version.h"
 #include "bench/benchmark.h"
@@ -41,6 +43,7 @@ struct Diagnosis {
   std::string kernels;                // instruction set of the program's own inner loops
   std::vector<std::string> libtorch;  // lines of its build that matter here
   std::int64_t gpus = 0;              // that LibTorch can use
+  std::string processes;              // what `train` would be beside others, as this was started
   ComputePlan automatic;
   std::string device;  // that was measured
   Speed fp32, bf16;
@@ -73,16 +76,27 @@ Speed measured(const ComputePlan& automatic, Precision precision) {
       .gflops_per_s = matmul_ceiling({.device = automatic.device, .precision = precision}, size)};
 }
 
+// Variables that contradict each other are a finding, too.
+std::string launch_words() {
+  try {
+    return describe(read_launch());
+  } catch (const Error& error) {
+    return std::string("refused: ") + error.what();
+  }
+}
+
 Diagnosis diagnose(const DoctorOptions& options) {
   prepare_threads(options.threads);
   gpu_support();  // opens the libraries that the figures below ask
-  Diagnosis result{.machine = inspect_machine("."),
-                   .folder = std::filesystem::current_path(),
-                   .threads = at::get_num_threads(),
-                   .kernels = kernels::instruction_set(),
-                   .libtorch = libtorch_lines(),
-                   .gpus = static_cast<std::int64_t>(at::getNumGPUs()),
-                   .automatic = plan_compute(DeviceKind::automatic, Precision::automatic, kWidthForBf16)};
+  Diagnosis result{
+      .machine = inspect_machine("."),
+      .folder = std::filesystem::current_path(),
+      .threads = at::get_num_threads(),
+      .kernels = kernels::instruction_set(),
+      .libtorch = libtorch_lines(),
+      .gpus = static_cast<std::int64_t>(at::getNumGPUs()),
+      .processes = launch_words(),
+      .automatic = plan_compute(DeviceKind::automatic, Precision::automatic, kWidthForBf16)};
   result.device = result.automatic.device.str();
   result.fp32 = measured(result.automatic, Precision::fp32);
   result.bf16 = measured(result.automatic, Precision::bf16);
@@ -106,6 +120,7 @@ void print_text(const Diagnosis& found) {
   line("instruction sets", fmt::format("{}", fmt::join(machine.instruction_sets, " ")));
   line("cores", fmt::format("{}, usable {:g}", machine.cores, machine.usable_cores));
   line("threads", fmt::format("{}", found.threads));
+  line("processes", found.processes);
   line("memory", fmt::format("{}, available {}", format_bytes(machine.memory),
                              format_bytes(machine.memory_free)));
   line("disk", fmt::format("{} free of {} ({})", format_bytes(machine.disk_free),
@@ -137,6 +152,7 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
       {"cores", machine.cores},
       {"usable_cores", machine.usable_cores},
       {"threads", found.threads},
+      {"processes", found.processes},
       {"memory_bytes", machine.memory},
       {"memory_available_bytes", machine.memory_free},
       {"disk_folder", found.folder.string()},

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/stored_data.h"
+#include "distributed/processes.h"
 #include "runs/source_lengths.h"
 #include "tasks/translation_task.h"
 
@@ -78,8 +79,8 @@ void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvalu
                 fmt::format("{} has no {} set", dataset.folder().string(), options.split),
                 "prepare it with --test or --test-fraction");
   }
-  const TranslationEvaluation found =
-      evaluate_translator(*trained.translator, trained.settings, dataset, split);
+  const TranslationEvaluation found = evaluate_translator(*trained.translator, trained.settings,
+                                                          dataset, split, *make_single_process());
   if (!options.output.empty()) {
     std::string text;
     for (const std::string& line : found.hypotheses) text += line + "\n";

@@ -36,6 +36,7 @@ struct StudyCommandOptions {
   bool overwrite = false;
   bool file_order = false;
   std::int64_t jobs = 1;
+  std::string shard;  // "K/N" or "slurm"
   std::vector<Override> overrides;
 };
 
@@ -80,6 +81,27 @@ MissingData missing_data(const StudySettings& study) {
   return missing;
 }
 
+// What a shard comes to that draws no table.
+void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
+  const std::string folder = study_folder(outcome.study).string();
+  if (outcome.failed > 0) {
+    throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, options.shard),
+                  "the same command tries them again");
+  }
+  if (outcome.drawn_elsewhere) {
+    std::cerr << folder << ": all is there, and another shard draws the table\n";
+    return;
+  }
+  std::cerr << folder << ": shard " << options.shard << " is done; "
+            << (outcome.waits_for_tuning
+                    ? fmt::format("{} trials of the tuning are with other shards: start all shards "
+                                  "again when they are finished\n",
+                                  outcome.waiting)
+                    : fmt::format("{} runs are with other shards, of which the last draws the "
+                                  "table\n",
+                                  outcome.waiting));
+}
+
 void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
     std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
@@ -111,6 +133,7 @@ void study_command(const StudyCommandOptions& options) {
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs,
+                        .shard = options.shard.empty() ? StudyShard{} : parse_shard(options.shard),
                         .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
                         .origin = origin});
   if (outcome.signal != 0) {
@@ -118,6 +141,7 @@ void study_command(const StudyCommandOptions& options) {
               << ": stopped by a signal; the same command goes on from here\n";
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
+  if (outcome.waiting > 0 || outcome.drawn_elsewhere) return say_shard_done(options, outcome);
   const StudySettings& study = outcome.study;
   const bool text = options.format == "text";
   const TableUse use = text                      ? TableUse::page
@@ -184,7 +208,10 @@ void add_study_command(CLI::App& program) {
       "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
       "runs/STUDY/report.html and table.{md,csv,json}. A study that was stopped goes on.\n"
       "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
-      "  --run NAME                    name of the study\n");
+      "  --run NAME                    name of the study\n"
+      "On several machines that share a folder, each with its own K of 1 to 8:\n"
+      "  roformer study FILE --shard K/8\n"
+      "  sbatch --array=1-8 --wrap \"roformer study FILE --shard slurm\"\n");
   CLI::Option* file =
       command->add_option("file", options->file, "study file (YAML with `matrix:` or `variants:`)");
   CLI::Option* record =
@@ -222,6 +249,11 @@ void add_study_command(CLI::App& program) {
       ->check(CLI::IsMember({"text", "markdown", "csv"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
+  command
+      ->add_option("--shard", options->shard,
+                   "run only every N-th run, from the K-th on, beside other shards in the same "
+                   "folder; slurm: K and N of the job array. The last draws the table")
+      ->type_name("K/N");
   accept_settings(*command, options->overrides);
   command->callback([options] { study_command(*options); });
 }

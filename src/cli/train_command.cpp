@@ -1,30 +1,35 @@
 // `roformer train`: trains one configuration.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
+#include "base/launch.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
+#include "distributed/gloo.h"
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
 #include "runs/train.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
 
 struct TrainOptions {
   std::string config;
-  bool resume = false;
+  bool resumes = false;
+  std::string resume;  // "" or "auto"
   bool overwrite = false;
   std::vector<Override> overrides;
 };
-
-// Exit code of a program that a signal ended, as shells count it.
 
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
@@ -46,16 +51,45 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   }
 }
 
-void train_command(const TrainOptions& options) {
-  ExistingRun existing = ExistingRun::refuse;
-  if (options.overwrite) existing = ExistingRun::overwrite;
-  if (options.resume) existing = ExistingRun::resume;
+// How the run is begun. The first process puts the folder in order and decides: by the time another
+// looks, it may have begun.
+ExistingRun existing_run(const TrainOptions& options, const Settings& given, Processes& processes) {
+  if (options.overwrite) return ExistingRun::overwrite;
+  if (!options.resumes) return ExistingRun::refuse;
+  const std::filesystem::path run = given.runs / given.run;
+  if (processes.first()) recover_run(run);
+  const std::string answer = text_of_first(processes, is_run(run) ? "goes on" : "begins");
+  const bool begins = options.resume == "auto" && answer == "begins";
+  return begins ? ExistingRun::refuse : ExistingRun::resume;
+}
+
+// Returns the signal that stopped it, or 0.
+int train_beside(const TrainOptions& options, const Settings& given, Processes& processes) {
+  const ExistingRun existing = existing_run(options, given, processes);
   const Settings settings =
-      options.resume ? resumed_settings(options.config, options.overrides)
-                     : load_settings(options.config, options.overrides, model_source_keys);
-  const TrainingSummary summary = train_run(settings, existing);
-  print_summary(settings, summary);
-  if (summary.reason == StopReason::signal) throw CLI::RuntimeError(kSignalExit + summary.signal);
+      existing == ExistingRun::resume
+          ? resumed_settings(options.config, options.overrides)
+          : load_settings(options.config, options.overrides, model_source_keys);
+  const TrainingSummary summary = train_run(settings, existing, processes);
+  if (processes.first()) print_summary(settings, summary);
+  return summary.reason == StopReason::signal ? summary.signal : 0;
+}
+
+void train_command(const TrainOptions& options) {
+  const Launch launch = read_launch();
+  const Settings given = load_values(options.config, options.overrides).settings;
+  const auto timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * given.distributed.timeout));
+  const std::unique_ptr<Processes> processes = connect(launch, {.timeout = timeout});
+  if (!processes->first()) spdlog::set_level(spdlog::level::err);
+  int signal = 0;
+  try {
+    signal = train_beside(options, given, *processes);
+  } catch (const std::exception& error) {
+    processes->leave(error.what());
+    throw;
+  }
+  if (signal != 0) throw CLI::RuntimeError(kSignalExit + signal);
 }
 
 }  // namespace
@@ -63,15 +97,35 @@ void train_command(const TrainOptions& options) {
 void add_train_command(CLI::App& program) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = add_listed_command(
-      program, "train", "Writes runs/NAME: the resolved configuration, metrics, checkpoints.");
-  command->add_option("config", options->config, "configuration file (YAML)")->required();
-  CLI::Option* resume = command->add_flag("--resume", options->resume,
-                                          "go on from the last whole checkpoint, with the stored "
-                                          "configuration and the flags given");
+      program, "train",
+      "Writes runs/NAME: the resolved configuration, metrics, checkpoints.\n"
+      "Several processes, one training (roformer doctor shows what each would do):\n"
+      "  torchrun --no-python --nproc-per-node 4 -- roformer train CONFIG\n"
+      "  mpirun -n 4 roformer train CONFIG\n"
+      "  srun -n 4 roformer train CONFIG\n");
+  CLI::Option* config = command->add_option("config", options->config, "configuration file (YAML)");
+  CLI::Option* resume =
+      command
+          ->add_option("--resume", options->resume,
+                       "go on from the last whole checkpoint, with the stored configuration and "
+                       "the flags given; auto: begin where there is no run yet")
+          ->expected(0, 1)
+          ->type_name("[auto]");
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote")
       ->excludes(resume);
   accept_settings(*command, options->overrides);
-  command->callback([options] { train_command(*options); });
+  command->callback([options, resume, config] {
+    options->resumes = resume->count() > 0;
+    const bool known = options->resume.empty() || options->resume == "auto";
+    // `train --resume CONFIG`: the word behind the flag is the file.
+    if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
+    if (options->config.empty()) throw CLI::RequiredError("config");
+    if (!options->resume.empty() && options->resume != "auto") {
+      throw_usage("--resume", "\"" + options->resume + "\" is not auto",
+                  "leave the word out to go on with the run that is there");
+    }
+    train_command(*options);
+  });
 }
 
 }  // namespace roformer

@@ -21,7 +21,7 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),
-                    .help = "gradients of so many micro-batches make one step"}),
+                    .help = "gradients of so many micro-batches of each process make one step"}),
       ROFORMER_KEY(training.learning_rate,
                    {.range = above(0),
                     .help = "peak of the schedule, of AdamW (Loshchilov 2019)",
@@ -100,6 +100,23 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
                             "avx512_bf16 from a width of 256), else fp32",
+                    .may_change = true}),
+      ROFORMER_KEY(
+          training.reduce,
+          {.help = "how gradients are added: fast, or deterministic, one micro-batch after "
+                   "the other: the same bits for any number of processes that share the "
+                   "micro-batches of a step",
+           .may_change = true}),
+      ROFORMER_KEY(
+          training.shard_optimizer,
+          {.help = "each of several processes keeps the optimiser's moments of its part of "
+                   "the parameters only (ZeRO stage 1, Rajbhandari 2020)",
+           .may_change = true}),
+      ROFORMER_KEY(distributed.timeout,
+                   {.unit = "seconds",
+                    .range = between(1, 86400),
+                    .help = "of several processes, one that has been silent for so long ends the "
+                            "others",
                     .may_change = true}),
 
       ROFORMER_KEY(stages,

@@ -47,6 +47,7 @@ struct Settings {
   AttentionSettings attention;
   PositionSettings position;
   TrainingSettings training;
+  DistributedSettings distributed;
   std::vector<StageSettings> stages;  // empty: one, of the settings above
 };
 

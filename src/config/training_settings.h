@@ -8,6 +8,7 @@
 
 namespace roformer {
 
+enum class GradientReduction { fast, deterministic };
 enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
 // The weights of a training: as its last step left them, or their moving average.
 enum class WeightsKind { raw, ema };
@@ -41,6 +42,12 @@ struct TrainingSettings {
   std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
   Precision precision = Precision::automatic;
   bool check_finite = false;  // look at every layer's output
+  GradientReduction reduce = GradientReduction::fast;
+  bool shard_optimizer = false;  // each process keeps the moments of its part only
+};
+
+struct DistributedSettings {
+  double timeout = 60;  // seconds
 };
 
 }  // namespace roformer

@@ -30,6 +30,8 @@ class ClassificationHead {
   // applied when training. -> [B, C] in the parameters' type.
   at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key) const;
 
+  std::int64_t outputs() const { return settings_.outputs; }
+
  private:
   ClassificationHeadSettings settings_;
   ActivationKind activation_;

@@ -9,8 +9,12 @@
 namespace roformer {
 
 MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters, double tokens,
-                               const ComputePlan& plan) {
-  constexpr double kNumbersOfState = 4;  // fp32 each: weight, gradient, two moments
+                               const ComputePlan& plan, std::int64_t processes) {
+  // fp32 each: weight, gradient, two moments, the weights' average, the sum of a part's gradients.
+  const double part = 1 / static_cast<double>(processes);
+  const double numbers_of_state =
+      2 + 2 * (settings.training.shard_optimizer ? part : 1) + (settings.training.ema > 0 ? 1 : 0) +
+      (settings.training.reduce == GradientReduction::deterministic ? part : 0);
   // Of a token in a layer: queries, keys, values, what attention and both projections give, two
   // sums and two norms; before and after the activation.
   constexpr double kOfWidth = 11, kOfFeedForward = 2;
@@ -19,7 +23,7 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
   const double of_layer = kOfWidth * static_cast<double>(model.width) +
                           kOfFeedForward * static_cast<double>(model.feed_forward);
   const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
-  return {.state = whole(4 * kNumbersOfState * static_cast<double>(parameters)),
+  return {.state = whole(4 * numbers_of_state * static_cast<double>(parameters)),
           .activations = whole(bytes * tokens * static_cast<double>(model.layers) * of_layer)};
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/command_line.h"
@@ -153,21 +154,88 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
 
 namespace {
 
+// What must be the same in all processes, a line each; paths may differ between machines.
+std::vector<std::string> common_facts(const Settings& settings, const nlohmann::json& data,
+                                      const ComputePlan& plan) {
+  std::vector<std::string> facts{fmt::format("version {} ({})", kVersion, kCommit),
+                                 "precision " + precision_name(plan)};
+  for (const Key& key : schema()) {
+    if (key.type != KeyType::path) facts.push_back(key.name + " " + key.get(settings));
+  }
+  for (const auto& [field, value] : data.items()) {
+    if (field != "folder" && field != "name") facts.push_back("data " + field + " " + value.dump());
+  }
+  return facts;
+}
+
+void compare_processes(const Settings& settings, const nlohmann::json& data,
+                       const ComputePlan& plan, Processes& processes) {
+  if (processes.alone()) return;
+  const std::vector<std::string> own = common_facts(settings, data, plan);
+  const auto all = gather_texts(processes, nlohmann::json(own).dump());
+  const auto first = nlohmann::json::parse(all.front()).get<std::vector<std::string>>();
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    const auto other = nlohmann::json::parse(all[r]).get<std::vector<std::string>>();
+    for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
+      if (first[i] == other[i]) continue;
+      throw_usage(
+          "several processes",
+          fmt::format("process 0 has {}, process {} has {}", shown(first[i]), r, shown(other[i])),
+          "start all of them with the same program, configuration and data");
+    }
+  }
+}
+
+void check_processes(const Settings& settings, const ComputePlan& plan,
+                     const Processes& processes) {
+  if (processes.alone()) {
+    if (!settings.training.shard_optimizer || plan.device.is_cpu()) return;
+    throw_usage("training.shard_optimizer", "is for several processes on CPUs");
+  }
+  if (plan.device.is_cpu()) return;
+  throw_usage("device", fmt::format("{} processes train together on CPUs only", processes.count()),
+              "--device cpu, or start one process");
+}
+
+// Micro-batches of a step, of all processes.
+std::int64_t micro_batches(const Settings& settings, const nlohmann::json& begun_with,
+                           const Processes& processes) {
+  const std::int64_t begun_by =
+      begun_with.is_null() ? processes.count() : begun_with.value("processes", std::int64_t{1});
+  const std::int64_t all = settings.training.accumulation * begun_by;
+  if (all % processes.count() == 0) return all;
+  throw_usage("training.accumulation",
+              fmt::format("a step of this run has {} micro-batches, which {} processes cannot "
+                          "share evenly",
+                          all, processes.count()),
+              fmt::format("go on with a number of processes that divides {}", all));
+}
+
+// Threads of each process: all cores are shared by those of a machine.
+std::int64_t threads_of_each(const Settings& settings, const Processes& processes) {
+  if (settings.threads > 0 || processes.local_count() == 1) return settings.threads;
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  return std::max<std::int64_t>(1, cores / processes.local_count());
+}
+
 // Says before the first step what the memory may not hold, and leaves in `needed` what is needed.
 void look_at_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
-                    std::string& needed) {
+                    const Processes& processes, std::string& needed) {
   const std::int64_t parameters = task.parameters().count();
   const double tokens = task.tokens_per_batch();
-  const MemoryEstimate estimate = estimate_memory(settings, parameters, tokens, plan);
+  const MemoryEstimate estimate =
+      estimate_memory(settings, parameters, tokens, plan, processes.count());
   needed = describe(estimate, parameters, tokens);
+  const auto here = static_cast<std::uint64_t>(processes.local_count());
+  if (here > 1) needed += fmt::format(" in each of {} processes of this machine", here);
   const std::uint64_t available = available_memory();
-  if (!plan.device.is_cpu() || available == 0 || estimate.total() <= available) return;
+  if (!plan.device.is_cpu() || available == 0 || here * estimate.total() <= available) return;
   log::warn("the training takes {}, and {} are free; {}", needed, format_bytes(available),
             memory_remedies(settings));
 }
 
 TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
-                         std::string& needed) {
+                         Processes& processes, std::string& needed) {
   const fs::path folder = settings.runs / settings.run;
   const bool goes_on = existing == ExistingRun::resume && is_run(folder);
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
@@ -184,6 +252,9 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   if (source) sources.offered = source->tokenizer;
   const OpenedTask opened = open_task(sources);
   if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, settings, plan);
+  check_processes(settings, plan, processes);
+  compare_processes(settings, opened.data, plan, processes);
+  const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
   std::string start;
   if (source) {
     compare_tokenizers(*source, *opened.tokenizer);
@@ -195,41 +266,53 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   }
   source.reset();
   TrainingTask* const task = opened.task.get();
-  const RunDirectory run(folder, existing);
-  // The configuration makes the folder a run and the record completes it: one that is killed
-  // between the two is begun anew by --resume.
-  write_file_atomically(run.config(), sealed_lines(dump(settings, DumpStyle::compact)));
-  if (begun_with.is_null()) {
-    task->save_assets(run.path().string());
-    nlohmann::json record = run_record(
-        {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
-    record["precision"] = precision_name(plan);
-    record["precision_reason"] = plan.reason;
-    write_sealed_json(run.record(), record);
-  }
-  log::info("{}: {} parameters, position {}, {} ({}), {}", run.path().string(),
+  const auto begin_record = [&](const RunDirectory& run) {
+    // The configuration makes the folder a run and the record completes it: one that is killed
+    // between the two is begun anew by --resume.
+    write_file_atomically(run.config(), sealed_lines(dump(settings, DumpStyle::compact)));
+    if (begun_with.is_null()) {
+      task->save_assets(run.path().string());
+      nlohmann::json record = run_record(
+          {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
+      record["precision"] = precision_name(plan);
+      record["precision_reason"] = plan.reason;
+      record["processes"] = processes.count();
+      write_sealed_json(run.record(), record);
+    }
+  };
+  // Before the first changes anything there, all have seen the folder as it was.
+  meet(processes);
+  const RunDirectory run = processes.first() ? RunDirectory(folder, existing)
+                                             : RunDirectory::of_first_process(folder, existing);
+  if (processes.first()) begin_record(run);
+  log::info("{}: {} parameters, position {}, {} ({}), {}{}", run.path().string(),
             format_count(task->parameters().count()), settings.position.scheme,
-            precision_name(plan), plan.reason, format_counted(at::get_num_threads(), "thread"));
+            precision_name(plan), plan.reason,
+            processes.alone() ? "" : fmt::format("{} processes of ", processes.count()),
+            format_counted(at::get_num_threads(), "thread"));
   if (!start.empty()) log::info("{}", start);
-  look_at_memory(settings, *task, plan, needed);
+  look_at_memory(settings, *task, plan, processes, needed);
   return train(*task, {.settings = settings.training,
                        .stages = settings.stages,
                        .seed = settings.seed,
                        .run = run,
                        .prefetch = {.threads = settings.data.loader_threads,
-                                    .depth = settings.data.prefetch}});
+                                    .depth = settings.data.prefetch},
+                       .processes = &processes,
+                       .micro_batches = batches_of_step});
 }
 
 }  // namespace
 
-TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
+TrainingSummary train_run(const Settings& settings, ExistingRun existing, Processes& processes) {
   check_data(settings);
-  prepare_threads(settings.threads);
+  prepare_threads(threads_of_each(settings, processes));
   std::string needed;
   try {
     return train_in(
         settings, existing,
-        plan_compute(settings.device, settings.training.precision, settings.model.width), needed);
+        plan_compute(settings.device, settings.training.precision, settings.model.width), processes,
+        needed);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -239,6 +322,10 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
                   needed.empty() ? *lack : fmt::format("{}; the training takes {}", *lack, needed),
                   memory_remedies(settings));
   }
+}
+
+TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
+  return train_run(settings, existing, *make_single_process());
 }
 
 }  // namespace roformer

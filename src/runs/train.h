@@ -7,6 +7,7 @@
 
 #include "config/assignment.h"
 #include "config/settings.h"
+#include "distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
 
@@ -15,7 +16,12 @@ namespace roformer {
 // Trains settings.runs/settings.run. With ExistingRun::resume the settings are the stored ones, as
 // resumed_settings gives them, and the data, their tokenizer and the precision must be those that
 // run.json names. Throws Error before anything is written when something is wrong.
-TrainingSummary train_run(const Settings& settings, ExistingRun existing);
+//
+// Each of several processes makes the same call; the first writes the run. A step then has
+// training.accumulation micro-batches of each process. A run goes on with as many micro-batches a
+// step as it was begun with, shared by however many processes there are now.
+TrainingSummary train_run(const Settings& settings, ExistingRun existing, Processes& processes);
+TrainingSummary train_run(const Settings& settings, ExistingRun existing);  // one process
 
 // The resolved settings that a run or a checkpoint stored; its paths are absolute.
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);

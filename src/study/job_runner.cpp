@@ -77,9 +77,11 @@ class JobRunner {
 
  private:
   struct Running {
-    Running(std::size_t job, const ChildProcess::Command& command) : index(job), process(command) {}
+    Running(std::size_t job, const ChildProcess::Command& command, std::shared_ptr<void> held)
+        : index(job), claim(std::move(held)), process(command) {}
 
     std::size_t index;
+    std::shared_ptr<void> claim;
     Clock::time_point start = Clock::now();
     ChildProcess process;
   };
@@ -100,9 +102,20 @@ class JobRunner {
   }
 
   void start(std::size_t index) {
+    ChildProcess::Command command = jobs_[index].command;
+    std::shared_ptr<void> claim;
+    if (jobs_[index].claim) {
+      claim = jobs_[index].claim(command);
+      if (!claim) {
+        done_[index] = 1;
+        result_.outcomes[index] = {.end = JobOutcome::End::claimed,
+                                   .reason = "another process runs it"};
+        return;
+      }
+    }
     line_.clear();
     log::info("{}", title(index));
-    running_.emplace_back(index, jobs_[index].command);
+    running_.emplace_back(index, command, std::move(claim));
   }
 
   void pass_on_signal() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Job {
   std::string name;
   ChildProcess::Command command;
   std::function<JobProgress()> progress;  // asked once a second while it runs
+  // Asked when its turn comes, where other processes may do the same job: keeps them off for as
+  // long as what it returns lives, and may change the command. Null: one of them does it or has
+  // done it.
+  std::function<std::shared_ptr<void>(ChildProcess::Command&)> claim = {};
 };
 
 struct JobOutcome {
@@ -30,6 +35,7 @@ struct JobOutcome {
     stopped,  // left because a signal that was passed on asked it to
     failed,   // any other end
     not_run,  // a signal came before its turn
+    claimed,  // by another process
   };
   End end = End::not_run;
   std::string reason;  // of a failure: how it ended and the last line of its output

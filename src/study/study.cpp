@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/directory_lock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -76,21 +77,41 @@ void refuse_subset(const StudySettings& study) {
               "--run NAME makes a study of its own; or move them away");
 }
 
-Job training_job(const StudyRun& run, const TrainingRunStatus& status,
-                 const StudyOptions& options) {
-  const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
-  write_file_atomically(config, dump(run.settings, DumpStyle::compact));
+std::vector<std::string> training_arguments(const StudyRun& run, const TrainingRunStatus& status,
+                                            const fs::path& config) {
   std::vector<std::string> arguments{"train", config.string()};
   if (status.state == State::begun) {
     const std::vector<std::string> flags = resuming_flags(run);
     arguments.insert(arguments.end(), flags.begin(), flags.end());
   }
   if (status.state == State::changed) arguments.push_back("--overwrite");
+  return arguments;
+}
+
+// Null where another process has the run, or has finished it by now.
+std::shared_ptr<void> claim_training(const StudyRun& run, ChildProcess::Command& command) {
+  try {
+    const fs::path place = run.settings.runs / "claims" / run.name;
+    make_directories(place);
+    auto lock = std::make_shared<DirectoryLock>(place);
+    const TrainingRunStatus status = training_status(run);
+    if (status.state == State::finished) return nullptr;
+    const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
+    write_file_atomically(config, dump(run.settings, DumpStyle::compact));
+    command.arguments = training_arguments(run, status, config);
+    return lock;
+  } catch (const DirectoryInUse& problem) {
+    log::info("{}: left alone, {}", run.name, problem.parts().message);
+    return nullptr;
+  }
+}
+
+Job training_job(const StudyRun& run, const StudyOptions& options) {
   return {.name = run.name,
           .command = {.program = options.program,
-                      .arguments = std::move(arguments),
                       .output = run.settings.runs / "logs" / (run.name + ".txt")},
-          .progress = [&run] { return training_progress(run); }};
+          .progress = [&run] { return training_progress(run); },
+          .claim = [&run](ChildProcess::Command& command) { return claim_training(run, command); }};
 }
 
 std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
@@ -124,6 +145,7 @@ std::vector<RunResult> results_of(const StudySettings& study) {
 struct Trainings {
   std::vector<RunResult> results;  // of all runs
   std::size_t failed = 0;          // now
+  std::size_t waiting = 0;         // for other processes
   int signal = 0;                  // that stopped them
 };
 
@@ -136,23 +158,29 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   if (!options.overwrite) refuse_changes(study, statuses);
   std::vector<Job> jobs;
   std::vector<std::size_t> run_of_job;
+  std::size_t unfinished = 0;
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
     if (statuses[i].state == State::finished || statuses[i].state == State::refused) continue;
-    jobs.push_back(training_job(study.runs[i], statuses[i], options));
+    ++unfinished;
+    if (!options.shard.takes(i)) continue;
+    jobs.push_back(training_job(study.runs[i], options));
     run_of_job.push_back(i);
   }
-  const std::size_t before = study.runs.size() - jobs.size();
+  const std::size_t before = study.runs.size() - unfinished;
   if (before > 0) {
     log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
   }
-  const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
+  const JobOutcomes outcomes = run_jobs(
+      jobs, {.parallel = options.parallel, .finished = options.shard.whole() ? before : 0});
   Trainings trainings{.signal = outcomes.signal};
   if (trainings.signal != 0) return trainings;
   trainings.results = results_of(study);
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const JobOutcome& ended = outcomes.outcomes[job];
     RunResult& result = trainings.results[run_of_job[job]];
-    if (ended.end != JobOutcome::End::failed) continue;
+    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() &&
+                      result.state != RunResult::State::finished;
+    if (ended.end != JobOutcome::End::failed && !left) continue;
     // What an earlier attempt left is not what these settings came to.
     result = {.name = result.name,
               .values = result.values,
@@ -160,6 +188,13 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
               .remark = ended.reason,
               .record = result.record};
     ++trainings.failed;
+  }
+  if (!options.shard.whole()) {
+    const std::vector<TrainingRunStatus> now = look_at(study);
+    trainings.waiting = static_cast<std::size_t>(std::ranges::count_if(now, [](const auto& status) {
+      return status.state != State::finished && status.state != State::refused;
+    }));
+    trainings.waiting -= std::min(trainings.waiting, trainings.failed);
   }
   return trainings;
 }
@@ -228,11 +263,11 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   const fs::path folder = study_folder(given);
   const fs::path trainings = given.runs.front().settings.runs;
   make_directories(folder);
-  const DirectoryLock lock(folder);
-  std::optional<DirectoryLock> trainings_lock;
+  std::optional<DirectoryLock> lock, trainings_lock;
+  if (options.shard.whole()) lock.emplace(folder);
   if (trainings != folder) {
     make_directories(trainings);
-    trainings_lock.emplace(trainings);
+    if (options.shard.whole()) trainings_lock.emplace(trainings);
   }
   refuse_subset(given);
   StudyOutcome outcome;
@@ -241,6 +276,9 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   if (study.tuning) {
     Trainings tried = run_trainings(*study.tuning->study, options);
     if (tried.signal != 0) return stopped_by(tried.signal);
+    outcome.waiting = tried.waiting;
+    outcome.waits_for_tuning = tried.waiting > 0;
+    if (outcome.waits_for_tuning) return outcome;
     outcome.tuning = choose_tuned(*study.tuning, tried.results);
     outcome.failed += tried.failed;
     study = with_choices(given, *outcome.tuning);
@@ -248,6 +286,16 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   Trainings trained = run_trainings(study, options);
   if (trained.signal != 0) return stopped_by(trained.signal);
   outcome.failed += trained.failed;
+  outcome.waiting = trained.waiting;
+  if (outcome.waiting > 0) return outcome;
+  if (!lock) {
+    try {
+      lock.emplace(folder);
+    } catch (const DirectoryInUse&) {
+      outcome.drawn_elsewhere = true;
+      return outcome;
+    }
+  }
   outcome.rows = study_rows(study, trained.results, options.order);
   outcome.references = reference_lines(study);
   add_commonest_class(study, outcome.rows);

@@ -11,6 +11,7 @@
 
 #include "config/study_settings.h"
 #include "report/table.h"
+#include "study/shard.h"
 #include "study/study_report.h"
 
 namespace roformer {
@@ -18,6 +19,7 @@ namespace roformer {
 struct StudyOptions {
   bool overwrite = false;     // replace runs that were made with other settings
   std::int64_t parallel = 1;  // runs at a time
+  StudyShard shard = {};      // which runs are this process's
   StudyOrder order = StudyOrder::metric;
   StudyOrigin origin;
   // Started as `PROGRAM train CONFIG [--resume|--overwrite]`. This very program by default, even
@@ -31,6 +33,11 @@ struct StudyOutcome : StudyResults {
   std::size_t failed = 0;        // runs
   std::size_t failed_evaluations = 0;
   int signal = 0;  // that stopped it; then there are no rows and no path of a report
+  // Of a shard, with no rows and no path either: the runs, or trials of the tuning, that are still
+  // to be finished by others; and that another shard found all finished first.
+  std::size_t waiting = 0;
+  bool waits_for_tuning = false;
+  bool drawn_elsewhere = false;
 };
 
 // runs/STUDY.
@@ -41,6 +48,8 @@ Table study_plan(const StudySettings& study);
 
 // Throws Error: usage, before anything is run, when runs were made with other settings and
 // `overwrite` is not given; failure when the folder cannot be written or another study holds it.
+// Shards share the folder. A run is claimed before it is started, so that whoever else is at work
+// there leaves it alone.
 StudyOutcome run_study(const StudySettings& study, const StudyOptions& options);
 
 }  // namespace roformer

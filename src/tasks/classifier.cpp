@@ -1,7 +1,6 @@
 #include "tasks/classifier.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -75,24 +74,28 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
 }
 
 at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {
+  return predict(texts, *make_single_process());
+}
+
+at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& processes) const {
   std::vector<std::int32_t> lengths;
   for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
   const LengthBuckets buckets(std::move(lengths),
                               {.tokens = kPredictionTokens, .bucket_width = 1, .shuffle = false});
   const c10::AutoGradMode no_gradient(false);
-  at::Tensor result;
-  for (std::int64_t n = 0; n < buckets.batches_per_epoch(); ++n) {
+  at::Tensor result =
+      at::zeros({static_cast<std::int64_t>(texts.size()), head_.outputs()}, at::kFloat);
+  for (std::int64_t n = processes.rank(); n < buckets.batches_per_epoch(); n += processes.count()) {
+    processes.alive();
     const BucketBatch chosen = buckets[n];
     TextBatch batch;
     for (const std::int64_t text : chosen.sequences) {
       append(texts[static_cast<std::size_t>(text)], batch);
     }
     const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
-    if (!result.defined()) {
-      result = at::empty({static_cast<std::int64_t>(texts.size()), outputs.size(1)}, at::kFloat);
-    }
     result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
   }
+  processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
   return result;
 }
 

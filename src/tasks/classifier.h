@@ -10,6 +10,7 @@
 #include "config/matching_settings.h"
 #include "config/settings.h"
 #include "data/text_pairs.h"
+#include "distributed/processes.h"
 #include "model/classification_head.h"
 #include "model/transformer_stack.h"
 #include "tensor/device.h"
@@ -37,7 +38,8 @@ class Classifier {
   // Logits or scores [B, C] on the device, with a graph.
   at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
   // Of all texts in their order, [B, C] float on the CPU, without a graph. Texts of similar length
-  // are computed together.
+  // are computed together, each batch by one of the processes.
+  at::Tensor predict(std::span<const EncodedText> texts, Processes& processes) const;
   at::Tensor predict(std::span<const EncodedText> texts) const;
 
  private:

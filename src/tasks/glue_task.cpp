@@ -67,12 +67,13 @@ std::vector<GlueSplit> validation_splits(GlueTask task) {
 }
 
 std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
-                                            const std::vector<GlueSet>& sets) {
+                                            const std::vector<GlueSet>& sets,
+                                            Processes& processes) {
   std::map<std::string, double> result;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const std::string suffix = i == 0 ? "" : "_mismatched";
     for (const auto& [name, value] : glue_figures_with_warnings(
-             task, classifier.predict(sets[i].texts), sets[i].source.examples)) {
+             task, classifier.predict(sets[i].texts, processes), sets[i].source.examples)) {
       result[name + suffix] = value;
     }
   }
@@ -147,12 +148,12 @@ class GlueTraining : public TrainingTask {
                          source.examples);
   }
 
-  ValidationResult validate() override {
+  ValidationResult validate(Processes& processes) override {
     std::int64_t tokens = 0;
     for (const GlueSet& set : validation_) {
       for (const EncodedText& text : set.texts) tokens += text.length();
     }
-    return {.figures = validate_glue(classifier_, settings_.glue.task, validation_),
+    return {.figures = validate_glue(classifier_, settings_.glue.task, validation_, processes),
             .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
             .higher_is_better = true,
             .tokens = tokens};

@@ -34,7 +34,7 @@ std::vector<GlueSplit> validation_splits(GlueTask task);
 // The figures of all validation sets as one: those of MNLI's second have names that end in
 // "_mismatched". Warns of metrics that are not defined.
 std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
-                                            const std::vector<GlueSet>& sets);
+                                            const std::vector<GlueSet>& sets, Processes& processes);
 
 // The tokenizer is the run's own where it goes on, else the one that the settings name, else that
 // of the model to start from. Reads all files.

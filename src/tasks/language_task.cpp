@@ -18,6 +18,7 @@
 #include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "tasks/language_batches.h"
+#include "tasks/shared_batches.h"
 
 namespace roformer {
 namespace {
@@ -64,9 +65,25 @@ std::uint64_t hashed(const at::Tensor& numbers, std::uint64_t before) {
                               static_cast<std::size_t>(contiguous.nbytes()), before);
 }
 
+// What is known of a validation batch: tokens and right answers, then of each row the sum of its
+// targets' losses and how many they are.
+enum BatchFigures : std::size_t { kTokens, kCorrect, kRows };
+
+DenominatorFigures of_all_processes(Processes& processes, const DenominatorFigures& own) {
+  DenominatorFigures all;
+  const std::vector<double> figures = {static_cast<double>(own.count),
+                                       static_cast<double>(own.small), own.least};
+  for (const std::vector<double>& one : gather_numbers(processes, figures)) {
+    all.count += static_cast<std::int64_t>(one[0]);
+    all.small += static_cast<std::int64_t>(one[1]);
+    all.least = std::min(all.least, one[2]);
+  }
+  return all;
+}
+
 LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings,
                             const Dataset& dataset, const LanguageBatches& batches,
-                            const EvaluationOptions& options) {
+                            const EvaluationOptions& options, Processes& processes) {
   if (!settings.data.cross_documents &&
       (options.arrangement.drop_middle != 0 || options.arrangement.shuffle_blocks != 0)) {
     throw_usage("--drop-middle, --shuffle-blocks",
@@ -80,20 +97,19 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   const c10::AutoGradMode no_gradient(false);
   LanguageEvaluation result{.split = options.split};
   std::vector<double> sums(static_cast<std::size_t>(length));
-  std::vector<std::int64_t>& counts = result.targets_by_position;
-  counts.resize(static_cast<std::size_t>(length));
-  std::uint64_t& fingerprint = result.targets_fingerprint;
-  std::int64_t correct = 0;
   std::optional<DenominatorCheck> denominators;
   if (settings.attention.kernel != AttentionKernel::softmax) denominators.emplace();
-  for (std::int64_t n = 0; n < batches.validation_batches(limit); ++n) {
+  std::vector<double> counts(static_cast<std::size_t>(length));
+  std::uint64_t fingerprint = 0;
+  std::vector<std::vector<double>> found;  // of this process's batches, as BatchFigures says
+  for (std::int64_t n = processes.rank(); n < batches.validation_batches(limit);
+       n += processes.count()) {
+    processes.alive();
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
-    result.tokens += batch.ids.numel();
     const std::int64_t targets = batch.labels.numel();
-    const std::size_t first_row = result.targets_by_row.size();
     const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
-    result.loss_sums_by_row.resize(first_row + rows);
-    result.targets_by_row.resize(first_row + rows);
+    std::vector<double>& figures = found.emplace_back(kRows + 2 * rows);
+    figures[kTokens] = static_cast<double>(batch.ids.numel());
     if (targets == 0) continue;
     fingerprint = hashed(batch.labels, fingerprint);
     if (batch.target_positions.defined()) fingerprint = hashed(batch.target_positions, fingerprint);
@@ -106,25 +122,38 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
                                          : nullptr;
     for (std::int64_t i = 0; i < targets; ++i) {
       const std::int64_t place = positions != nullptr ? positions[i] : i;
-      const std::size_t row = first_row + static_cast<std::size_t>(place / kept);
+      const auto row = static_cast<std::size_t>(place / kept);
       const auto origin =
           static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(place % kept)]);
-      result.loss_sums_by_row[row] += losses[i];
-      ++result.targets_by_row[row];
+      figures[kRows + 2 * row] += losses[i];
+      figures[kRows + 2 * row + 1] += 1;
       sums[origin] += losses[i];
-      ++counts[origin];
+      counts[origin] += 1;
     }
-    result.targets += targets;
-    correct += loss.correct.sum().item<std::int64_t>();
+    figures[kCorrect] = loss.correct.sum().item<double>();
   }
+  double correct = 0;
+  for (const std::vector<double>& figures : in_batch_order(processes, found)) {
+    result.tokens += static_cast<std::int64_t>(figures[kTokens]);
+    correct += figures[kCorrect];
+    for (std::size_t i = kRows; i < figures.size(); i += 2) {
+      result.loss_sums_by_row.push_back(figures[i]);
+      result.targets_by_row.push_back(static_cast<std::int64_t>(figures[i + 1]));
+      result.targets += result.targets_by_row.back();
+    }
+  }
+  sums = sum_numbers(processes, sums);
+  counts = sum_numbers(processes, counts);
+  if (processes.alone()) result.targets_fingerprint = fingerprint;
+  if (denominators) result.denominators = of_all_processes(processes, denominators->figures());
   if (result.targets == 0) refuse_without_targets(dataset, options.split);
-  if (denominators) result.denominators = denominators->figures();
   const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
   result.loss = mean.mean;
   result.standard_error = mean.standard_error;
-  result.accuracy = static_cast<double>(correct) / static_cast<double>(result.targets);
+  result.accuracy = correct / static_cast<double>(result.targets);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    result.losses_by_position.push_back(counts[i] > 0 ? sums[i] / static_cast<double>(counts[i])
+    result.targets_by_position.push_back(static_cast<std::int64_t>(counts[i]));
+    result.losses_by_position.push_back(counts[i] > 0 ? sums[i] / counts[i]
                                                       : std::numeric_limits<double>::quiet_NaN());
   }
   return result;
@@ -224,12 +253,12 @@ class LanguageTask : public TrainingTask {
   }
 
   // Ranked at data.length in every stage; the other stages' lengths stand beside it.
-  ValidationResult validate() override {
+  ValidationResult validate(Processes& processes) override {
     const TaskFacts& facts = task_facts(settings_.task);
     ValidationResult result{.ranked_by = std::string(facts.ranked_by(settings_))};
     for (const auto& [length, batches] : validations_) {
       const LanguageEvaluation evaluation =
-          evaluate(model_, settings_, *dataset_, *batches, {.length = length});
+          evaluate(model_, settings_, *dataset_, *batches, {.length = length}, processes);
       result.tokens += evaluation.tokens;
       if (length != settings_.data.length) {
         result.figures[fmt::format("loss_at_length_{}", length)] = evaluation.loss;
@@ -331,7 +360,8 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
   const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
   dataset.require(options.split);
   return evaluate(model, settings, dataset,
-                  *ordered_batches(settings, dataset, options.split, length), options);
+                  *ordered_batches(settings, dataset, options.split, length), options,
+                  *make_single_process());
 }
 
 void warn_of_line_ends(const Dataset& dataset) {

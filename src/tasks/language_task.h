@@ -34,7 +34,8 @@ struct LanguageEvaluation {
   std::vector<std::int64_t> targets_by_row;
   Split split = Split::validation;
   std::optional<DenominatorFigures> denominators;  // of linear attention
-  std::uint64_t targets_fingerprint = 0;           // XXH3 of the labels and their places
+  // XXH3 of the labels and their places; 0 where several processes share the batches.
+  std::uint64_t targets_fingerprint = 0;
 };
 
 struct EvaluationOptions {

@@ -138,17 +138,18 @@ class MatchingTraining : public TrainingTask {
   }
 
   // The test set is looked at beside, as the paper reports both; nothing is chosen by it.
-  ValidationResult validate() override {
+  ValidationResult validate(Processes& processes) override {
     std::int64_t tokens = 0;
     for (const EncodedText& text : validation_.texts) tokens += text.length();
     ValidationResult result{
         .figures = matching_figures(settings_.matching, validation_,
-                                    matching_scores(classifier_, validation_)),
+                                    matching_scores(classifier_, validation_, processes)),
         .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
         .higher_is_better = true,
         .tokens = tokens};
     if (!test_.texts.empty()) {
-      const std::vector<bool> right = right_answers(test_, matching_scores(classifier_, test_));
+      const std::vector<bool> right =
+          right_answers(test_, matching_scores(classifier_, test_, processes));
       result.figures["test_accuracy"] =
           static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
     }
@@ -212,8 +213,13 @@ ClassifierShape matching_shape(const MatchingSettings& settings) {
           .pooling = settings.pooling};
 }
 
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
+                                    Processes& processes) {
+  return predicted_scores(classifier.predict(set.texts, processes));
+}
+
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set) {
-  return predicted_scores(classifier.predict(set.texts));
+  return matching_scores(classifier, set, *make_single_process());
 }
 
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores) {

@@ -33,6 +33,8 @@ MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer
 ClassifierShape matching_shape(const MatchingSettings& settings);
 
 // One score a pair of texts, in their order.
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
+                                    Processes& processes);
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set);
 // Which examples are right under these scores, [examples].
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores);

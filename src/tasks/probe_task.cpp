@@ -15,6 +15,7 @@
 #include "data/probes.h"
 #include "tasks/language_model.h"
 #include "tasks/model_setup.h"
+#include "tasks/shared_batches.h"
 
 namespace roformer {
 namespace {
@@ -101,12 +102,12 @@ class ProbeTask : public TrainingTask {
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
 
-  ValidationResult validate() override {
+  ValidationResult validate(Processes& processes) override {
     ValidationResult result{
         .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
         .higher_is_better = true};
     for (std::int64_t times = 1; times <= settings_.probe.longest; times *= 2) {
-      const Answers answers = answers_at(times);
+      const Answers answers = answers_at(times, processes);
       result.tokens += answers.tokens;
       const std::string place = times == 1 ? "" : fmt::format("_at_x{}", times);
       if (times == 1) result.figures["loss"] = answers.loss;
@@ -134,15 +135,17 @@ class ProbeTask : public TrainingTask {
   std::int64_t largest_;  // size of a question in training
 
   // An answer whose symbols are all the likeliest ones is what greedy decoding would have written.
-  Answers answers_at(std::int64_t times) const {
+  Answers answers_at(std::int64_t times, Processes& processes) const {
     const c10::AutoGradMode no_gradient(false);
     const ProbeKind kind = settings_.probe.kind;
     const std::int64_t size = probe_size(kind, times * settings_.data.length);
     const std::int64_t at_once =
         std::max<std::int64_t>(1, kProbeValidationTokens / probe_length(kind, size));
-    Answers answers;
-    std::int64_t symbols = 0;
-    for (std::int64_t done = 0; done < settings_.probe.examples;) {
+    std::vector<std::vector<double>> own;  // of this process's batches: loss, answers and
+    // symbols that are right, tokens, symbols
+    for (std::int64_t done = processes.rank() * at_once; done < settings_.probe.examples;
+         done += processes.count() * at_once) {
+      processes.alive();
       const std::int64_t rows = std::min(at_once, settings_.probe.examples - done);
       const ProbeBatch batch =
           probe_batch(kind, size, rows,
@@ -151,15 +154,21 @@ class ProbeTask : public TrainingTask {
       const CrossEntropy loss =
           model_.loss(to_device(batch.batch, model_.plan().device), {.training = false});
       const at::Tensor correct = loss.correct.view({rows, batch.targets_of_row});
-      answers.loss += loss.losses.sum().item<double>();
-      answers.right += static_cast<double>(correct.all(1).sum().item<std::int64_t>());
-      answers.right_symbols += static_cast<double>(correct.sum().item<std::int64_t>());
-      answers.tokens += batch.tokens;
-      symbols += batch.target_count;
-      done += rows;
+      own.push_back({loss.losses.sum().item<double>(), correct.all(1).sum().item<double>(),
+                     correct.sum().item<double>(), static_cast<double>(batch.tokens),
+                     static_cast<double>(batch.target_count)});
     }
-    answers.loss /= static_cast<double>(symbols);
-    answers.right_symbols /= static_cast<double>(symbols);
+    Answers answers;
+    double symbols = 0;
+    for (const std::vector<double>& batch : in_batch_order(processes, own)) {
+      answers.loss += batch[0];
+      answers.right += batch[1];
+      answers.right_symbols += batch[2];
+      answers.tokens += static_cast<std::int64_t>(batch[3]);
+      symbols += batch[4];
+    }
+    answers.loss /= symbols;
+    answers.right_symbols /= symbols;
     answers.right /= static_cast<double>(settings_.probe.examples);
     return answers;
   }

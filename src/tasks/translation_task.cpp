@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/language.h"
+#include "tasks/shared_batches.h"
 #include "tasks/translation_tokenizers.h"
 
 namespace roformer {
@@ -32,8 +34,9 @@ TranslationVocabularies vocabularies_of(const ParallelDataset& dataset) {
 }
 
 ParallelBatchOptions batch_options(const Settings& settings) {
-  return {.tokens = settings.training.batch_tokens,
-          .sentences = settings.training.batch_tokens > 0 ? 0 : settings.training.batch,
+  const std::int64_t tokens = settings.training.batch_tokens, rows = settings.training.batch;
+  return {.tokens = tokens > 0 ? tokens : rows * settings.data.length,
+          .sentences = tokens > 0 ? 0 : rows,
           .longest_source = settings.data.length,
           .longest_target = settings.data.length,
           .seed = settings.seed};
@@ -41,37 +44,58 @@ ParallelBatchOptions batch_options(const Settings& settings) {
 
 // Loss and accuracy over whole sets; nothing is too long to be counted.
 void add_losses(const Translator& translator, const Settings& settings,
-                const ParallelDataset& dataset, ParallelSplit split,
+                const ParallelDataset& dataset, ParallelSplit split, Processes& processes,
                 TranslationEvaluation& result) {
   const ParallelBatches batches(dataset, split, {.tokens = 4096, .shuffle = false});
-  double loss = 0, smoothed = 0, correct = 0;
-  for (std::int64_t n = 0; n < batches.batches_per_epoch(); ++n) {
+  std::vector<std::vector<double>> found;  // of this process's batches
+  for (std::int64_t n = processes.rank(); n < batches.batches_per_epoch(); n += processes.count()) {
+    processes.alive();
     const TranslationBatch batch = to_device(to_tensors(batches[n]), translator.plan().device);
     const CrossEntropy entropy =
         translator.loss(batch, {.training = false}, settings.translation.label_smoothing);
-    smoothed += entropy.loss_sum.item<double>();
-    loss += entropy.losses.sum().item<double>();
-    correct += entropy.correct.sum().item<double>();
-    result.tokens += batch.labels.numel();
+    found.push_back({entropy.losses.sum().item<double>(), entropy.loss_sum.item<double>(),
+                     entropy.correct.sum().item<double>(),
+                     static_cast<double>(batch.labels.numel())});
   }
-  const auto targets = static_cast<double>(result.tokens);
-  result.loss = loss / targets;
-  result.smoothed_loss = smoothed / targets;
-  result.accuracy = correct / targets;
+  std::array<double, 4> sums{};
+  for (const std::vector<double>& figures : in_batch_order(processes, found)) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += figures[i];
+  }
+  result.tokens = static_cast<std::int64_t>(sums[3]);
+  result.loss = sums[0] / sums[3];
+  result.smoothed_loss = sums[1] / sums[3];
+  result.accuracy = sums[2] / sums[3];
 }
 
-void add_scores(const Translator& translator, const Settings& settings,
-                const ParallelDataset& dataset, ParallelSplit split,
-                TranslationEvaluation& result) {
-  std::int64_t count = dataset.sentences(split);
-  if (settings.decoding.sentences > 0) count = std::min(count, settings.decoding.sentences);
+// The first `count` sentences of a split, each translated by one of the processes.
+std::vector<std::string> translations(const Translator& translator, const Settings& settings,
+                                      const ParallelDataset& dataset, ParallelSplit split,
+                                      std::int64_t count, Processes& processes) {
   std::vector<std::vector<TokenId>> sources;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = processes.rank(); i < count; i += processes.count()) {
     sources.push_back(dataset.sentence(split, Side::source, i));
   }
+  const std::shared_ptr<void> busy = processes.busy();
   const Tokenizer& words = dataset.tokenizer(Side::target);
   const auto found =
       translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});
+  std::vector<std::string> own;
+  for (const auto& hypotheses : found) {
+    own.emplace_back();
+    if (hypotheses.empty()) continue;
+    const auto& ids = hypotheses[0].ids;
+    own.back() = words.decode(std::vector<TokenId>(ids.begin(), ids.end()));
+  }
+  return in_batch_order(processes, own);
+}
+
+void add_scores(const Translator& translator, const Settings& settings,
+                const ParallelDataset& dataset, ParallelSplit split, Processes& processes,
+                TranslationEvaluation& result) {
+  std::int64_t count = dataset.sentences(split);
+  if (settings.decoding.sentences > 0) count = std::min(count, settings.decoding.sentences);
+  const std::vector<std::string> texts =
+      translations(translator, settings, dataset, split, count, processes);
   result.references = dataset.text(split, Side::target);
   result.sources = dataset.text(split, Side::source);
   result.references.resize(static_cast<std::size_t>(count));
@@ -79,17 +103,13 @@ void add_scores(const Translator& translator, const Settings& settings,
   CorpusBleu bleu;
   Chrf chrf{ChrfSettings{}};
   std::vector<double> sums(chrf.width());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    std::string text;
-    if (!found[i].empty()) {
-      const auto& ids = found[i][0].ids;
-      text = words.decode(std::vector<TokenId>(ids.begin(), ids.end()));
-    }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string& text = texts[i];
     const std::string_view reference = result.references[i];
     bleu.add(text, {reference});
     const std::vector<double> row = chrf.row(text, std::span(&reference, 1));
     for (std::size_t k = 0; k < row.size(); ++k) sums[k] += row[k];
-    result.hypotheses.push_back(std::move(text));
+    result.hypotheses.push_back(text);
   }
   const BleuScore score = bleu.score();
   result.bleu = score.score;
@@ -143,9 +163,9 @@ class TranslationTask : public TrainingTask {
         .loss_sum;
   }
 
-  ValidationResult validate() override {
-    const TranslationEvaluation found =
-        evaluate_translator(translator_, settings_, *dataset_, ParallelSplit::validation);
+  ValidationResult validate(Processes& processes) override {
+    const TranslationEvaluation found = evaluate_translator(translator_, settings_, *dataset_,
+                                                            ParallelSplit::validation, processes);
     for (std::size_t i = 0; i < std::min<std::size_t>(kExamples, found.hypotheses.size()); ++i) {
       // Spread over the set, the same sentences each time.
       const std::size_t at = i * found.hypotheses.size() / kExamples;
@@ -202,11 +222,12 @@ OpenedTask open_translation_task(const TaskSources& sources) {
 }
 
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
-                                          const ParallelDataset& dataset, ParallelSplit split) {
+                                          const ParallelDataset& dataset, ParallelSplit split,
+                                          Processes& processes) {
   const c10::AutoGradMode no_gradient(false);
   TranslationEvaluation result;
-  add_losses(translator, settings, dataset, split, result);
-  add_scores(translator, settings, dataset, split, result);
+  add_losses(translator, settings, dataset, split, processes, result);
+  add_scores(translator, settings, dataset, split, processes, result);
   return result;
 }
 

@@ -26,6 +26,7 @@ struct TranslationEvaluation {
 };
 
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
-                                          const ParallelDataset& dataset, ParallelSplit split);
+                                          const ParallelDataset& dataset, ParallelSplit split,
+                                          Processes& processes);
 
 }  // namespace roformer

@@ -62,8 +62,8 @@ std::vector<NamedTensor> moment_tensors(const CheckpointParts& parts) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : parts.parameters.all()) {
     if (!parameter.trained) continue;
-    for (const auto& [prefix, flat] : {std::pair{kFirst, parts.optimizer.first_moments()},
-                                       {kSecond, parts.optimizer.second_moments()}}) {
+    for (const auto& [prefix, flat] :
+         {std::pair{kFirst, parts.moments.first}, {kSecond, parts.moments.second}}) {
       tensors.push_back({.name = prefix + parameter.spec.name,
                          .value = piece(flat, parts.parameters, parameter)});
     }
@@ -294,7 +294,6 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
     log::info("{} has no moving average of its weights (training.ema): it begins at them",
               checkpoint.string());
   }
-  parts.optimizer.restore_updates(state.optimizer_updates);
   return state;
 }
 

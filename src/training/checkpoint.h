@@ -23,7 +23,7 @@ namespace roformer {
 
 struct CheckpointParts {
   ParameterStore& parameters;
-  AdamW& optimizer;
+  Moments moments;                   // share their memory with what is read
   WeightAverage* average = nullptr;  // where one is kept
 };
 
@@ -47,8 +47,8 @@ void require_whole(const std::filesystem::path& checkpoint);
 // but the optimiser's moments) is not what was written.
 void require_sound(const std::filesystem::path& checkpoint);
 
-// Fills parameters, optimiser and average and returns the state; an average that the checkpoint
-// does not have begins at its weights, and a line says so. Everything is checked before anything is
+// Fills parameters, moments and average and returns the state; an average that the checkpoint does
+// not have begins at its weights, and a line says so. Everything is checked before anything is
 // changed; throws Error (failure) with one line.
 TrainingState load_checkpoint(const std::filesystem::path& checkpoint,
                               const CheckpointParts& parts);

@@ -30,28 +30,51 @@ void for_chunks(std::int64_t begin, std::int64_t end, const Work& work) {
 }
 
 template <typename T>
-double norm(const T* values, std::int64_t size) {
+std::vector<double> squares_of(const T* values, std::int64_t size) {
   std::vector<double> sums(static_cast<std::size_t>((size + kChunk - 1) / kChunk));
   for_chunks(0, size, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     sums[static_cast<std::size_t>(chunk)] = sum_of_squares(values + begin, end - begin);
   });
-  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+  return sums;
 }
+
+// The sum of squares of each chunk.
+std::vector<double> squares_on_cpu(const at::Tensor& values) {
+  ROFORMER_ASSERT(values.is_cpu() && values.is_contiguous());
+  return values.scalar_type() == at::kDouble
+             ? squares_of(values.const_data_ptr<double>(), values.numel())
+             : squares_of(values.const_data_ptr<float>(), values.numel());
+}
+
+static_assert(FlatParts::kPiece % kChunk == 0, "the chunks of all parts are those of the whole");
 
 }  // namespace
 
 double norm_on_cpu(const at::Tensor& values) {
-  ROFORMER_ASSERT(values.is_cpu() && values.is_contiguous());
-  return values.scalar_type() == at::kDouble ? norm(values.const_data_ptr<double>(), values.numel())
-                                             : norm(values.const_data_ptr<float>(), values.numel());
+  const std::vector<double> sums = squares_on_cpu(values);
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options)
+    : AdamW(parameters, options, nullptr) {}
+
+AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes& processes)
+    : AdamW(parameters, options, &processes) {}
+
+AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* processes)
     : parameters_(parameters),
       options_(options),
-      first_(at::zeros_like(parameters.flat_values())),
-      second_(at::zeros_like(parameters.flat_values())),
+      processes_(processes),
+      end_(parameters.flat_values().numel()),
       updates_(at::zeros({}, parameters.flat_values().options().dtype(at::kFloat))) {
+  if (processes_ != nullptr) {
+    ROFORMER_ASSERT(parameters.flat_values().is_cpu());
+    parts_.emplace(end_, processes_->count());
+    begin_ = parts_->begin(processes_->rank());
+    end_ = parts_->end(processes_->rank());
+  }
+  first_ = at::zeros({end_ - begin_}, parameters.flat_values().options());
+  second_ = at::zeros_like(first_);
   int deepest = 0;
   for (const ParameterRange& range : parameters.ranges()) deepest = std::max(deepest, range.depth);
   for (const ParameterRange& range : parameters.ranges()) {
@@ -68,10 +91,51 @@ std::int64_t AdamW::updates() const {
 }
 
 bool AdamW::is_finite() const {
+  bool finite = true;
   for (const at::Tensor& values : {parameters_.flat_values(), first_, second_}) {
-    if (!at::isfinite(values).all().item<bool>()) return false;
+    finite = finite && at::isfinite(values).all().item<bool>();
   }
-  return true;
+  if (processes_ == nullptr) return finite;
+  const double bad = finite ? 0 : 1;
+  return sum_numbers(*processes_, {&bad, 1})[0] == 0;
+}
+
+Moments AdamW::room_for_moments() const {
+  if (processes_ == nullptr) return {.first = first_, .second = second_};
+  if (!processes_->first()) return {};
+  return {.first = at::zeros_like(parameters_.flat_values()),
+          .second = at::zeros_like(parameters_.flat_values())};
+}
+
+Moments AdamW::moments() const {
+  Moments whole = room_for_moments();
+  if (processes_ == nullptr) return whole;
+  parts_->gather(*processes_, whole.first, first_, processes_->first());
+  parts_->gather(*processes_, whole.second, second_, processes_->first());
+  return whole;
+}
+
+void AdamW::restore_moments(const Moments& moments, Processes& processes) {
+  if (processes_ == nullptr) {
+    processes.take_from_first(moments.first);
+    processes.take_from_first(moments.second);
+  } else {
+    parts_->spread(processes, moments.first, first_);
+    parts_->spread(processes, moments.second, second_);
+  }
+}
+
+double AdamW::gradient_norm_on_cpu() const {
+  if (processes_ == nullptr) return norm_on_cpu(parameters_.flat_gradients());
+  std::vector<double> own =
+      squares_on_cpu(parameters_.flat_gradients().narrow(0, begin_, end_ - begin_));
+  // Every process gives as many as the first, whose part is the largest.
+  own.resize(static_cast<std::size_t>((parts_->size(0) + kChunk - 1) / kChunk));
+  double sum = 0;
+  for (const auto& row : gather_numbers(*processes_, own)) {
+    sum = std::accumulate(row.begin(), row.end(), sum);
+  }
+  return std::sqrt(sum);
 }
 
 void AdamW::restore_updates(std::int64_t updates) {
@@ -79,7 +143,7 @@ void AdamW::restore_updates(std::int64_t updates) {
 }
 
 OptimizerOutcome AdamW::step_on_cpu(const OptimizerStep& step) {
-  const double norm = norm_on_cpu(parameters_.flat_gradients()) / step.targets;
+  const double norm = gradient_norm_on_cpu() / step.targets;
   const bool skipped = !std::isfinite(norm) || !std::isfinite(step.loss.item<double>());
   if (skipped) {
     parameters_.zero_gradients();
@@ -92,6 +156,10 @@ OptimizerOutcome AdamW::step_on_cpu(const OptimizerStep& step) {
       update_on_cpu<float>(step, clip / step.targets);
     }
   }
+  if (processes_ != nullptr) {
+    if (!skipped) parts_->gather(*processes_, parameters_.flat_values());
+    parameters_.zero_gradients();
+  }
   return {.gradient_norm = at::scalar_tensor(norm, at::kDouble),
           .skipped = at::scalar_tensor(skipped, at::kBool)};
 }
@@ -101,7 +169,7 @@ void AdamW::update_on_cpu(const OptimizerStep& step, double gradient_scale) {
   const auto updates = static_cast<double>(this->updates());
   T* const value = parameters_.flat_values().data_ptr<T>();
   T* const gradient = parameters_.flat_gradients().data_ptr<T>();
-  T* const first = first_.data_ptr<T>();
+  T* const first = first_.data_ptr<T>();  // from begin_ on
   T* const second = second_.data_ptr<T>();
   for (std::size_t i = 0; i < rate_shares_.size(); ++i) {
     const ParameterRange& range = parameters_.ranges()[i];
@@ -114,11 +182,13 @@ void AdamW::update_on_cpu(const OptimizerStep& step, double gradient_scale) {
         .decay = 1 - rate * (range.decay ? options_.weight_decay : 0),
         .step_size = rate / (1 - std::pow(options_.beta1, updates)),
         .second_inverse = 1 / std::sqrt(1 - std::pow(options_.beta2, updates))};
-    for_chunks(range.begin, range.end, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    const std::int64_t from = std::max(range.begin, begin_), to = std::min(range.end, end_);
+    if (from >= to) continue;
+    for_chunks(from, to, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       adamw_update(AdamWPiece<T>{.value = value + begin,
                                  .gradient = gradient + begin,
-                                 .first = first + begin,
-                                 .second = second + begin,
+                                 .first = first + (begin - begin_),
+                                 .second = second + (begin - begin_),
                                  .size = end - begin},
                    constants);
     });

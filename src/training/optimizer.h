@@ -6,9 +6,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/flat_parts.h"
 
 namespace roformer {
 
@@ -32,34 +35,53 @@ struct OptimizerOutcome {
   at::Tensor skipped;        // [] bool: loss or gradient was not finite, nothing was updated
 };
 
+// The moments of all trained numbers, as flat_values(); a checkpoint stores them.
+struct Moments {
+  at::Tensor first;   // [trained numbers]
+  at::Tensor second;  // [trained numbers]
+};
+
 class AdamW {
  public:
   // The parameters must be flat and must outlive the optimiser.
   AdamW(ParameterStore& parameters, const AdamWOptions& options);
+  // Each process keeps and updates one part and gets the others' values after each step. On the CPU
+  // only. The processes must outlive the optimiser and make the same calls.
+  AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes& processes);
 
-  // One update from the flat gradient, which is zero afterwards.
+  // One update from the flat gradient, of which this process's part counts. It is zero afterwards.
   OptimizerOutcome step(const OptimizerStep& step);
 
   // Updates made, skipped ones not counted; waits for the device.
   std::int64_t updates() const;
   void restore_updates(std::int64_t updates);
 
-  // [trained numbers], as flat_values(); a checkpoint stores them.
-  const at::Tensor& first_moments() const { return first_; }
-  const at::Tensor& second_moments() const { return second_; }
+  // Of all parts. In parts they are put together for the first process; the others get nothing.
+  Moments moments() const;
+  // Where moments of all parts can be read into; in parts for the first process only.
+  Moments room_for_moments() const;
+  // Takes over what was read there by the first of the processes.
+  void restore_moments(const Moments& moments, Processes& processes);
 
   // False where a parameter or a moment is infinite or not a number, from which no update leads
-  // back; waits for the device.
+  // back; waits for the device. In parts the same answer everywhere.
   bool is_finite() const;
 
  private:
   ParameterStore& parameters_;
   AdamWOptions options_;
-  at::Tensor first_;
-  at::Tensor second_;
+  Processes* processes_ = nullptr;  // in parts
+  std::optional<FlatParts> parts_;
+  std::int64_t begin_ = 0;  // of what is updated here, in the flat buffers
+  std::int64_t end_ = 0;
+  at::Tensor first_;                 // [end - begin]
+  at::Tensor second_;                // [end - begin]
   at::Tensor updates_;               // [] float, on the device
   std::vector<double> rate_shares_;  // of each range, from layer_decay
 
+  AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* processes);
+
+  double gradient_norm_on_cpu() const;
   OptimizerOutcome step_on_cpu(const OptimizerStep& step);
   OptimizerOutcome step_on_device(const OptimizerStep& step);
   template <typename T>

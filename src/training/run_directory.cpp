@@ -107,6 +107,10 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   log_.emplace(path_ / "log.txt");
 }
 
+RunDirectory RunDirectory::of_first_process(fs::path path, ExistingRun existing) {
+  return {std::move(path), existing == ExistingRun::resume};
+}
+
 void refuse_existing(const fs::path& path, ExistingRun existing, const std::string& otherwise) {
   recover_run(path);
   if (existing != ExistingRun::refuse || !is_run(path)) return;

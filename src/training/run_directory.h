@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/directory_lock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "training/previous_run.h"
@@ -26,6 +28,9 @@ class RunDirectory {
   // Makes or opens the folder and locks it. Throws Error: usage when a run is there and must not be
   // (or the reverse), failure when the folder cannot be written or another process holds it.
   RunDirectory(std::filesystem::path path, ExistingRun existing);
+  // As one of several processes sees the folder that the first of them holds: nothing is made,
+  // locked or written.
+  static RunDirectory of_first_process(std::filesystem::path path, ExistingRun existing);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "config.yaml"; }
@@ -43,6 +48,9 @@ class RunDirectory {
   bool resumed() const { return resumed_; }
 
  private:
+  RunDirectory(std::filesystem::path path, bool resumed)
+      : path_(std::move(path)), resumed_(resumed) {}
+
   std::filesystem::path path_;
   bool resumed_ = false;
   std::optional<DirectoryLock> lock_;

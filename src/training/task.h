@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "distributed/processes.h"
 #include "tensor/parameters.h"
 #include "training/validation.h"
 
@@ -58,7 +59,8 @@ class TrainingTask : public TrainingObjective {
   }
   // Average real tokens of one micro-batch, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
-  virtual ValidationResult validate() = 0;
+  // The batches of the validation split are shared out; the result is the same everywhere.
+  virtual ValidationResult validate(Processes& processes) = 0;
   // Writes what a run and each checkpoint must hold beside the weights (the tokenizer).
   virtual void save_assets(const std::string& folder) const = 0;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -22,6 +23,7 @@
 #include "training/schedule.h"
 #include "training/signals.h"
 #include "training/stage_plan.h"
+#include "training/step_reduction.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
 #include "training/weight_average.h"
@@ -86,27 +88,53 @@ Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& tas
   return schedule;
 }
 
+Processes& alone() {
+  static const std::unique_ptr<Processes> processes = make_single_process();
+  return *processes;
+}
+
+BatchNumbers batch_numbers(const TrainerSetup& setup, const Processes& processes) {
+  BatchNumbers numbers{.accumulation = setup.settings.accumulation,
+                       .rank = processes.rank(),
+                       .processes = processes.count()};
+  if (setup.micro_batches > 0) {
+    ROFORMER_ASSERT(setup.micro_batches % numbers.processes == 0);
+    numbers.accumulation = setup.micro_batches / numbers.processes;
+  }
+  return numbers;
+}
+
+AdamW make_optimizer(ParameterStore& parameters, const TrainingSettings& settings,
+                     Processes& processes) {
+  const AdamWOptions options{.beta1 = settings.beta1,
+                             .beta2 = settings.beta2,
+                             .epsilon = settings.epsilon,
+                             .weight_decay = settings.weight_decay,
+                             .layer_decay = settings.layer_decay};
+  if (settings.shard_optimizer) return {parameters, options, processes};
+  return {parameters, options};
+}
+
 class Trainer {
  public:
   Trainer(TrainingTask& task, const TrainerSetup& setup)
       : task_(task),
         settings_(setup.settings),
         run_(setup.run),
-        numbers_({.accumulation = setup.settings.accumulation}),
+        processes_(setup.processes != nullptr ? *setup.processes : alone()),
+        numbers_(batch_numbers(setup, processes_)),
         plan_(settings_, setup.stages, numbers_),
         schedule_(make_schedule(setup.settings, task, numbers_)),
-        optimizer_(task.parameters(), {.beta1 = settings_.beta1,
-                                       .beta2 = settings_.beta2,
-                                       .epsilon = settings_.epsilon,
-                                       .weight_decay = settings_.weight_decay,
-                                       .layer_decay = settings_.layer_decay}),
+        optimizer_(make_optimizer(task.parameters(), settings_, processes_)),
+        reduction_(make_step_reduction(
+            processes_, task.parameters(),
+            {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
         average_(settings_.ema > 0
                      ? std::make_unique<WeightAverage>(task.parameters(), settings_.ema)
                      : nullptr),
         state_(begin(setup)),
         looked_at_(state_.consumed),
         done_at_start_(done()),
-        log_(setup.run, state_.consumed.steps),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const StagePlan::Place place = plan_.of_batch(numbers_.number(first, i));
           return task_.make_batch_of(place.stage, place.number);
@@ -114,8 +142,12 @@ class Trainer {
 
   TrainingSummary run() {
     std::error_code error;
-    fs::remove(run_.summary(), error);  // an earlier end is no longer the end
+    if (processes_.first()) {
+      log_.emplace(run_, state_.consumed.steps);
+      fs::remove(run_.summary(), error);  // an earlier end is no longer the end
+    }
     const StopSignals signals;
+    agree();
     task_.parameters().apply_constraints();
     if (state_.validation_due) {
       validate();
@@ -133,8 +165,9 @@ class Trainer {
                            format_count(state_.consumed.steps)));
     }
     if (changed) save();
-    log_.clear();
     const TrainingSummary summary = summarize(*reason);
+    if (!processes_.first()) return summary;
+    log_->clear();
     write_sealed_json(run_.summary(), to_json(summary));
     if (*reason != StopReason::signal && settings_.keep_last == 0) {
       prune_checkpoints(run_.checkpoints(),
@@ -153,15 +186,20 @@ class Trainer {
   TrainingTask& task_;
   const TrainingSettings& settings_;
   const RunDirectory& run_;
+  Processes& processes_;
   BatchNumbers numbers_;
   StagePlan plan_;
   Schedule schedule_;
   AdamW optimizer_;
+  std::unique_ptr<StepReduction> reduction_;
   std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
-  Consumed looked_at_;  // up to where periods were compared with what is consumed
+  // Up to where periods were compared with what is consumed. All that is decided by what is
+  // consumed is decided by this, which is the same in all processes; their clocks are not.
+  Consumed looked_at_;
+  int stop_signal_ = 0;  // that one of the processes has received
   double done_at_start_;
-  TrainingLog log_;
+  std::optional<TrainingLog> log_;  // of the first process
   LossSpikes spikes_;
   bool was_sound_ = false;  // some loss was that of a training that works
   std::int64_t hopeless_in_row_ = 0;
@@ -171,9 +209,30 @@ class Trainer {
   StepReport report_;                                  // of the last step that was settled
   Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
 
+  // The first process reads, and the others are given, where the training stands.
   TrainingState begin(const TrainerSetup& setup) {
     TrainingState state{.seed = setup.seed};
     if (!run_.resumed()) return state;
+    const Moments moments = optimizer_.room_for_moments();
+    if (processes_.first()) state = read_checkpoint(setup, moments);
+    if (!processes_.alone()) {
+      state = training_state_from_json(
+          nlohmann::json::parse(text_of_first(processes_, to_json(state).dump())),
+          "the first process");
+      for (const Parameter& parameter : task_.parameters().all()) {
+        if (!parameter.trained) processes_.take_from_first(parameter.value.detach());
+      }
+      processes_.take_from_first(task_.parameters().flat_values());
+      if (average_) processes_.take_from_first(average_->values());
+    }
+    optimizer_.restore_moments(moments, processes_);
+    optimizer_.restore_updates(state.optimizer_updates);
+    return state;
+  }
+
+  // The last whole checkpoint, which also gives the parameters.
+  TrainingState read_checkpoint(const TrainerSetup& setup, const Moments& moments) {
+    TrainingState state{.seed = setup.seed};
     const std::vector<fs::path> all = list_checkpoints(run_.checkpoints());
     for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
       try {
@@ -188,13 +247,12 @@ class Trainer {
         continue;
       }
       // What is whole but does not fit this model is no reason to give it up.
-      state = load_checkpoint(*folder, {task_.parameters(), optimizer_, average_.get()});
+      state = load_checkpoint(*folder, {task_.parameters(), moments, average_.get()});
       if (state.seed != setup.seed) {
         throw_failure(folder->string(),
                       fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
       }
-      saved_step_ = state.consumed.steps;
-      log::info("resuming from step {}", format_count(saved_step_));
+      log::info("resuming from step {}", format_count(state.consumed.steps));
       return state;
     }
     log::info("the run holds no checkpoint yet: starting at its beginning");
@@ -203,12 +261,12 @@ class Trainer {
 
   // Share of the training that is done, in [0, 1].
   double done() const {
-    return std::min(1.0, state_.consumed.in(settings_.steps.unit) / settings_.steps.amount);
+    return std::min(1.0, looked_at_.in(settings_.steps.unit) / settings_.steps.amount);
   }
 
   std::optional<StopReason> stop_reason() const {
-    if (StopSignals::received() != 0) return StopReason::signal;
-    if (reached(settings_.steps, state_.consumed)) return StopReason::finished;
+    if (stop_signal_ != 0) return StopReason::signal;
+    if (reached(settings_.steps, looked_at_)) return StopReason::finished;
     if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
       return StopReason::patience;
     }
@@ -217,7 +275,7 @@ class Trainer {
 
   double learning_rate() const {
     const double steps = settings_.steps.unit == Period::Unit::minutes
-                             ? static_cast<double>(state_.consumed.steps) / std::max(done(), 1e-9)
+                             ? static_cast<double>(looked_at_.steps) / std::max(done(), 1e-9)
                              : steps_in(settings_.steps, task_, numbers_);
     return plan_.peak_rate(state_.consumed.steps) *
            learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
@@ -226,8 +284,19 @@ class Trainer {
   // Reading a number waits for a GPU: not more often than someone looks.
   bool settles_now() const {
     constexpr std::size_t kMostUnsettled = 64;
-    return task_.parameters().flat_values().is_cpu() || log_.live_due() ||
+    return task_.parameters().flat_values().is_cpu() || (log_ && log_->live_due()) ||
            unsettled_.size() >= kMostUnsettled || StopSignals::received() != 0;
+  }
+
+  // What every process has to know alike before it decides anything: the clock of the first, and
+  // whether somebody was asked to stop.
+  void agree() {
+    stop_signal_ = StopSignals::received();
+    if (processes_.alone()) return;
+    const std::array<double, 2> own = {state_.consumed.minutes, static_cast<double>(stop_signal_)};
+    const auto all = gather_numbers(processes_, own);
+    state_.consumed.minutes = all[0][0];
+    for (const auto& row : all) stop_signal_ = std::max(stop_signal_, static_cast<int>(row[1]));
   }
 
   void count_time(double seconds) {
@@ -241,6 +310,7 @@ class Trainer {
     if (settles_now()) settle();
     // Periods in minutes, too, are compared with what this step has taken.
     count_time(watch.lap());
+    agree();
     const Consumed before = std::exchange(looked_at_, state_.consumed);
     const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
     const bool log_due = due(settings_.log_every);
@@ -252,7 +322,7 @@ class Trainer {
       count_time(watch.lap());
     }
     if (log_due) write_window();
-    if (log_.live_due()) log_.live(present_report());
+    if (log_ && log_->live_due()) log_->live(present_report());
     // The end is validated and saved by itself; after a signal the validation waits for the
     // resumption.
     if (stop_reason()) return;
@@ -294,7 +364,8 @@ class Trainer {
                                             .seed = state_.seed,
                                             .numbers = numbers,
                                             .learning_rate = rate,
-                                            .clip = settings_.clip});
+                                            .clip = settings_.clip},
+                                           reduction_.get());
     if (finite) require_finite_outputs(step + 1, *finite, result);
     if (average_) average_->update(step + 1);
     state_.next_batch += numbers.per_step();
@@ -306,6 +377,11 @@ class Trainer {
     report_.learning_rate = rate;
     if (plan_.stages() > 0) report_.stage = plan_.stage_of_step(step) + 1;
     unsettled_.push_back({.step = step + 1, .result = std::move(result)});
+  }
+
+  // Before other words appear on the terminal.
+  void clear_line() {
+    if (log_) log_->clear();
   }
 
   // Reads the numbers of the steps since the last reading.
@@ -335,7 +411,7 @@ class Trainer {
     ++state_.window.skipped;
     ++state_.skipped_steps;
     ++state_.skipped_in_row;
-    log_.clear();
+    clear_line();
     const std::string what =
         fmt::format("step {}: loss {}, gradient norm {}", format_count(step), report_.loss, norm);
     if (state_.skipped_in_row >= settings_.max_bad_steps) {
@@ -347,9 +423,10 @@ class Trainer {
   // training.check_finite
   void require_finite_outputs(std::int64_t step, const FiniteCheck& finite,
                               const StepResult& result) const {
-    if (!finite.first().empty()) {
+    for (const std::string& first : gather_texts(processes_, finite.first())) {
+      if (first.empty()) continue;
       diverged(fmt::format("step {}: the output of {} is not finite, those before it are",
-                           format_count(step), finite.first()));
+                           format_count(step), first));
     }
     if (!std::isfinite(result.sums.loss.item<double>())) {
       diverged(fmt::format("step {}: the loss is not finite, the outputs of all layers are",
@@ -366,7 +443,7 @@ class Trainer {
   void look_at_loss(std::int64_t step, double loss) {
     const double usual = spikes_.mean();
     if (spikes_.add(loss)) {
-      log_.clear();
+      clear_line();
       log::warn("step {}: the loss leaps to {:.4g} from about {:.4g}", format_count(step), loss,
                 usual);
     }
@@ -374,7 +451,7 @@ class Trainer {
       was_sound_ = true;
       hopeless_in_row_ = 0;
     } else if (was_sound_ && ++hopeless_in_row_ >= settings_.max_bad_steps) {
-      log_.clear();
+      clear_line();
       diverged(
           fmt::format("the loss is {:.3g} after {} steps in a row above {:.0f}: the training "
                       "has diverged",
@@ -395,7 +472,7 @@ class Trainer {
   void require_finite() {
     settle();
     if (optimizer_.is_finite()) return;
-    log_.clear();
+    clear_line();
     diverged(fmt::format("the weights are not finite after step {}: the training has diverged",
                          format_count(state_.consumed.steps)));
   }
@@ -407,7 +484,7 @@ class Trainer {
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // JSON's null
     report.loss = counted > 0 ? window.loss_sum / static_cast<double>(window.targets) : kNothing;
     report.gradient_norm = counted > 0 ? window.norm_sum / static_cast<double>(counted) : kNothing;
-    log_.window(report, state_);
+    if (log_) log_->window(report, state_);
     state_.tokens_per_second.push_back(report.tokens_per_second);
     constexpr std::ptrdiff_t kRates = 1000;
     if (std::ssize(state_.tokens_per_second) > kRates) {
@@ -433,12 +510,12 @@ class Trainer {
 
   // Of the weights and, beside them, of their average.
   ValidationResult validation_result() {
-    ValidationResult result = task_.validate();
+    ValidationResult result = task_.validate(processes_);
     if (!average_) return result;
-    log_.clear();
+    clear_line();
     log::info("the same of the weights' moving average:");
     const WeightAverage::Loan loan(*average_);
-    for (const auto& [name, value] : task_.validate().figures) {
+    for (const auto& [name, value] : task_.validate(processes_).figures) {
       result.figures[std::string(kAveraged) + name] = value;
     }
     if (settings_.weights == WeightsKind::ema) {
@@ -461,21 +538,25 @@ class Trainer {
     state_.without_improvement = best ? 0 : state_.without_improvement + 1;
     state_.validations.push_back(record);
     state_.validation_due = false;
-    log_.validation(record, best);
+    if (log_) log_->validation(record, best);
     return record.counts() && better < settings_.keep_best;
   }
 
   void save() {
     require_finite();
     if (!is_sound()) {
-      log_.clear();
+      clear_line();
       log::warn("nothing is saved at step {}, which was not finite",
                 format_count(state_.consumed.steps));
       return;
     }
-    log_.sync();
     state_.optimizer_updates = optimizer_.updates();
-    save_checkpoint(run_.checkpoints(), {task_.parameters(), optimizer_, average_.get()}, state_,
+    const Moments moments = optimizer_.moments();
+    saved_step_ = state_.consumed.steps;
+    if (!processes_.first()) return;
+    const std::shared_ptr<void> busy = processes_.busy();
+    log_->sync();
+    save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average_.get()}, state_,
                     [&](const fs::path& folder) {
                       task_.save_assets(folder.string());
                       std::error_code error;
@@ -483,14 +564,13 @@ class Trainer {
                         write_file_atomically(folder / "config.yaml", read_file(run_.config()));
                       }
                     });
-    saved_step_ = state_.consumed.steps;
     prune_checkpoints(run_.checkpoints(),
                       {.last = settings_.keep_last, .best = settings_.keep_best});
   }
 
   TrainingSummary summarize(StopReason reason) const {
     return {.reason = reason,
-            .signal = reason == StopReason::signal ? StopSignals::received() : 0,
+            .signal = reason == StopReason::signal ? stop_signal_ : 0,
             .consumed = state_.consumed,
             .parameters = task_.parameters().count(),
             .skipped_steps = state_.skipped_steps,

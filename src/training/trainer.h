@@ -9,6 +9,7 @@
 #include "config/stage.h"
 #include "config/training_settings.h"
 #include "data/prefetcher.h"
+#include "distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/task.h"
 #include "training/training_summary.h"
@@ -21,6 +22,10 @@ struct TrainerSetup {
   std::uint64_t seed = 0;
   const RunDirectory& run;        // resumed() decides whether training goes on from a checkpoint
   PrefetchOptions prefetch = {};  // how batches are made ahead
+  // The processes of this training; null: this one alone. The first writes the run, all others
+  // take what it has read.
+  Processes* processes = nullptr;
+  std::int64_t micro_batches = 0;  // of a step, of all processes; 0: training.accumulation of each
 };
 
 // Trains until training.steps, patience or a signal, and leaves a checkpoint and summary.json in

@@ -10,7 +10,7 @@ namespace roformer {
 
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
                               std::vector<std::unique_ptr<TrainingBatch>> batches,
-                              const StepSettings& settings, const StepReduction& reduce) {
+                              const StepSettings& settings, StepReduction* reduction) {
   StepSums sums;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     TrainingBatch& batch = *batches[i];
@@ -23,12 +23,14 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
         random_key({settings.seed, static_cast<std::uint64_t>(settings.step), index});
     const at::Tensor loss =
         objective.loss_sum(batch, {.training = true, .key = key, .step = settings.step});
+    if (reduction != nullptr && i + 1 == batches.size()) reduction->begin_last();
     loss.backward();
     sums.loss = sums.loss.defined() ? sums.loss + loss.detach() : loss.detach();
     batches[i].reset();
+    if (reduction != nullptr) reduction->add_micro_batch(loss.detach(), objective.parameters());
   }
   ParameterStore& parameters = objective.parameters();
-  if (reduce) reduce(sums, parameters);
+  if (reduction != nullptr) reduction->finish(sums, parameters);
   const OptimizerOutcome outcome =
       optimizer.step({.learning_rate = settings.learning_rate,
                       .targets = static_cast<double>(std::max<std::int64_t>(sums.targets, 1)),

@@ -41,12 +41,3 @@ TEST_CASE("a full disk is an error and not a short file") {
   file.write("x");
   CHECK_THROWS_WITH(file.commit(), Catch::Contains("No space left"));
 }
-
-TEST_CASE("a locked directory refuses a second holder") {
-  const TemporaryFolder folder;
-  {
-    const DirectoryLock first(folder.path);
-    CHECK_THROWS_WITH(DirectoryLock(folder.path), Catch::Contains("in use by another process"));
-  }
-  CHECK_NOTHROW(DirectoryLock(folder.path));
-}

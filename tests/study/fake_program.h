@@ -20,7 +20,8 @@ config=$2
 name=$(basename "$config" .yaml)
 run=$(dirname "$(dirname "$config")")/$name
 mkdir -p "$run"
-cp "$config" "$run/config.yaml"
+cp "$config" "$run/config.partial"
+mv "$run/config.partial" "$run/config.yaml"
 echo "$*" >> "$run/arguments"
 seed=${name##*seed}
 case $seed in [0-9]) ;; *) seed=1 ;; esac
@@ -36,21 +37,26 @@ summary() {
     "$(validation 20 8.0)" "$(validation 50 7.0)" "$(validation 75 6.0)" \
     "$(validation 100 "$first.$seed")"
 }
+finish() {  # whole or not there, as the program writes it
+  summary finished > "$run/summary.partial"
+  mv "$run/summary.partial" "$run/summary.json"
+}
 echo '{"commit":"abc","command":"train it","machine":{"cores":2},' \
-  '"data":{"fingerprint":"000000000000f00d"}}' > "$run/run.json"
+  '"data":{"fingerprint":"000000000000f00d"}}' > "$run/run.partial"
+mv "$run/run.partial" "$run/run.json"
 case $name in
   t5*)
     echo "step 1" >&2
     echo "error: out of luck" >&2
     exit 1 ;;
   alibi*)
-    if [ "$3" = "--resume" ]; then summary finished > "$run/summary.json"; exit 0; fi
+    if [ "$3" = "--resume" ]; then finish; exit 0; fi
     trap 'summary signal > "$run/summary.json"; exit 143' TERM
     echo '{"kind":"training","step":30,"loss":6.5}' > "$run/metrics.jsonl"
     for _ in $(seq 100); do sleep 0.05; done
     exit 9 ;;
   *)
-    summary finished > "$run/summary.json" ;;
+    finish ;;
 esac
 )script";
 

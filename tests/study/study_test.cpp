@@ -4,6 +4,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/directory_lock.h"
 #include "catch.h"
 #include "data/dataset.h"
 #include "fake_program.h"

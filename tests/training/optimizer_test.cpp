@@ -66,7 +66,7 @@ TEST_CASE("AdamW is LibTorch's fused AdamW") {
     }
     const double tolerance = type == at::kDouble ? 1e-12 : 1e-6;
     CHECK(at::allclose(store.flat_values(), value, tolerance, tolerance));
-    CHECK(at::allclose(optimizer.second_moments(), second, tolerance, tolerance));
+    CHECK(at::allclose(optimizer.moments().second, second, tolerance, tolerance));
   }
   CHECK(optimizer.updates() == 5);
 }

@@ -32,7 +32,7 @@ void save(const fs::path& run, std::int64_t step, std::optional<double> loss) {
     state.validations.push_back({.step = step});
     state.validations.back().result.figures["loss"] = *loss;
   }
-  save_checkpoint(run / "checkpoints", {task.parameters(), optimizer}, state,
+  save_checkpoint(run / "checkpoints", {task.parameters(), optimizer.moments()}, state,
                   [](const fs::path&) {});
 }
 
@@ -246,7 +246,7 @@ TEST_CASE(
     ToyTask task(std::move(options));
     AdamW optimizer(task.parameters(), {});
     const at::Tensor before = task.parameters().flat_values().clone();
-    CHECK_THROWS_WITH(load_checkpoint(checkpoint, {task.parameters(), optimizer}),
+    CHECK_THROWS_WITH(load_checkpoint(checkpoint, {task.parameters(), optimizer.moments()}),
                       Catch::Contains(message));
     CHECK(at::equal(task.parameters().flat_values(), before));
   };

@@ -62,7 +62,7 @@ class ToyTask : public TrainingTask {
     const at::Tensor error = at::linear(inputs, weight_, bias_).squeeze(1) - batch.targets;
     return error.square().sum() * options_.loss_factor(batch.number);
   }
-  ValidationResult validate() override {
+  ValidationResult validate(Processes&) override {
     const at::NoGradGuard no_gradient;
     ++validations;
     const at::Tensor loss = loss_sum(rows(1'000'000, 64), {}) / 64;

@@ -87,7 +87,7 @@ TEST_CASE("a training with an average trains as one without, and validates both"
   const fs::path last = find_checkpoint(folder.path / "averaged", "last");
   ToyTask task;
   load_parameters(weights_file(last, WeightsKind::ema), task.parameters());
-  CHECK(task.validate().figures.at("loss") ==
+  CHECK(task.validate(*make_single_process()).figures.at("loss") ==
         summary.validations.back().result.figures.at("ema_loss"));
   CHECK_THROWS_WITH(weights_file(find_checkpoint(folder.path / "plain", "last"), WeightsKind::ema),
                     Catch::Contains("keeps no moving average") && Catch::Contains("training.ema"));

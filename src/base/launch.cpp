@@ -1,0 +1,252 @@
+#include "base/launch.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+// The variables of one launcher. Only rank and processes must be there.
+struct Launcher {
+  const char* name;
+  const char* rank;
+  const char* processes;
+  const char* local_rank;
+  const char* local_processes;
+  const char* hint;
+};
+
+constexpr Launcher kTorchrun{
+    .name = "torchrun",
+    .rank = "RANK",
+    .processes = "WORLD_SIZE",
+    .local_rank = "LOCAL_RANK",
+    .local_processes = "LOCAL_WORLD_SIZE",
+    .hint = "start with torchrun --no-python, or unset RANK and WORLD_SIZE"};
+constexpr Launcher kOpenMpi{.name = "Open MPI",
+                            .rank = "OMPI_COMM_WORLD_RANK",
+                            .processes = "OMPI_COMM_WORLD_SIZE",
+                            .local_rank = "OMPI_COMM_WORLD_LOCAL_RANK",
+                            .local_processes = "OMPI_COMM_WORLD_LOCAL_SIZE",
+                            .hint = "start with mpirun, or unset them"};
+constexpr Launcher kMpich{.name = "MPICH",
+                          .rank = "PMI_RANK",
+                          .processes = "PMI_SIZE",
+                          .local_rank = "MPI_LOCALRANKID",
+                          .local_processes = "MPI_LOCALNRANKS",
+                          .hint = "start with mpirun, or unset them"};
+// SLURM_NTASKS is set in a batch script, too, where srun has started nothing yet.
+constexpr Launcher kSlurm{.name = "Slurm",
+                          .rank = "SLURM_PROCID",
+                          .processes = "SLURM_STEP_NUM_TASKS",
+                          .local_rank = "SLURM_LOCALID",
+                          .local_processes = nullptr,
+                          .hint = "start with srun"};
+// The first that is there counts: mpirun and torchrun are themselves started by srun.
+constexpr std::array kLaunchers = {&kTorchrun, &kOpenMpi, &kMpich, &kSlurm};
+
+constexpr std::int64_t kDefaultPort = 29500;
+
+std::int64_t number(const std::string& name, const std::string& text, std::int64_t lowest,
+                    std::int64_t highest) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < lowest || value > highest) {
+    throw_usage(name, "is \"" + text + "\", not an integer from " + std::to_string(lowest) +
+                          " to " + std::to_string(highest));
+  }
+  return value;
+}
+
+bool is_there(const Launcher& launcher, const Environment& environment) {
+  const bool size = environment(launcher.processes).has_value();
+  // srun's step is what tells it from a batch script.
+  if (&launcher == &kSlurm) return size;
+  return size || environment(launcher.rank).has_value();
+}
+
+std::int64_t required(const char* name, const Launcher& launcher, const Environment& environment,
+                      std::int64_t lowest, std::int64_t highest) {
+  const std::optional<std::string> text = environment(name);
+  if (!text) {
+    const bool rank_there = environment(launcher.rank).has_value();
+    throw_usage(name,
+                std::string("is not set, but ") +
+                    (rank_there ? launcher.rank : launcher.processes) + " is: the variables of " +
+                    launcher.name + " are incomplete",
+                launcher.hint);
+  }
+  return number(name, *text, lowest, highest);
+}
+
+// Rank and number of processes.
+std::pair<std::int64_t, std::int64_t> place_in(const Launcher& launcher,
+                                               const Environment& environment) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const std::int64_t processes = required(launcher.processes, launcher, environment, 1, kMost);
+  const std::int64_t rank = required(launcher.rank, launcher, environment, 0, kMost);
+  if (rank >= processes) {
+    throw_usage(launcher.rank, "is " + std::to_string(rank) + ", but " + launcher.processes +
+                                   " says that there are " + std::to_string(processes) +
+                                   " processes, 0 to " + std::to_string(processes - 1));
+  }
+  return {rank, processes};
+}
+
+// Variables left over from elsewhere would make every process believe that it is the first.
+void refuse_contradictions(const Launcher& chosen, const Launch& launch,
+                           const Environment& environment) {
+  if (&chosen != &kTorchrun || environment("TORCHELASTIC_RUN_ID")) return;
+  for (const Launcher* other : {&kOpenMpi, &kMpich, &kSlurm}) {
+    if (!is_there(*other, environment)) continue;
+    const auto [rank, processes] = place_in(*other, environment);
+    if (rank == launch.rank && processes == launch.processes) continue;
+    throw_usage("RANK, WORLD_SIZE",
+                "say process " + std::to_string(launch.rank) + " of " +
+                    std::to_string(launch.processes) + ", but " + other->name + " says process " +
+                    std::to_string(rank) + " of " + std::to_string(processes),
+                std::string("unset RANK and WORLD_SIZE to follow ") + other->name);
+  }
+}
+
+// The count of node `index` in Slurm's "2(x3),1".
+std::int64_t slurm_count(const std::string& text, std::int64_t index) {
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t bracket = part.find("(x");
+    const std::int64_t count =
+        number("SLURM_STEP_TASKS_PER_NODE", part.substr(0, bracket), 1, 1 << 20);
+    std::int64_t nodes = 1;
+    if (bracket != std::string::npos) {
+      const std::size_t end = part.find(')', bracket);
+      nodes = number("SLURM_STEP_TASKS_PER_NODE", part.substr(bracket + 2, end - bracket - 2), 1,
+                     1 << 20);
+    }
+    if (index < nodes) return count;
+    index -= nodes;
+  }
+  return 1;
+}
+
+// The first of Slurm's "node[01-04,07],other".
+std::string first_slurm_node(const std::string& list) {
+  const std::size_t bracket = list.find('['), comma = list.find(',');
+  if (bracket == std::string::npos || comma < bracket) return list.substr(0, comma);
+  const std::size_t end = list.find_first_of("-,]", bracket);
+  const std::size_t close = list.find(']', bracket);
+  std::string name = list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
+  if (close == std::string::npos) return name;
+  return name + list.substr(close + 1, list.find(',', close) - close - 1);
+}
+
+// Several trainings on one machine should not meet at one port: from what names the job.
+std::int64_t job_port(const std::string& job) {
+  if (job.empty()) return kDefaultPort;
+  constexpr std::int64_t kFirst = 15000, kCount = 10000;
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
+  return kFirst + hash % kCount;
+}
+
+std::string job_of(const Launcher& launcher, const Environment& environment) {
+  std::string job;
+  std::vector<const char*> names;
+  if (&launcher == &kOpenMpi) names = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
+  if (&launcher == &kSlurm) names = {"SLURM_JOB_ID", "SLURM_STEP_ID"};
+  for (const char* name : names) {
+    if (const auto value = environment(name)) job += *value + ".";
+  }
+  return job;
+}
+
+void find_meeting(const Launcher& launcher, const Environment& environment, Launch& launch) {
+  const std::optional<std::string> address = environment("MASTER_ADDR");
+  const std::optional<std::string> nodes = environment("SLURM_STEP_NODELIST");
+  if (address) {
+    launch.master_address = *address;
+  } else if (launch.local_processes == launch.processes && &launcher != &kTorchrun) {
+    launch.master_address = "127.0.0.1";
+  } else if (&launcher == &kSlurm && nodes) {
+    launch.master_address = first_slurm_node(*nodes);
+  } else {
+    throw_usage("MASTER_ADDR",
+                "is not set: the " + std::to_string(launch.processes) + " processes of " +
+                    launcher.name + " do not know where to meet",
+                &launcher == &kOpenMpi
+                    ? "mpirun -x MASTER_ADDR=HOST, the machine of the first process"
+                    : "set it to the machine of the first process");
+  }
+  const std::optional<std::string> port = environment("MASTER_PORT");
+  if (!port && &launcher == &kTorchrun) {
+    throw_usage("MASTER_PORT", "is not set, but RANK is: the variables of torchrun are incomplete",
+                launcher.hint);
+  }
+  launch.master_port =
+      port ? number("MASTER_PORT", *port, 1, 65535) : job_port(job_of(launcher, environment));
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+Launch read_launch(const Environment& environment) {
+  const Launcher* launcher = nullptr;
+  for (const Launcher* candidate : kLaunchers) {
+    if (launcher == nullptr && is_there(*candidate, environment)) launcher = candidate;
+  }
+  Launch launch;
+  if (launcher == nullptr) return launch;
+  launch.launcher = launcher->name;
+  std::tie(launch.rank, launch.processes) = place_in(*launcher, environment);
+  refuse_contradictions(*launcher, launch, environment);
+  if (launch.alone()) return launch;
+  const auto local_rank = environment(launcher->local_rank);
+  if (local_rank) {
+    launch.local_rank = number(launcher->local_rank, *local_rank, 0, launch.processes - 1);
+  }
+  const auto tasks = environment("SLURM_STEP_TASKS_PER_NODE");
+  if (launcher == &kSlurm && tasks) {
+    const auto node = environment("SLURM_NODEID");
+    launch.local_processes =
+        slurm_count(*tasks, node ? number("SLURM_NODEID", *node, 0, 1 << 20) : 0);
+  } else if (launcher->local_processes != nullptr) {
+    const auto local = environment(launcher->local_processes);
+    if (local) {
+      launch.local_processes = number(launcher->local_processes, *local, 1, launch.processes);
+    }
+  }
+  if (launch.local_rank >= launch.local_processes) {
+    launch.local_processes = launch.local_rank + 1;  // at least so many are here
+  }
+  find_meeting(*launcher, environment, launch);
+  launch.launcher_keeps_store =
+      launcher == &kTorchrun && environment("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  launch.attempt = environment("TORCHELASTIC_RESTART_COUNT").value_or("0");
+  return launch;
+}
+
+std::string describe(const Launch& launch) {
+  if (launch.launcher.empty()) return "one process: none of torchrun, mpirun and srun started it";
+  std::string text = "process " + std::to_string(launch.rank) + " of " +
+                     std::to_string(launch.processes) + " (" + launch.launcher + ")";
+  if (launch.alone()) return text;
+  return text + ", " + std::to_string(launch.local_rank) + " of " +
+         std::to_string(launch.local_processes) + " on this machine, meeting at " +
+         launch.master_address + ":" + std::to_string(launch.master_port) +
+         (launch.launcher_keeps_store ? " (kept by the launcher)" : "");
+}
+
+}  // namespace roformer

@@ -1,0 +1,38 @@
+// What a step of several processes is made of: computing, waiting for the slowest and adding up
+// the gradients, on random tokens.
+#pragma once
+
+#include <cstdint>
+
+#include "config/settings.h"
+#include "distributed/processes.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+struct ScalingTimes {
+  std::int64_t processes = 1;
+  std::int64_t threads = 1;      // of each
+  std::int64_t tokens = 0;       // of a step, of all
+  std::int64_t bytes = 0;        // of the gradient
+  double step_milliseconds = 0;  // medians of the first process
+  double wait_milliseconds = 0;
+  double reduce_milliseconds = 0;
+  // Adding up such a gradient with nothing else to do.
+  double bare_milliseconds = 0;
+  std::int64_t peak_memory_mib = 0;  // of the first process
+
+  double compute_milliseconds() const {
+    return step_milliseconds - wait_milliseconds - reduce_milliseconds;
+  }
+  double tokens_per_second() const { return 1e3 * static_cast<double>(tokens) / step_milliseconds; }
+  // What each process sends in a ring, and gets: 2 (n - 1) / n of the gradient.
+  double bytes_sent() const;
+};
+
+// Steps of settings' model with training.accumulation micro-batches in each process, after some
+// that are not counted. Every process makes the same call.
+ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
+                             Processes& processes, std::int64_t steps);
+
+}  // namespace roformer

@@ -1,0 +1,169 @@
+#include "cli/bench_scaling.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/launch.h"
+#include "bench/scaling.h"
+#include "config/load.h"
+#include "distributed/gloo.h"
+#include "report/table.h"
+#include "study/child_process.h"
+#include "tensor/device.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+struct ScalingOptions {
+  std::string config;
+  std::vector<std::int64_t> ranks = {1, 2};
+  std::int64_t steps = 10;
+  bool json = false;
+  std::string worker;  // where one of the processes writes what it has measured
+  std::vector<Override> overrides;
+};
+
+nlohmann::ordered_json to_json(const ScalingTimes& times) {
+  return {{"processes", times.processes},
+          {"threads", times.threads},
+          {"tokens", times.tokens},
+          {"gradient_bytes", times.bytes},
+          {"bytes_sent", times.bytes_sent()},
+          {"step_ms", times.step_milliseconds},
+          {"compute_ms", times.compute_milliseconds()},
+          {"wait_ms", times.wait_milliseconds},
+          {"reduce_ms", times.reduce_milliseconds},
+          {"bare_reduce_ms", times.bare_milliseconds},
+          {"tokens_per_s", times.tokens_per_second()},
+          {"max_rss_mib", times.peak_memory_mib}};
+}
+
+void work(const ScalingOptions& options, const Settings& settings) {
+  const std::unique_ptr<Processes> processes = connect(read_launch());
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  prepare_threads(settings.threads > 0
+                      ? settings.threads
+                      : std::max<std::int64_t>(1, cores / processes->local_count()));
+  const ComputePlan plan =
+      plan_compute(DeviceKind::cpu, settings.training.precision, settings.model.width);
+  const ScalingTimes times = measure_scaling(settings, plan, *processes, options.steps);
+  if (processes->first()) write_file_atomically(options.worker, to_json(times).dump());
+}
+
+// The processes of one line of the table, each this program with the variables of torchrun.
+nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const fs::path& folder) {
+  constexpr std::int64_t kPort = 29600;
+  const fs::path result = folder / fmt::format("{}.json", ranks);
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    std::vector<std::string> words{fmt::format("RANK={}", rank),
+                                   fmt::format("WORLD_SIZE={}", ranks),
+                                   fmt::format("LOCAL_RANK={}", rank),
+                                   fmt::format("LOCAL_WORLD_SIZE={}", ranks),
+                                   "MASTER_ADDR=127.0.0.1",
+                                   fmt::format("MASTER_PORT={}", kPort + ::getpid() % 1000),
+                                   fs::read_symlink("/proc/self/exe").string(),
+                                   "bench",
+                                   "scaling",
+                                   "--config",
+                                   options.config,
+                                   "--steps",
+                                   std::to_string(options.steps),
+                                   "--worker",
+                                   result.string()};
+    for (const Override& change : options.overrides) {
+      words.push_back("--" + change.key);
+      words.push_back(change.text);
+    }
+    children.push_back(std::make_unique<ChildProcess>(
+        ChildProcess::Command{.program = "/usr/bin/env",
+                              .arguments = std::move(words),
+                              .output = folder / fmt::format("{}-{}.txt", ranks, rank)}));
+  }
+  for (std::size_t rank = 0; rank < children.size(); ++rank) {
+    std::optional<ChildExit> end;
+    while (!(end = children[rank]->poll())) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (end->good()) continue;
+    throw_failure(fmt::format("process {} of {}", rank, ranks),
+                  read_file(folder / fmt::format("{}-{}.txt", ranks, rank)));
+  }
+  return nlohmann::json::parse(read_file(result));
+}
+
+void bench_scaling(const ScalingOptions& options) {
+  const Settings settings = load_settings(options.config, options.overrides);
+  if (settings.model.vocabulary == 0) {
+    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
+                "add --model.vocabulary 16000, or use configs/bench/mlm-small.yaml");
+  }
+  if (!options.worker.empty()) return work(options, settings);
+  std::string pattern = (fs::temp_directory_path() / "roformer-scaling-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw_failure(pattern, "cannot make a folder: " + system_message(errno));
+  }
+  const std::shared_ptr<void> folder(nullptr, [&](void*) {
+    std::error_code error;
+    fs::remove_all(pattern, error);
+  });
+  const auto column = [](const char* title, const char* unit, int digits) {
+    return Column{.title = title,
+                  .unit = unit,
+                  .format = {.style = NumberFormat::Style::fixed, .digits = digits}};
+  };
+  Table table({column("processes", "", 0), column("threads of each", "", 0),
+               column("tokens/s", "", 0), column("step", "ms", 1), column("compute", "ms", 1),
+               column("wait", "ms", 1), column("reduce", "ms", 1), column("reduce alone", "ms", 1),
+               column("memory", "MiB", 0)});
+  for (const std::int64_t ranks : options.ranks) {
+    const nlohmann::json found = measured(options, ranks, pattern);
+    if (options.json) {
+      std::cout << found.dump() << '\n';
+      continue;
+    }
+    table.add_row({found["processes"].get<std::int64_t>(), found["threads"].get<std::int64_t>(),
+                   found["tokens_per_s"].get<double>(), found["step_ms"].get<double>(),
+                   found["compute_ms"].get<double>(), found["wait_ms"].get<double>(),
+                   found["reduce_ms"].get<double>(), found["bare_reduce_ms"].get<double>(),
+                   found["max_rss_mib"].get<std::int64_t>()});
+  }
+  if (!options.json) std::cout << to_text(table);
+}
+
+}  // namespace
+
+void add_bench_scaling(CLI::App& bench) {
+  auto options = std::make_shared<ScalingOptions>();
+  CLI::App* command = add_command(
+      bench,
+      {.name = "scaling",
+       .summary = "training steps of a language model on random tokens in several processes "
+                  "on this machine",
+       .details = "  roformer bench scaling --config configs/bench/mlm-small.yaml --ranks 1,2\n"
+                  "src/distributed/README.md says what the figures mean for other "
+                  "machines.\n"});
+  command->add_option("--config", options->config, "configuration file, for its sizes")->required();
+  command->add_option("--ranks", options->ranks, "numbers of processes, one row each")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
+  command->add_option("--steps", options->steps, "steps measured, after 2 that are not")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "one JSON object a row");
+  command->add_option("--worker", options->worker)->group("");
+  accept_settings(*command, options->overrides);
+  command->callback([options] { bench_scaling(*options); });
+}
+
+}  // namespace roformer

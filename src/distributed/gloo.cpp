@@ -1,0 +1,306 @@
+#include "distributed/gloo.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Logging.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "distributed/address.h"
+#include "distributed/pulse.h"
+
+namespace roformer {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using Group = c10d::ProcessGroupGloo;
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+// Waits are cut into slices, between which the others' pulse is looked at.
+constexpr Milliseconds kSlice{500};
+// The last net, far beyond what the pulse finds.
+constexpr Milliseconds kGroupTimeout{std::chrono::hours(6)};
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+// LibTorch's errors go on with where in its source they come from.
+std::string first_line(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+Store open_store(const Launch& launch, const ConnectOptions& options) {
+  c10d::TCPStoreOptions wanted;
+  wanted.port = static_cast<std::uint16_t>(launch.master_port);
+  wanted.isServer = launch.rank == 0 && !launch.launcher_keeps_store;
+  wanted.waitWorkers = false;
+  wanted.timeout = options.timeout;
+  try {
+    return c10::make_intrusive<c10d::PrefixStore>(
+        "roformer/" + launch.attempt,
+        c10::make_intrusive<c10d::TCPStore>(launch.master_address, wanted));
+  } catch (const std::exception& error) {
+    throw_failure(
+        fmt::format("{}:{}", launch.master_address, launch.master_port),
+        fmt::format("process {} of {} cannot {} there: {}", launch.rank, launch.processes,
+                    wanted.isServer ? "wait for the others" : "meet the others", first_line(error)),
+        "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it");
+  }
+}
+
+// Who has not come, said by the first that has waited long enough.
+const std::string kMissing = "missing";
+
+std::string host_key(std::int64_t rank) {
+  return fmt::format("host/{}", rank);
+}
+
+// The hosts of all processes, which have come when it returns.
+std::vector<std::string> gather_hosts(c10d::Store& store, const Launch& launch,
+                                      const ConnectOptions& options) {
+  store.set(host_key(launch.rank), bytes_of(host_name()));
+  std::vector<std::string> hosts;
+  const auto end = std::chrono::steady_clock::now() + options.timeout;
+  std::vector<std::int64_t> missing;
+  const auto refuse = [&](const std::string& what) {
+    throw_failure(fmt::format("{}:{}", launch.master_address, launch.master_port), what,
+                  "distributed.timeout allows longer");
+  };
+  do {
+    missing.clear();
+    if (store.check({kMissing})) {
+      const std::vector<std::uint8_t> what = store.get(kMissing);
+      refuse({what.begin(), what.end()});
+    }
+    for (std::int64_t r = 0; r < launch.processes; ++r) {
+      if (!store.check({host_key(r)})) missing.push_back(r);
+    }
+    if (!missing.empty()) std::this_thread::sleep_for(Milliseconds(20));
+  } while (!missing.empty() && std::chrono::steady_clock::now() < end);
+  if (!missing.empty()) {
+    const std::string what = fmt::format(
+        "{} of {} processes did not come within {:g} s: {}", missing.size(), launch.processes,
+        static_cast<double>(options.timeout.count()) / 1e3, fmt::join(missing, ", "));
+    store.set(kMissing, bytes_of(what));
+    // The store goes with the first process: the others get the time to read it.
+    if (launch.rank == 0) std::this_thread::sleep_for(kSlice);
+    refuse(what);
+  }
+  for (std::int64_t r = 0; r < launch.processes; ++r) {
+    const std::vector<std::uint8_t> host = store.get(host_key(r));
+    hosts.emplace_back(host.begin(), host.end());
+  }
+  return hosts;
+}
+
+// The same; a store that fails meanwhile went with whoever keeps it.
+std::vector<std::string> meet_others(c10d::Store& store, const Launch& launch,
+                                     const ConnectOptions& options) {
+  try {
+    return gather_hosts(store, launch, options);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw_failure(
+        fmt::format("{}:{}", launch.master_address, launch.master_port),
+        fmt::format("process {} of {} cannot meet the others there: {} is gone ({})", launch.rank,
+                    launch.processes, launch.launcher_keeps_store ? "the launcher" : "process 0",
+                    first_line(error)));
+  }
+}
+
+// Where this process listens for the others.
+std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std::string>& hosts) {
+  const auto other = std::ranges::find_if(
+      hosts, [own = host_name()](const std::string& host) { return host != own; });
+  if (other == hosts.end()) return Group::createDeviceForHostname("127.0.0.1");
+  const std::optional<std::string> address = address_towards(*other);
+  return address ? Group::createDeviceForHostname(*address) : Group::createDefaultDevice();
+}
+
+// Leaves with the exit code that was decided on, past destructors that threads of the connection,
+// still waiting for somebody who is gone, could trip over.
+void leave_at_exit(int status, void*) {
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+class GlooProcesses : public Processes {
+ public:
+  GlooProcesses(const Launch& launch, const ConnectOptions& options)
+      : rank_(launch.rank), count_(launch.processes), store_(open_store(launch, options)) {
+    const std::vector<std::string> hosts = meet_others(*store_, launch, options);
+    local_count_ = std::ranges::count(hosts, host_name());
+    // A connection of its own: a call that waits must not keep the pulse waiting.
+    const Store pulse_store = store_->clone();
+    pulse_store->setTimeout(options.timeout);
+    pulse_ = std::make_unique<Pulse>(
+        PulseStore{.set = [pulse_store](
+                              const std::string& key,
+                              const std::string& value) { pulse_store->set(key, bytes_of(value)); },
+                   .get =
+                       [pulse_store](const std::vector<std::string>& keys) {
+                         std::vector<std::string> values;
+                         for (const std::string& key : keys) {
+                           if (!pulse_store->check({key})) {
+                             values.emplace_back();
+                             continue;
+                           }
+                           const std::vector<std::uint8_t> value = pulse_store->get(key);
+                           values.emplace_back(value.begin(), value.end());
+                         }
+                         return values;
+                       }},
+        PulseOptions{.rank = rank_,
+                     .count = count_,
+                     .hosts = hosts,
+                     .store_rank = launch.launcher_keeps_store ? -1 : 0,
+                     .timeout = options.timeout,
+                     .beat = std::min(Milliseconds(500), options.timeout / 8)});
+    const auto group_options = Group::Options::create(options.timeout);
+    try {
+      group_options->devices.push_back(device_towards(hosts));
+      group_ = c10::make_intrusive<Group>(store_, static_cast<int>(rank_), static_cast<int>(count_),
+                                          group_options);
+      static_cast<c10d::Backend&>(*group_).setTimeout(kGroupTimeout);
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+
+  ~GlooProcesses() override {
+    if (failed_) {
+      // Its threads wait for somebody who is gone.
+      [[maybe_unused]] auto* const left = group_.release();
+      ::on_exit(leave_at_exit, nullptr);
+      return;
+    }
+    pulse_.reset();
+    try {
+      store_->set(fmt::format("end/{}", rank_), bytes_of("1"));
+      // The store lives in the first process: it stays until the others need it no more.
+      constexpr int kTries = 250;
+      for (std::int64_t r = 0, tries = 0; rank_ == 0 && r < count_ && tries < kTries;) {
+        if (store_->check({fmt::format("end/{}", r)})) {
+          ++r;
+        } else {
+          ++tries;
+          std::this_thread::sleep_for(Milliseconds(20));
+        }
+      }
+    } catch (const std::exception&) {  // all is done
+    }
+  }
+
+  std::int64_t rank() const override { return rank_; }
+  std::int64_t count() const override { return count_; }
+  std::int64_t local_count() const override { return local_count_; }
+
+  std::unique_ptr<PendingExchange> begin_sum(at::Tensor values) override {
+    std::vector<at::Tensor> tensors{std::move(values)};
+    return begun([&] { return group_->allreduce(tensors); });
+  }
+  std::unique_ptr<PendingExchange> begin_exchange(at::Tensor received, at::Tensor sent) override {
+    std::vector<std::int64_t> evenly;
+    return begun([&] { return group_->alltoall_base(received, sent, evenly, evenly); });
+  }
+  std::unique_ptr<PendingExchange> begin_gather(at::Tensor all, at::Tensor own) override {
+    // Flat: it compares the shape of a row's share with that of what is sent.
+    at::Tensor flat = all.view({-1}), sent = own.view({-1});
+    return begun([&] { return group_->_allgather_base(flat, sent); });
+  }
+  void take_from_first(at::Tensor values) override {
+    std::vector<at::Tensor> tensors{std::move(values)};
+    begun([&] { return group_->broadcast(tensors); })->wait();
+  }
+
+  void alive() override { pulse_->alive(); }
+  std::shared_ptr<void> busy() override { return pulse_->busy(); }
+  void leave(const std::string& message) noexcept override {
+    if (std::exchange(failed_, true)) return;
+    pulse_->leave(message);
+    // The store goes with the first process: the others get the time to read it.
+    if (rank_ == 0) std::this_thread::sleep_for(3 * kSlice);
+  }
+
+ private:
+  class Pending : public PendingExchange {
+   public:
+    Pending(GlooProcesses& owner, c10::intrusive_ptr<c10d::Work> work)
+        : owner_(owner), work_(std::move(work)) {}
+    void wait() override { owner_.wait_for(*work_); }
+
+   private:
+    GlooProcesses& owner_;
+    c10::intrusive_ptr<c10d::Work> work_;
+  };
+
+  std::int64_t rank_;
+  std::int64_t count_;
+  std::int64_t local_count_ = 1;
+  Store store_;
+  std::unique_ptr<Pulse> pulse_;
+  c10::intrusive_ptr<Group> group_;
+  bool failed_ = false;
+
+  template <typename Begin>
+  std::unique_ptr<PendingExchange> begun(const Begin& begin) {
+    pulse_->alive();
+    try {
+      return std::make_unique<Pending>(*this, begin());
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+
+  void wait_for(c10d::Work& work) {
+    const std::shared_ptr<void> busy = pulse_->busy();
+    for (;;) {
+      try {
+        work.wait(kSlice);
+        return;
+      } catch (const std::exception& error) {
+        if (work.isCompleted()) {
+          if (work.isSuccess()) return;
+          fail(error);
+        }
+      }
+      if (const std::optional<std::string> verdict = pulse_->verdict()) give_up(*verdict);
+    }
+  }
+
+  [[noreturn]] void fail(const std::exception& error) {
+    give_up(pulse_->explain(first_line(error)));
+  }
+
+  [[noreturn]] void give_up(const std::string& reason) {
+    failed_ = true;
+    throw_failure(fmt::format("process {} of {}", rank_, count_), reason,
+                  "the last whole checkpoint is kept; --resume goes on from it");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options) {
+  if (launch.alone()) return make_single_process();
+  // What it would warn of is said in one line of ours.
+  FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+  return std::make_unique<GlooProcesses>(launch, options);
+}
+
+}  // namespace roformer

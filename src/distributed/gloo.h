@@ -1,0 +1,23 @@
+// Connects the processes that a launcher has started: they meet at a TCP store (the launcher's, or
+// process 0's) and talk through c10d's Gloo backend. A thread of each process says once in a while
+// in the store that it lives, so that one that was killed, stopped or hangs is found and named.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "base/launch.h"
+#include "distributed/processes.h"
+
+namespace roformer {
+
+struct ConnectOptions {
+  // So long may a process be missing at the start, or silent later, before the others end.
+  std::chrono::milliseconds timeout{60'000};
+};
+
+// Throws Error (failure) naming the processes that did not come within the timeout. A launch of one
+// process needs no connection.
+std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options = {});
+
+}  // namespace roformer

@@ -1,0 +1,52 @@
+// How several processes make one step of what each has computed: sums and gradients become those of
+// all. After it every process holds the same numbers, bit by bit.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "config/training_settings.h"
+#include "distributed/processes.h"
+#include "tensor/parameters.h"
+#include "training/flat_parts.h"
+
+namespace roformer {
+
+// What a step's micro-batches come to. The gradient of the sum of losses is the store's flat one.
+struct StepSums {
+  at::Tensor loss;  // [] on the parameters' device, without a graph
+  std::int64_t targets = 0;
+  std::int64_t tokens = 0;
+  std::int64_t padding = 0;
+};
+
+class StepReduction {
+ public:
+  virtual ~StepReduction() = default;
+  // Before this process's last backward pass of the step.
+  virtual void begin_last() {}
+  // After the backward pass of each micro-batch, whose loss [] this is; the flat gradient holds
+  // what was added to it since the last call.
+  virtual void add_micro_batch(const at::Tensor& loss, ParameterStore& parameters) = 0;
+  // After the last one: the sums become those of all processes, and so does the flat gradient, or
+  // this process's part of it where the optimiser is in parts (the rest is then undefined).
+  virtual void finish(StepSums& sums, ParameterStore& parameters) = 0;
+};
+
+struct ReductionSettings {
+  GradientReduction order = GradientReduction::fast;
+  bool in_parts = false;  // of FlatParts
+  // Numbers of the gradient in one call to the others: enough to fill a connection, few enough that
+  // several are under way while the backward pass goes on.
+  std::int64_t bucket = 1 << 22;
+};
+
+// Nothing where there is nothing to do: for one process in the fast order.
+std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
+                                                   const ParameterStore& parameters,
+                                                   const ReductionSettings& settings);
+
+}  // namespace roformer

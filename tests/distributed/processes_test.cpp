@@ -1,0 +1,115 @@
+#include "distributed/processes.h"
+
+#include <ATen/ATen.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "base/error.h"
+#include "catch.h"
+#include "distributed/on_ranks.h"
+
+namespace roformer {
+namespace {
+
+using std::chrono::milliseconds;
+
+}  // namespace
+
+TEST_CASE("one process by itself goes through the same calls") {
+  const auto alone = make_single_process();
+  CHECK(alone->alone());
+  at::Tensor values = at::arange(4, at::kFloat);
+  alone->begin_sum(values)->wait();
+  CHECK(at::equal(values, at::arange(4, at::kFloat)));
+  const at::Tensor received = at::zeros({1, 4});
+  alone->begin_exchange(received, values.view({1, 4}))->wait();
+  CHECK(at::equal(received[0], values));
+  CHECK(text_of_first(*alone, "text") == "text");
+  CHECK(gather_texts(*alone, "") == std::vector<std::string>{""});
+  const double two = 2;
+  CHECK(sum_numbers(*alone, {&two, 1}) == std::vector<double>{2});
+}
+
+TEST_CASE("three processes add, exchange and gather") {
+  const auto problems = on_ranks(3, milliseconds(20000), [](Processes& processes) {
+    const std::int64_t rank = processes.rank();
+    const auto wanted = [](bool good, const char* what) {
+      if (!good) throw std::runtime_error(what);
+    };
+    wanted(processes.count() == 3 && processes.local_count() == 3, "count");
+    const at::Tensor sum = at::full({5}, rank + 1.0);
+    processes.begin_sum(sum)->wait();
+    wanted(at::equal(sum, at::full({5}, 6.0)), "sum");
+    // Row r says who sends it and to whom.
+    const at::Tensor sent = at::arange(3, at::kFloat).view({3, 1}) + 10.0 * rank;
+    const at::Tensor received = at::zeros({3, 1});
+    processes.begin_exchange(received, sent)->wait();
+    wanted(at::equal(received, at::arange(3, at::kFloat).view({3, 1}) * 10 + rank), "exchange");
+    const at::Tensor all = at::zeros({3, 1});
+    processes.begin_gather(all, at::full({1}, static_cast<double>(rank)))->wait();
+    wanted(at::equal(all, at::arange(3, at::kFloat).view({3, 1})), "gather");
+    const at::Tensor first = at::full({2}, rank + 7.0);
+    processes.take_from_first(first);
+    wanted(at::equal(first, at::full({2}, 7.0)), "first");
+    wanted(text_of_first(processes, "of " + std::to_string(rank)) == "of 0", "text of first");
+    const std::vector<std::string> texts{"", "x", "xx"};
+    wanted(gather_texts(processes, std::string(static_cast<std::size_t>(rank), 'x')) == texts,
+           "texts");
+  });
+  CHECK(problems == std::vector<std::string>(3));
+}
+
+TEST_CASE("a process that does not come is named") {
+  try {
+    connect(launch_of(0, 2, free_port()), {.timeout = milliseconds(500)});
+    FAIL("connected to nobody");
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(), Catch::Contains("1 of 2 processes did not come within 0.5 s: 1"));
+  }
+}
+
+TEST_CASE("who leaves says why to all others") {
+  const auto problems = on_ranks(3, milliseconds(20000), [](Processes& processes) {
+    if (processes.rank() == 1) {
+      processes.leave("the disk is full");
+      return;
+    }
+    meet(processes);
+  });
+  for (const std::size_t rank : {0, 2}) {
+    CHECK_THAT(problems[rank], Catch::Contains("process 1 on "));
+    CHECK_THAT(problems[rank], Catch::Contains("the disk is full"));
+  }
+}
+
+TEST_CASE("a process that hangs ends the others within the timeout") {
+  const auto start = std::chrono::steady_clock::now();
+  const auto problems = on_ranks(2, milliseconds(1500), [&](Processes& processes) {
+    if (processes.rank() == 1) {
+      std::this_thread::sleep_for(milliseconds(4000));  // without a sign of life
+      return;
+    }
+    meet(processes);
+  });
+  CHECK_THAT(problems[0], Catch::Contains("process 1 on "));
+  CHECK_THAT(problems[0], Catch::Contains("has given no sign of life for"));
+  CHECK(std::chrono::steady_clock::now() - start < milliseconds(8000));
+}
+
+TEST_CASE("long work that gives signs of life is waited for") {
+  const auto problems = on_ranks(2, milliseconds(1000), [&](Processes& processes) {
+    if (processes.rank() == 1) {
+      for (int i = 0; i < 8; ++i) {
+        std::this_thread::sleep_for(milliseconds(250));
+        processes.alive();
+      }
+      const auto busy = processes.busy();
+      std::this_thread::sleep_for(milliseconds(2000));
+    }
+    meet(processes);
+  });
+  CHECK(problems == std::vector<std::string>(2));
+}
+
+}  // namespace roformer

@@ -1,0 +1,116 @@
+#include "training/step_reduction.h"
+
+#include "catch.h"
+#include "distributed/on_ranks.h"
+#include "training/toy_task.h"
+#include "training/training_step.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{20'000};
+// Wide enough for parts of several pieces.
+const ToyOptions kWide = {.width = 5 * FlatParts::kPiece / 2};
+
+struct Trained {
+  at::Tensor values, first_moments, second_moments;
+  std::vector<double> losses;
+};
+
+struct TrainedSettings {
+  std::int64_t micro_batches = 4;
+  GradientReduction order = GradientReduction::fast;
+  bool in_parts = false;
+  std::int64_t bucket = 50'000;  // several
+};
+
+// Three steps of the toy task; what the first process has at the end.
+Trained train_steps(Processes& processes, const TrainedSettings& settings) {
+  ToyTask task(kWide);
+  AdamW optimizer =
+      settings.in_parts ? AdamW(task.parameters(), {}, processes) : AdamW(task.parameters(), {});
+  const auto reduction = make_step_reduction(
+      processes, task.parameters(),
+      {.order = settings.order, .in_parts = settings.in_parts, .bucket = settings.bucket});
+  const BatchNumbers numbers{.accumulation = settings.micro_batches / processes.count(),
+                             .rank = processes.rank(),
+                             .processes = processes.count()};
+  Trained trained;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    std::vector<std::unique_ptr<TrainingBatch>> batches;
+    for (std::int64_t i = 0; i < numbers.accumulation; ++i) {
+      batches.push_back(task.make_batch(numbers.number(step * numbers.per_step(), i)));
+    }
+    const StepResult result = take_training_step(
+        task, optimizer, std::move(batches),
+        {.step = step, .seed = 3, .numbers = numbers, .learning_rate = 0.01, .clip = 1},
+        reduction.get());
+    if (result.sums.targets != 4 * settings.micro_batches) throw std::runtime_error("targets");
+    trained.losses.push_back(result.sums.loss.item<double>());
+  }
+  const Moments moments = optimizer.moments();
+  trained.values = task.parameters().flat_values().clone();
+  if (processes.first()) {
+    trained.first_moments = moments.first.clone();
+    trained.second_moments = moments.second.clone();
+  }
+  return trained;
+}
+
+Trained by_ranks(std::int64_t count, const TrainedSettings& settings) {
+  if (count == 1) return train_steps(*make_single_process(), settings);
+  std::vector<Trained> all(static_cast<std::size_t>(count));
+  const auto problems = on_ranks(count, kTimeout, [&](Processes& processes) {
+    all[static_cast<std::size_t>(processes.rank())] = train_steps(processes, settings);
+  });
+  CHECK(problems == std::vector<std::string>(static_cast<std::size_t>(count)));
+  // All processes hold the same.
+  for (const Trained& other : all) CHECK(at::equal(other.values, all.front().values));
+  return all.front();
+}
+
+void check_equal(const Trained& a, const Trained& b) {
+  CHECK(at::equal(a.values, b.values));
+  CHECK(at::equal(a.first_moments, b.first_moments));
+  CHECK(at::equal(a.second_moments, b.second_moments));
+  CHECK(a.losses == b.losses);
+}
+
+}  // namespace
+
+TEST_CASE("parts cover the buffer once, in whole pieces") {
+  for (const std::int64_t size : {std::int64_t{1}, FlatParts::kPiece, 7 * FlatParts::kPiece + 5}) {
+    for (const std::int64_t processes : {1, 2, 3, 8}) {
+      const FlatParts parts(size, processes);
+      CHECK(parts.begin(0) == 0);
+      CHECK(parts.end(processes - 1) == size);
+      for (std::int64_t r = 0; r < processes; ++r) {
+        CHECK(parts.size(r) <= parts.size(0));
+        if (r > 0) CHECK(parts.begin(r) == parts.end(r - 1));
+        if (parts.begin(r) < size) CHECK(parts.begin(r) % FlatParts::kPiece == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("two processes take the steps of one") {
+  const Trained one = by_ranks(1, {});
+  for (const bool in_parts : {false, true}) {
+    const Trained two = by_ranks(2, {.in_parts = in_parts});
+    CHECK(at::allclose(one.values, two.values, 1e-4, 1e-6));
+    for (std::size_t i = 0; i < one.losses.size(); ++i) {
+      CHECK(two.losses[i] == Approx(one.losses[i]).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("in the deterministic order any number of processes gives the same bits") {
+  const auto deterministic = GradientReduction::deterministic;
+  const Trained one = by_ranks(1, {.order = deterministic});
+  check_equal(one, by_ranks(2, {.order = deterministic}));
+  check_equal(one, by_ranks(4, {.order = deterministic}));
+  check_equal(one, by_ranks(2, {.order = deterministic, .in_parts = true}));
+  check_equal(one, by_ranks(4, {.order = deterministic, .in_parts = true}));
+}
+
+}  // namespace roformer
