@@ -4,10 +4,10 @@ nothing may grow with the steps but the records of them. Watches the training's 
 file descriptors and threads and the folder of the run; prints the first and the last of each, and
 everything that is out of bounds; exit code 1 where something is.
 
-  soak.py ROFORMER [--steps N] [--folder F] [--idle]
+  soak.py ROFORMER [--steps N] [--minutes M] [--folder F] [--idle]
 
-A folder that is kept is gone on with. --idle: nothing else uses the machine, so that the time of a
-step may be judged, too."""
+--minutes ends it before its last step; what it has done is judged. A folder that is kept is gone on
+with. --idle: nothing else uses the machine, so that the time of a step may be judged, too."""
 
 import argparse
 import json
@@ -100,8 +100,10 @@ def sample(process, run):
     return None
 
 
-def watch(roformer, folder, run):
+def watch(roformer, folder, run, seconds):
     samples = []
+    end = time.monotonic() + seconds if seconds > 0 else float("inf")
+    stopped = False
     with open(folder / "study.log", "a") as log:
         process = subprocess.Popen([roformer, "study", "soak.yaml"], cwd=folder, stdout=log,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -109,9 +111,12 @@ def watch(roformer, folder, run):
             time.sleep(1)
             if (now := sample(process, run)) is not None:
                 samples.append(now)
-    if process.returncode != 0:
+            if time.monotonic() > end and not stopped:
+                process.terminate()
+                stopped = True
+    if process.returncode != 0 and not stopped:
         sys.exit(f"error: the study ended with {process.returncode}; see {folder}/study.log")
-    return samples
+    return samples, stopped
 
 
 def part(samples, begin, end):
@@ -127,7 +132,7 @@ def step_times(run):
 
 
 def judge(samples, run, steps, idle):
-    """Lines of a table, and what is out of bounds."""
+    """Lines of a table, and what is out of bounds. `steps`: that it should have done."""
     wrong = []
     rows = []
 
@@ -174,10 +179,10 @@ def soak(options, folder):
     if not (folder / "soak.yaml").exists():
         prepare(roformer, folder, options.steps)
     run = folder / "runs" / "soak" / "seed1"
-    samples = watch(roformer, folder, run)
+    samples, stopped = watch(roformer, folder, run, 60 * options.minutes)
     if not samples:
         sys.exit("error: the training ended before it could be watched")
-    rows, wrong = judge(samples, run, options.steps, options.idle)
+    rows, wrong = judge(samples, run, 0 if stopped else options.steps, options.idle)
     print(f"{samples[-1]['step']:,} steps, {len(samples):,} samples")
     print(f"{'':24}{'10 to 40 %':>14}{'last 30 %':>14}")
     for name, before, after in rows:
@@ -191,6 +196,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roformer")
     parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--folder", type=pathlib.Path, help="kept; without it a temporary one")
     parser.add_argument("--idle", action="store_true")
     options = parser.parse_args()
