@@ -1,6 +1,10 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/streaming.h"
+#include "config/words.h"
+#include "position/rerope.h"
+#include "position/streaming.h"
 
 #include <ATen/ATen.h>
 
@@ -95,7 +99,8 @@ TEST_CASE("the options of deberta give the same in both forms") {
   };
   with("the layer's own projections",
        [](PositionSettings& position) { position.of<DebertaSettings>().share_projections = true; });
-  with("LayerNorm of the table", [](PositionSettings& position) { position.of<DebertaSettings>().norm = true; });
+  with("LayerNorm of the table",
+       [](PositionSettings& position) { position.of<DebertaSettings>().norm = true; });
   with("logarithmic buckets, the released code's index", [](PositionSettings& position) {
     position.of<DebertaSettings>().buckets = 4;
     position.of<DebertaSettings>().max_position = 8;
@@ -105,4 +110,29 @@ TEST_CASE("the options of deberta give the same in both forms") {
   with("content to position alone", [](PositionSettings& position) {
     position.of<DebertaSettings>().position_to_content = false;
   });
+}
+
+TEST_CASE("the options of streaming give the same in both forms") {
+  at::manual_seed(14);
+  const auto with = [](StreamingDistance distance, StreamingForm form) {
+    SmallScheme small("streaming", true, at::kDouble, [&](PositionSettings& position) {
+      position.of<StreamingSettings>().distance = distance;
+      position.of<StreamingSettings>().form = form;
+    });
+    INFO(to_word(distance) << ", " << to_word(form));
+    compare_forms(small);
+  };
+  with(StreamingDistance::clipped, StreamingForm::rope);
+  with(StreamingDistance::slots, StreamingForm::alibi);
+}
+
+TEST_CASE("LM-Infinite is ReRoPE among the first and the last tokens") {
+  const StreamingSettings settings{.sinks = 2, .recent = 3, .distance = StreamingDistance::clipped};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      if (!streaming_sees(i, j, settings)) continue;
+      CHECK(streaming_distance(i, j, settings) ==
+            rerope_distance(static_cast<double>(i - j), {.window = 3}));
+    }
+  }
 }
