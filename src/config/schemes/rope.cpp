@@ -109,9 +109,9 @@ void check_scaling(const SchemeCheck& check) {
     const bool used = rope.scaling == RopeScaling::longrope;
     if (used ? given == pairs : given == 0) continue;
     check.problem({check.option(option), check.option("scaling"), "model.width", "model.heads"},
-                  used
-                      ? fmt::format("has {} numbers, wanted one for each of {} pairs", given, pairs)
-                      : "is for the scaling longrope only");
+                  used ? fmt::format("{} has {} numbers, wanted one for each of {} pairs", option,
+                                     given, pairs)
+                       : "is for the scaling longrope only");
   }
   if (rope.proportion != 1 && rope.scaling != RopeScaling::p_rope) {
     check.problem({check.option("proportion"), check.option("scaling")},
