@@ -1,8 +1,10 @@
 #include "verify/pair_vectors.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tensor.h>
@@ -16,6 +18,7 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
+#include "config/schemes/fox.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
@@ -208,6 +211,27 @@ PairVectors cope(const Inputs& in) {
   }};
 }
 
+at::Tensor scaled_products(const Inputs& in) {
+  return at::matmul(in.query, in.key.transpose(-2, -1)) * in.scheme.score_scale(in.query.size(-1));
+}
+
+// [L, L, L]: whether token l is one of j+1 .. i.
+at::Tensor tokens_between(const Inputs& in) {
+  const at::Tensor all = at::arange(in.query.size(2), at::kLong);
+  const at::Tensor i = all.view({-1, 1, 1}), j = all.view({1, -1, 1}), l = all.view({1, 1, -1});
+  return (l > j).logical_and(l <= i).to(in.query.options());
+}
+
+// The logarithms of all gates between a key and a query, added up for each pair.
+PairVectors fox(const Inputs& in) {
+  const auto& settings = in.settings.of<FoxSettings>();
+  if (settings.gates != ForgetGates::trained || settings.rope_base > 0) return {};
+  return {.scores = [&in] {
+    const at::Tensor log_gates = at::log_sigmoid(in.features.squeeze(-1));
+    return scaled_products(in) + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates});
+  }};
+}
+
 }  // namespace
 
 std::function<double(std::int64_t, std::int64_t)> counted_distance(
@@ -244,7 +268,8 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"self_extend", rotated_by_distance<SelfExtendSettings>},
       {"dual_chunk", rotated_by_distance<DualChunkSettings>},
       {"streaming", rotated_by_distance<StreamingSettings>},
-      {"cope", cope}};
+      {"cope", cope},
+      {"fox", fox}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

@@ -90,8 +90,8 @@ double plain_attention_numbers(const PositionSettings& settings, const PlainAtte
   // that the product makes.
   static const std::map<std::string, double> kSetsOfHead{
       {"music_transformer", 1}, {"transformer_xl", 1}, {"deberta", 2}};
-  static const std::set<std::string> kByPair{"cope", "rerope", "self_extend", "dual_chunk",
-                                             "streaming"};
+  static const std::set<std::string> kByPair{"cope",       "rerope",    "self_extend",
+                                             "dual_chunk", "streaming", "fox"};
   double numbers = 5 * scores;
   if (const auto sets = kSetsOfHead.find(settings.scheme); sets != kSetsOfHead.end()) {
     numbers += 4 * sets->second * heads * vectors;

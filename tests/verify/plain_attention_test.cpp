@@ -53,16 +53,20 @@ void compare_forms(SmallScheme& small) {
     }
     return result;
   };
+  const at::Tensor input = at::randn({2, kLength, SmallScheme::kWidth}, at::kDouble);
   const auto plain = gradients(plain_attention({.query = query,
                                                 .key = key,
                                                 .value = value,
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
-                                                .context = context}));
+                                                .context = context,
+                                                .features = small.features(input)}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
+  if (const at::Tensor features = small.features(input); features.defined())
+    masked.features = small.scheme->remembered(features, {});
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,

@@ -18,6 +18,7 @@
   DO(kerple)                     \
   DO(fire)                       \
   DO(sandwich)                   \
+  DO(fox)                        \
   DO(cope)                       \
   DO(rope)                       \
   DO(xpos)                       \
