@@ -25,6 +25,7 @@
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
@@ -241,6 +242,18 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
   out.links = {{"e", in_layer("table")}};
 }
 
+void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"attend_current", "remainder"});
+  out.shape.causal = true;
+  out.position.of<StickBreakingSettings>() = {
+      .attend_current = flag(in.config, "attend_current", false),
+      .remainder = choice<StickRemainder>(in.config, "remainder",
+                                          {{"none", StickRemainder::none},
+                                           {"value", StickRemainder::value},
+                                           {"head_bias", StickRemainder::head_bias}})};
+  out.links = {{"head_bias", in_layer("head_bias")}};
+}
+
 // The sizes of a case that gives the layer's input x and projections of it.
 void from_input(const GoldenCase& in, GoldenSetup& out) {
   out.shape.heads = needed(in.config, "heads");
@@ -420,6 +433,7 @@ const std::map<std::string, Setup>& setups() {
                                                 {"fox", fox},
                                                 {"cope", cope},
                                                 {"sandwich", sandwich},
+                                                {"stick_breaking", stick_breaking},
                                                 {"rope", rope},
                                                 {"xpos", xpos},
                                                 {"rerope", rerope},

@@ -6,7 +6,9 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
 #include "position/distance_buckets.h"
@@ -232,6 +235,34 @@ PairVectors fox(const Inputs& in) {
   }};
 }
 
+// Each key's share times the product of what every nearer key leaves.
+PairVectors stick_breaking(const Inputs& in) {
+  const auto& settings = in.settings.of<StickBreakingSettings>();
+  const auto share = [&settings](const at::Tensor& scores) {
+    const at::Tensor all = at::ones({scores.size(2), scores.size(3)}, at::kBool);
+    return at::sigmoid(scores) * all.tril(settings.attend_current ? 0 : -1);
+  };
+  PairVectors result;
+  const auto weights = [share](const at::Tensor& scores) {
+    const at::Tensor shares = share(scores);
+    std::vector<at::Tensor> columns;
+    for (std::int64_t j = 0; j < scores.size(3); ++j) {
+      const at::Tensor nearer = 1 - shares.narrow(3, j + 1, scores.size(3) - j - 1);
+      columns.push_back(shares.select(3, j) * nearer.prod(3));
+    }
+    return at::stack(columns, 3);
+  };
+  result.weights = weights;
+  if (settings.remainder == StickRemainder::none) return result;
+  result.remainder_term = [&in, &settings](const at::Tensor& weights) {
+    const at::Tensor remainder = 1 - weights.sum(3, true);
+    return remainder * (settings.remainder == StickRemainder::value
+                            ? in.value
+                            : layer_tensor(in, "head_bias").unsqueeze(1));
+  };
+  return result;
+}
+
 }  // namespace
 
 std::function<double(std::int64_t, std::int64_t)> counted_distance(
@@ -269,7 +300,8 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"dual_chunk", rotated_by_distance<DualChunkSettings>},
       {"streaming", rotated_by_distance<StreamingSettings>},
       {"cope", cope},
-      {"fox", fox}};
+      {"fox", fox},
+      {"stick_breaking", stick_breaking}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

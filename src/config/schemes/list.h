@@ -20,6 +20,7 @@
   DO(sandwich)                   \
   DO(fox)                        \
   DO(cope)                       \
+  DO(stick_breaking)             \
   DO(rope)                       \
   DO(xpos)                       \
   DO(rerope)                     \
