@@ -1,6 +1,8 @@
 #include "verify/golden_setup.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <map>
@@ -14,12 +16,14 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
+#include "config/schemes/explicit_positions.h"
 #include "config/schemes/fire.h"
 #include "config/schemes/fox.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
+#include "config/schemes/none.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/sandwich.h"
 #include "config/schemes/self_extend.h"
@@ -32,6 +36,7 @@
 #include "config/schemes/tupe.h"
 #include "config/schemes/xpos.h"
 #include "position/alibi.h"
+#include "position/explicit_positions.h"
 #include "position/fire.h"
 #include "position/sandwich.h"
 #include "verify/golden_options.h"
@@ -58,6 +63,12 @@ RotaryLayout layout(const json& config, RotaryLayout otherwise = RotaryLayout::i
   return choice<RotaryLayout>(
       config, "layout", {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
 }
+SinusoidalLayout sinusoidal_layout(const json& config) {
+  return choice<SinusoidalLayout>(config, "layout",
+                                  {{"interleaved", SinusoidalLayout::interleaved},
+                                   {"concat", SinusoidalLayout::concat},
+                                   {"t2t", SinusoidalLayout::tensor2tensor}});
+}
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
 }
@@ -74,11 +85,7 @@ void absolute(const GoldenCase& in, GoldenSetup& out) {
   out.position.scheme = choice<const char*>(in.config, "kind",
                                             {{"sinusoidal", "sinusoidal"}, {"learned", "learned"}});
   out.position.of<SinusoidalSettings>().base = number(in.config, "base", 10000);
-  out.position.of<SinusoidalSettings>().layout =
-      choice<SinusoidalLayout>(in.config, "layout",
-                               {{"interleaved", SinusoidalLayout::interleaved},
-                                {"concat", SinusoidalLayout::concat},
-                                {"t2t", SinusoidalLayout::tensor2tensor}});
+  out.position.of<SinusoidalSettings>().layout = sinusoidal_layout(in.config);
   out.shape.heads = needed(in.config, "heads");
   out.parameters = {"Wq", "Wk", "Wv"};
   out.shape.width = in.inputs.at("x").size(-1);
@@ -390,8 +397,48 @@ void linear_attention(const GoldenCase& in, GoldenSetup& out) {
 }
 
 void nope(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {});
+  allow(in.config, {"attn_scale", "floor_scale"});
   out.position.scheme = "none";
+  const bool scaled = given(in.config, "attn_scale") || given(in.config, "floor_scale");
+  out.position.of<NoneSettings>() = {
+      .attention_scale = number(in.config, "attn_scale", scaled ? 0.1 : 0),
+      .floor_scale = integer(in.config, "floor_scale", 8192)};
+}
+
+void explicit_positions(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"kind", "layout", "base", "content_scale", "heads"});
+  ExplicitPositionsSettings& own = out.position.of<ExplicitPositionsSettings>();
+  own.form = choice<ExplicitForm>(in.config, "kind",
+                                  {{"rope", ExplicitForm::rope},
+                                   {"alibi", ExplicitForm::alibi},
+                                   {"sinusoidal", ExplicitForm::sinusoidal},
+                                   {"learned", ExplicitForm::learned},
+                                   {"noisy_alibi", ExplicitForm::noisy_alibi}});
+  own.base = number(in.config, "base", 10000);
+  if (own.form == ExplicitForm::sinusoidal) {
+    own.sinusoids = sinusoidal_layout(in.config);
+  } else {
+    own.layout = layout(in.config);
+  }
+  out.content_scale = number(in.config, "content_scale", 1);
+  const bool distances = own.form == ExplicitForm::noisy_alibi;
+  const at::Tensor places = in.inputs.at(distances ? "dist" : "pos");
+  if (distances) {
+    if (places.dim() != 1) throw_failure("", "dist is not [L - 1]");
+    out.places = at::cat({at::zeros({1}, places.options()), places}).unsqueeze(0);
+  } else {
+    out.places = places.dim() == 1 ? places.unsqueeze(0) : places;
+  }
+  if (in.inputs.contains("x")) from_input(in, out);
+  if (has(in, "table")) {
+    own.positions = rows(in, "table");
+    out.links = {{"table", "position.table"}};
+  }
+  if (!has(in, "slopes")) return;
+  out.parameters.push_back("slopes");
+  out.make = [own](const GoldenArrays& parameters) {
+    return make_explicit_positions_of_slopes(own, parameters.at("slopes"));
+  };
 }
 
 // A scheme that has no words of its own here: a case calls options as the configuration does and
@@ -439,6 +486,7 @@ const std::map<std::string, Setup>& setups() {
                                                 {"rerope", rerope},
                                                 {"remapped_rope", remapped_rope},
                                                 {"nope", nope},
+                                                {"explicit_positions", explicit_positions},
                                                 {"linear_attention", linear_attention}};
   return all;
 }

@@ -6,6 +6,7 @@
 #define ROFORMER_EACH_SCHEME(DO) \
   DO(sinusoidal)                 \
   DO(learned)                    \
+  DO(explicit_positions)         \
   DO(none)                       \
   DO(shaw)                       \
   DO(music_transformer)          \
