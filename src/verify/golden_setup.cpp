@@ -14,6 +14,7 @@
 #include "config/schema.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
@@ -249,6 +250,34 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
   out.links = {{"e", in_layer("table")}};
 }
 
+// Constants that must be ALiBi's own, which schemes that have them do not take from outside.
+void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out) {
+  const std::vector<double> given = constants(in, "slopes"), own = alibi_slopes(heads);
+  if (given != own) throw_failure("", "other slopes than ALiBi's own");
+  out.parameters.push_back("slopes");
+}
+
+void dape(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"kind", "kernel", "slope", "base"});
+  out.shape.causal = true;
+  const at::Tensor& second = in.parameters.at("W1");
+  out.position.of<DapeSettings>() = {
+      .kind = choice<DapeKind>(
+          in.config, "kind",
+          {{"alibi", DapeKind::alibi}, {"kerple", DapeKind::kerple}, {"rope", DapeKind::rope}}),
+      .kernel = integer(in.config, "kernel", 1),
+      .width = second.size(second.dim() - 2),
+      .slope = number(in.config, "slope", 0.01),
+      .base = number(in.config, "base", 10000)};
+  out.links = {{"W0", in_layer("first.weight")},
+               {"b0", in_layer("first.bias")},
+               {"W1", in_layer("second.weight")},
+               {"b1", in_layer("second.bias")},
+               {"r1", in_layer("r1")},
+               {"r2", in_layer("r2")}};
+  if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
+}
+
 void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"attend_current", "remainder"});
   out.shape.causal = true;
@@ -358,12 +387,7 @@ void remapped_rope(const GoldenCase& in, GoldenSetup& out) {
         .sinks = needed(in.config, "sinks"),
         .recent = needed(in.config, "recent"),
         .form = has(in, "slopes") ? StreamingForm::alibi : StreamingForm::rope};
-    if (has(in, "slopes")) {
-      if (constants(in, "slopes") != alibi_slopes(in.inputs.at("q").size(1))) {
-        throw_failure("", "other slopes than ALiBi's own");
-      }
-      out.parameters = {"slopes"};
-    }
+    if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
   } else {
     allow(in.config, {"kind", "base", "layout", "chunk", "local", "mscale"});
     out.position.of<DualChunkSettings>() = {.layout = own_layout,
@@ -473,6 +497,7 @@ const std::map<std::string, Setup>& setups() {
                                                 {"t5", t5},
                                                 {"tupe", tupe},
                                                 {"transformer_xl", transformer_xl},
+                                                {"dape", dape},
                                                 {"deberta", deberta},
                                                 {"alibi", alibi},
                                                 {"kerple", kerple},

@@ -2,8 +2,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/log1p.h>
 #include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
@@ -20,6 +24,7 @@
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
@@ -300,6 +305,42 @@ PairVectors explicit_positions(const Inputs& in) {
   }};
 }
 
+// The network at every pair at once, with its hidden layer in memory.
+PairVectors dape(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.of<DapeSettings>();
+    at::Tensor scores = scaled_products(in);
+    at::Tensor channels = scores, bias = at::zeros({1}, scores.options());
+    const at::Tensor all = at::arange(in.query.size(2), at::kDouble);
+    const at::Tensor distance = all.unsqueeze(1) - all.unsqueeze(0);
+    if (settings.kind == DapeKind::rope) {
+      const at::Tensor frequencies =
+          at::tensor(rotary_frequencies(in.query.size(-1), settings.base), at::kDouble);
+      scores = rotated_by_angles(in, distance.unsqueeze(-1) * frequencies, RotaryLayout::half);
+      channels = scores;
+    } else {
+      const at::Tensor past = distance.clamp_min(0).to(scores.options());
+      const auto of_heads = [](const at::Tensor& x) { return x.view({-1, 1, 1}); };
+      bias = settings.kind == DapeKind::alibi
+                 ? past * -of_heads(at::tensor(alibi_slopes(in.query.size(1)), scores.options()))
+                 : -of_heads(layer_tensor(in, "r1")) *
+                       at::log1p(of_heads(layer_tensor(in, "r2")) * past);
+      channels = at::cat({scores, bias.unsqueeze(0).expand_as(scores)}, 1);
+    }
+    if (settings.kernel > 1) channels = channels * (distance >= 0);
+    const auto layer = [&](const at::Tensor& x, const std::string& name) {
+      const at::Tensor weight = layer_tensor(in, name + ".weight");  // [K, in, out]
+      const at::Tensor kernel = (weight.dim() == 2 ? weight.unsqueeze(0) : weight)
+                                    .permute({2, 1, 0})
+                                    .unsqueeze(2);  // [out, in, 1, K]
+      return at::conv2d(x, kernel, layer_tensor(in, name + ".bias"), at::IntArrayRef{1, 1},
+                        at::IntArrayRef{0, settings.kernel / 2});
+    };
+    const at::Tensor hidden = at::leaky_relu(layer(channels, "first"), settings.slope);
+    return scores + bias + layer(hidden, "second");
+  }};
+}
+
 }  // namespace
 
 std::function<double(std::int64_t, std::int64_t)> counted_distance(
@@ -339,7 +380,8 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"cope", cope},
       {"fox", fox},
       {"stick_breaking", stick_breaking},
-      {"explicit_positions", explicit_positions}};
+      {"explicit_positions", explicit_positions},
+      {"dape", dape}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

@@ -13,6 +13,7 @@
 
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/dape.h"
 #include "verify/pair_vectors.h"
 
 namespace roformer {
@@ -99,6 +100,9 @@ double plain_attention_numbers(const PositionSettings& settings, const PlainAtte
   static const std::set<std::string> kByPair{
       "cope", "rerope", "self_extend", "dual_chunk", "streaming", "explicit_positions", "fox"};
   double numbers = 5 * scores;
+  if (settings.scheme == "dape") {  // both layers with their inputs, for all texts
+    numbers += 4 * scores * (2 + static_cast<double>(settings.of<DapeSettings>().width) / heads);
+  }
   if (const auto sets = kSetsOfHead.find(settings.scheme); sets != kSetsOfHead.end()) {
     numbers += 4 * sets->second * heads * vectors;
   } else if (settings.scheme == "shaw" || settings.scheme == "nezha") {

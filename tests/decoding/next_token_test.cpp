@@ -117,6 +117,8 @@ TEST_CASE("the cache holds what the options of newer schemes need") {
   }
   CHECK(with("explicit_positions", {{"draw", "shape"}, {"form", "learned"}}) < 2e-5);
   CHECK(with("explicit_positions", {{"draw", "cape"}}) < 2e-5);
+  CHECK(with("dape", {{"kernel", "3"}, {"kind", "alibi"}}) < 2e-5);
+  CHECK(with("dape", {{"kind", "rope"}}) < 2e-5);
   // A general path beside the one by rows, and attention by scores with a window.
   CHECK(difference(Decoder("fox", {{"attention.log_n", "query"}, {"attention.log_n_length", "8"}}),
                    24) < 2e-5);

@@ -1,5 +1,6 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/none.h"
@@ -167,6 +168,24 @@ TEST_CASE("the forms and draws of explicit_positions give the same in both forms
     with(draw, ExplicitForm::alibi);
   }
   with(PositionDraw::randomized, ExplicitForm::noisy_alibi);
+}
+
+TEST_CASE("the kinds of dape and its V2 give the same in both forms") {
+  at::manual_seed(17);
+  const auto with = [](DapeKind kind, std::int64_t kernel) {
+    SmallScheme small("dape", true, at::kDouble, [&](PositionSettings& position) {
+      position.of<DapeSettings>() = {.kind = kind, .kernel = kernel, .width = 5, .slope = 0.3};
+    });
+    for (const Parameter& parameter : small.parameters.all()) {  // of both signs
+      if (parameter.value.dim() > 1) parameter.value.detach().sub_(0.35);
+    }
+    INFO(to_word(kind) << ", " << kernel << " keys");
+    compare_forms(small);
+  };
+  with(DapeKind::alibi, 1);
+  with(DapeKind::rope, 1);
+  with(DapeKind::alibi, 3);
+  with(DapeKind::kerple, 5);
 }
 
 TEST_CASE("LM-Infinite is ReRoPE among the first and the last tokens") {

@@ -19,6 +19,7 @@
   DO(kerple)                     \
   DO(fire)                       \
   DO(sandwich)                   \
+  DO(dape)                       \
   DO(fox)                        \
   DO(cope)                       \
   DO(stick_breaking)             \
