@@ -107,3 +107,40 @@ TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the s
             }),
             "only the scaling p_rope uses it"));
 }
+
+TEST_CASE("options of schemes that contradict each other are refused in words") {
+  const auto refused = [](const std::string& scheme, std::vector<Override> options,
+                          const std::string& task = "causal_lm") {
+    for (Override& option : options) {
+      if (option.key.find('.') == std::string::npos) option.key = "position." + option.key;
+    }
+    options.insert(options.begin(), {{"task", task}, {"position", scheme}});
+    return refusal([&] { default_settings(options); });
+  };
+  CHECK(has(refused("fox", {}, "mlm"), "fox"));
+  CHECK(has(refused("fox", {}, "mlm"), "causal"));
+  CHECK(has(refused("fox", {{"longest_time", "99"}}), "trained gates begin at a half"));
+  CHECK(has(refused("fox", {{"gates", "fixed"}, {"longest_time", "0.5"}}), "at least shortest"));
+  CHECK(has(refused("fox", {{"rope_base", "0.5"}}), "wanted more than 1"));
+  CHECK(has(refused("stick_breaking", {{"attend_current", "true"}, {"remainder", "value"}}),
+            "has its share already"));
+  CHECK(has(
+      refused("stick_breaking", {{"attention.log_n", "query"}, {"attention.log_n_length", "64"}}),
+      "log-n scaling is for the softmax"));
+  CHECK(has(refused("none", {{"floor_scale", "64"}}), "no attention_scale"));
+  CHECK(has(refused("explicit_positions", {{"positions", "8"}, {"data.length", "16"}}),
+            "texts have up to 16 tokens"));
+  CHECK(has(refused("explicit_positions", {{"draw", "cape"}, {"form", "learned"}}),
+            "between the rows"));
+  CHECK(has(refused("explicit_positions", {{"draw", "shape"}, {"form", "noisy_alibi"}}),
+            "draws distances"));
+  CHECK(has(refused("explicit_positions", {{"form", "alibi"}}, "mlm"), "counts the past alone"));
+  CHECK(has(refused("dape", {{"kernel", "4"}}), "an odd number"));
+  CHECK(has(refused("dape", {{"kernel", "3"}, {"kind", "rope"}}), "there is no DAPE V2"));
+  CHECK(has(refused("dape", {{"base", "500"}}), "for the kind rope only"));
+  CHECK(has(refused("fope", {{"training_length", "5"}}), "no frequency completes 1 turns"));
+  CHECK(has(refused("fope", {{"fourier_dim", "33"}}), "pairs of features"));
+  CHECK(has(refused("path", {{"gate_scaled", "false"}}), "no forget gate"));
+  CHECK(refused("path", {{"gate_scaled", "false"}, {"forget_gate", "true"}}) == "no error");
+  CHECK(refused("explicit_positions", {{"form", "noisy_alibi"}}, "mlm") == "no error");
+}

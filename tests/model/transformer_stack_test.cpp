@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "catch.h"
+#include "config/schemes/explicit_positions.h"
 #include "distance.h"
 #include "model/language_head.h"
 #include "tensor/finite_check.h"
@@ -135,4 +136,42 @@ TEST_CASE("training in bfloat16 follows float32") {
       encoder.forward({.ids = ids(16), .layout = layout, .precision = Precision::bf16});
   CHECK(rough.scalar_type() == at::kBFloat16);
   CHECK(distance(exact, rough.to(at::kFloat)) < 0.1);
+}
+
+TEST_CASE("each sequence of a batch stands where it was drawn, beside longer ones") {
+  const auto form = GENERATE(ExplicitForm::rope, ExplicitForm::sinusoidal, ExplicitForm::learned);
+  const auto draw = GENERATE(PositionDraw::randomized, PositionDraw::shape, PositionDraw::cape);
+  if (form == ExplicitForm::learned && draw == PositionDraw::cape) return;  // refused
+  StackSettings settings = small("explicit_positions");
+  settings.model.dropout = settings.attention.dropout = 0;
+  settings.position.of<ExplicitPositionsSettings>() = {
+      .draw = draw, .form = form, .positions = 90, .initialization = 0.5};
+  ParameterStore parameters(1, at::kDouble);
+  const TransformerStack encoder(settings, parameters);
+  parameters.flatten();
+  const at::NoGradGuard no_gradient;
+  const at::Tensor text = ids(20);
+  const TokenLayout ragged = TokenLayout::of_lengths(std::vector<std::int64_t>{8, 5, 7});
+  const auto states = [&](bool training, std::uint64_t key) {
+    return encoder.forward(
+        {.ids = text, .layout = ragged, .training = training, .dropout_key = key});
+  };
+  // The first sequence's place is the batch's key's and its own.
+  const TokenLayout first = TokenLayout::uniform(1, 8);
+  const at::Tensor drawn = encoder.forward(
+      {.ids = text.narrow(0, 0, 8), .layout = first, .training = true, .dropout_key = 4});
+  CHECK(distance(drawn, states(true, 4).narrow(0, 0, 8)) < 1e-12);
+  // Only distances count for rotations, which one offset does not change.
+  const bool moves = form != ExplicitForm::rope || draw != PositionDraw::shape;
+  CHECK((distance(states(true, 4), states(true, 5)) > 1e-3) == moves);
+  // Outside of training all stand as they do alone.
+  const at::Tensor together = states(false, 4);
+  std::int64_t begin = 0;
+  for (const std::int64_t length : {8, 5, 7}) {
+    const TokenLayout alone = TokenLayout::uniform(1, length);
+    CHECK(distance(together.narrow(0, begin, length),
+                   encoder.forward({.ids = text.narrow(0, begin, length), .layout = alone})) <
+          1e-12);
+    begin += length;
+  }
 }

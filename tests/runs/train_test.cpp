@@ -134,6 +134,35 @@ TEST_CASE("a run goes on with its data, wherever they are now") {
   CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
 }
 
+TEST_CASE("schemes that draw, gate, or keep fixed numbers train and go on as if never stopped") {
+  using Options = std::vector<Override>;
+  const auto [scheme, options] = GENERATE(table<std::string, Options>({
+      {"fox", {}},
+      {"stick_breaking", {{"position.remainder", "head_bias"}}},
+      {"explicit_positions", {}},
+      {"explicit_positions", {{"position.draw", "cape"}, {"position.form", "sinusoidal"}}},
+      {"dape", {{"position.kernel", "3"}}},
+      {"fope", {}},
+      {"path", {{"position.forget_gate", "true"}}},
+  }));
+  CAPTURE(scheme);
+  Options all{{"task", "causal_lm"}, {"training.schedule", "constant"}, {"training.warmup", "0"}};
+  all.insert(all.end(), options.begin(), options.end());
+  const TinyRun whole(scheme, all), parted(scheme, all);
+  Settings longer = whole.settings;
+  longer.training.steps.amount = 6;
+  const auto loss = [](const TrainingSummary& summary) {
+    return summary.validations.back().result.figures.at("loss");
+  };
+  const double wanted = loss(train_run(longer, ExistingRun::refuse));
+  train_run(parted.settings, ExistingRun::refuse);
+  Settings rest = parted.settings;
+  rest.training.steps.amount = 6;
+  const TrainingSummary resumed = train_run(rest, ExistingRun::resume);
+  CHECK(resumed.consumed.steps == 6);
+  CHECK(loss(resumed) == wanted);
+}
+
 TEST_CASE("a run goes on with nothing else than what it was begun with") {
   const TinyRun tiny("rope");
   train_run(tiny.settings, ExistingRun::refuse);
