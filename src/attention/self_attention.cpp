@@ -11,12 +11,13 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
 namespace {
 
 bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return in.projected.is_cpu() && !session.scheme().has_content_scores() &&
+  return can_tile_attention(in.projected) && !session.scheme().has_content_scores() &&
          !session.scheme().has_value_term() && in.dropout.probability == 0 &&
          session.attention().log_n == LogNScaling::none &&
          session.attention().kernel == AttentionKernel::softmax;
