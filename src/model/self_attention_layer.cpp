@@ -35,7 +35,8 @@ class SelfAttention : public SubLayer {
         .layer = layer(),
         .projections = {.query_weight = weight.narrow(0, 0, width),
                         .key_weight = weight.narrow(0, width, width)},
-        .dropout = dropout_at(pass, kProbabilities, attention_dropout_)};
+        .dropout = dropout_at(pass, kProbabilities, attention_dropout_),
+        .input = input};
     return pass.cache != nullptr ? cached_self_attention(inputs, pass.session, *pass.cache)
                                  : self_attention(inputs, pass.session);
   }
