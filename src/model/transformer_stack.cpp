@@ -94,8 +94,9 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
 
 bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
-  return settings_.causal && (settings_.attention.kernel == AttentionKernel::softmax ||
-                              scheme_->cached_keys() == CachedKeys::rotated);
+  return settings_.causal && scheme_->can_cache() &&
+         (settings_.attention.kernel == AttentionKernel::softmax ||
+          scheme_->cached_keys() == CachedKeys::rotated);
 }
 
 void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) const {

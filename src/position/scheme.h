@@ -187,6 +187,9 @@ class PositionScheme {
   virtual at::Tensor draw_places(const PlaceInputs& inputs) const { return {}; }
 
   // 9. Capabilities beyond those of the facts table.
+  // False where a token's result changes with how many tokens follow it, even if it sees none of
+  // them: then nothing of it can be cached.
+  virtual bool can_cache() const { return true; }
   virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
 };
 

@@ -63,7 +63,8 @@ class Run {
     const std::int64_t queries = query.size(2), keys = key.size(2);
     context_ = {.queries = Positions::range(keys - queries, queries),
                 .keys = Positions::range(0, keys),
-                .type = type_};
+                .type = type_,
+                .places = setup_.places};
     context_.mask = golden_.mask;
     context_.causal = setup_.shape.causal || hides_the_future();
     if (features_.defined()) context_.features = scheme_->remembered(features_, {});
@@ -110,7 +111,9 @@ class Run {
   }
 
   at::Tensor embed(const at::Tensor& x) const {
-    const at::Tensor added = scheme_->embedding(Positions::range(0, x.size(1)));
+    const at::Tensor added = setup_.places.defined()
+                                 ? scheme_->embedding_at(setup_.places)
+                                 : scheme_->embedding(Positions::range(0, x.size(1)));
     const at::Tensor scaled = x * setup_.content_scale;
     return added.defined() ? scaled + added.to(type_) : scaled;
   }
@@ -195,17 +198,22 @@ class Run {
 
 at::Tensor Run::extra(const std::string& name) const {
   const std::int64_t width = setup_.shape.head_width;
-  if (name == "pe") return scheme_->embedding(context_.queries);
+  if (name == "pe") {
+    if (!context_.places.defined()) return scheme_->embedding(context_.queries);
+    const at::Tensor table = scheme_->embedding_at(context_.places);
+    return table.expand({inputs_.at("x").size(0), table.size(1), table.size(2)});
+  }
   if (name == "pos_bias") return bias_.squeeze(0);
   if (name == "weights") return weights_.weights;
   if (name == "remainder") return weights_.remainder;
   if (name == "log_fgate") return at::log_sigmoid(features_.select(-1, features_.size(-1) - 1));
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
-    const std::optional<RotationPair> rotation = scheme_->rotation(context_, width);
-    if (!rotation) throw_failure("", "nothing is rotated");
-    return name == "q_rot" ? rotated(inputs_.at("q"), rotation->query)
-                           : rotated(inputs_.at("k"), rotation->key);
+    if (!scheme_->has_transform() && !scheme_->rotation(context_, width)) {
+      throw_failure("", "nothing is rotated");
+    }
+    return name == "q_rot" ? turned(*scheme_, context_, inputs_.at("q"), TokenSide::query)
+                           : turned(*scheme_, context_, inputs_.at("k"), TokenSide::key);
   }
   if (name == "inv_freq" || name == "attention_factor") {
     const ScaledFrequencies scaled = scaled_frequencies(

@@ -19,6 +19,7 @@
 #include "position/distance_buckets.h"
 #include "position/dual_chunk.h"
 #include "position/fox.h"
+#include "position/none.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "position/self_extend.h"
@@ -160,6 +161,11 @@ std::map<std::string, Table> make_tables() {
                                          in.config.at("decay_time_max")),
                       at::kDouble);
   };
+  all["factor"] = [](const GoldenCase& in) {
+    const NoneSettings settings{.attention_scale = in.config.at("attn_scale"),
+                                .floor_scale = in.config.at("floor_scale")};
+    return each(in.inputs.at("i"), [&](auto i) { return query_temperature(i, settings); });
+  };
   const auto add_self_extend = [&](const char* name, SelfExtendShift shift) {
     all[name] = [shift](const GoldenCase& in) {
       const SelfExtendSettings settings{
@@ -261,6 +267,8 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "seq_len",
                                               "beta_fast",
                                               "beta_slow",
+                                              "attn_scale",
+                                              "floor_scale",
                                               "decay_time_min",
                                               "decay_time_max",
                                               "low_freq_factor",

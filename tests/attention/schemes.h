@@ -10,6 +10,7 @@
 #include "config/position_facts.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
@@ -43,6 +44,7 @@ struct SmallScheme {
     settings.of<NezhaSettings>().clip = 4;
     settings.of<DebertaSettings>().span = 5;
     settings.of<CopeSettings>().positions = 6;
+    settings.of<DapeSettings>().width = 5;
     settings.of<FireSettings>().initial_length = 6;
     settings.of<ReropeSettings>().window = 4;
     settings.of<SelfExtendSettings>().window = 4;

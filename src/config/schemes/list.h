@@ -6,6 +6,7 @@
 #define ROFORMER_EACH_SCHEME(DO) \
   DO(sinusoidal)                 \
   DO(learned)                    \
+  DO(explicit_positions)         \
   DO(none)                       \
   DO(shaw)                       \
   DO(music_transformer)          \
@@ -18,6 +19,7 @@
   DO(kerple)                     \
   DO(fire)                       \
   DO(sandwich)                   \
+  DO(dape)                       \
   DO(fox)                        \
   DO(cope)                       \
   DO(stick_breaking)             \
