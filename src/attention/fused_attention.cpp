@@ -29,18 +29,26 @@ struct Block {
 };
 
 struct State {
-  at::Tensor projected;  // [T, 3HD], biased and rotated
-  std::int64_t heads = 0, head_width = 0;
+  at::Tensor projected;  // [T, (H + 2G)D], biased and rotated
+  std::int64_t heads = 0, key_value_heads = 0, head_width = 0;
   double scale = 1;
   bool causal = false;
+  bool biased = false;
   std::vector<Block> blocks;
   std::vector<bool> bias_wanted;
 
-  // Part 0, 1, 2: q, k, v of a block as [B, H, L, D].
+  // Of part 0, 1, 2, which are q, k, v.
+  std::int64_t heads_of(std::int64_t which) const { return which == 0 ? heads : key_value_heads; }
+  std::int64_t first_head_of(std::int64_t which) const {
+    return which == 0 ? 0 : heads + (which - 1) * key_value_heads;
+  }
+  std::int64_t row() const { return (heads + 2 * key_value_heads) * head_width; }
+
+  // A part of a block as [B, its heads, L, D].
   at::Tensor part(const at::Tensor& packed, const Block& block, std::int64_t which) const {
     return packed.narrow(0, block.tokens.begin, block.tokens.sequences * block.tokens.length)
-        .view({block.tokens.sequences, block.tokens.length, 3, heads, head_width})
-        .select(2, which)
+        .view({block.tokens.sequences, block.tokens.length, -1, head_width})
+        .narrow(2, first_head_of(which), heads_of(which))
         .transpose(1, 2);
   }
 };
@@ -51,9 +59,11 @@ bool same_rotation(const Rotation& a, const Rotation& b) {
 
 // Adds the bias to a block's rows and rotates q and k (and v) in place.
 void prepare(const State& state, const Block& block, const at::Tensor& bias) {
-  const std::int64_t width = state.heads * state.head_width, row = 3 * width;
+  const std::int64_t row = state.row(), head = state.head_width;
   const auto pass = [&](std::int64_t first, std::int64_t parts, const Rotation* rotation) {
-    const std::int64_t offset = block.tokens.begin * row + first * width;
+    const std::int64_t first_head = state.first_head_of(first);
+    const std::int64_t heads = state.first_head_of(first + parts) - first_head;
+    const std::int64_t offset = block.tokens.begin * row + first_head * head;
     rotate_rows({.source = state.projected,
                  .source_offset = offset,
                  .source_row = row,
@@ -63,12 +73,15 @@ void prepare(const State& state, const Block& block, const at::Tensor& bias) {
                  .destination_row = row,
                  .destination_head = state.head_width,
                  .tokens = block.tokens.sequences * block.tokens.length,
-                 .heads = parts * state.heads,
-                 .width = state.head_width,
-                 .bias = bias.narrow(0, first * width, parts * width),
+                 .heads = heads,
+                 .width = head,
+                 .bias = bias.defined() ? bias.narrow(0, first_head * head, heads * head) : bias,
                  .rotation = rotation});
   };
-  if (!block.rotation) return pass(0, 3, nullptr);
+  if (!block.rotation) {
+    if (bias.defined()) pass(0, 3, nullptr);
+    return;
+  }
   const RotationPair& pair = *block.rotation;
   if (same_rotation(pair.query, pair.key)) {
     pass(0, pair.value ? 3 : 2, &pair.query);
@@ -76,33 +89,33 @@ void prepare(const State& state, const Block& block, const at::Tensor& bias) {
     pass(0, 1, &pair.query);
     pass(1, pair.value ? 2 : 1, &pair.key);
   }
-  if (!pair.value) pass(2, 1, nullptr);
+  if (!pair.value && bias.defined()) pass(2, 1, nullptr);
 }
 
 // Rotates the gradient of one part back and stores it among the packed gradients.
 void pack_gradient(const State& state, const Block& block, const at::Tensor& gradient,
                    std::int64_t which, const at::Tensor& packed) {
-  const std::int64_t width = state.heads * state.head_width, row = 3 * width;
+  const std::int64_t row = state.row(), first = state.first_head_of(which) * state.head_width;
   const at::Tensor source = gradient.stride(-1) == 1 ? gradient : gradient.contiguous();
   const Rotation* rotation = nullptr;
   if (block.rotation && (which < 2 || block.rotation->value)) {
     rotation = which == 0 ? &block.rotation->query : &block.rotation->key;
   }
   const auto pass = [&](std::int64_t sequence, std::int64_t tokens) {
-    rotate_rows({.source = source,
-                 .source_offset = sequence * source.stride(0),
-                 .source_row = source.stride(2),
-                 .source_head = source.stride(1),
-                 .destination = packed,
-                 .destination_offset =
-                     (block.tokens.begin + sequence * block.tokens.length) * row + which * width,
-                 .destination_row = row,
-                 .destination_head = state.head_width,
-                 .tokens = tokens,
-                 .heads = state.heads,
-                 .width = state.head_width,
-                 .rotation = rotation,
-                 .inverse = true});
+    rotate_rows(
+        {.source = source,
+         .source_offset = sequence * source.stride(0),
+         .source_row = source.stride(2),
+         .source_head = source.stride(1),
+         .destination = packed,
+         .destination_offset = (block.tokens.begin + sequence * block.tokens.length) * row + first,
+         .destination_row = row,
+         .destination_head = state.head_width,
+         .tokens = tokens,
+         .heads = state.heads_of(which),
+         .width = state.head_width,
+         .rotation = rotation,
+         .inverse = true});
   };
   // LibTorch lays its gradients out as [B, L, H, D]: then the block's tokens follow each other.
   if (source.stride(0) == source.stride(2) * block.tokens.length) {
@@ -121,21 +134,37 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> with_bias_gradient(const State& s
   const at::Tensor query = state.part(state.projected, block, 0);
   const at::Tensor key = state.part(state.projected, block, 1);
   const at::Tensor value = state.part(state.projected, block, 2);
-  const auto empty = [&] {
-    return at::empty({block.tokens.sequences, block.tokens.length, state.heads, state.head_width},
+  const auto empty = [&](std::int64_t heads) {
+    return at::empty({block.tokens.sequences, block.tokens.length, heads, state.head_width},
                      query.options())
         .transpose(1, 2);
   };
-  at::Tensor to_query = empty(), to_key = empty(), to_value = empty();
+  at::Tensor to_query = empty(state.heads);
+  at::Tensor to_key = empty(state.key_value_heads), to_value = empty(state.key_value_heads);
   constexpr std::int64_t kNumbers = std::int64_t{1} << 22;  // scores held at a time
   const std::int64_t length = block.tokens.length;
-  const std::int64_t step = std::clamp<std::int64_t>(kNumbers / (length * length), 1, state.heads);
+  // The heads of queries that share one of keys and values are taken at once.
+  const std::int64_t sharing = state.heads / state.key_value_heads;
+  const std::int64_t step =
+      sharing > 1 ? sharing
+                  : std::clamp<std::int64_t>(kNumbers / (length * length), 1, state.heads);
   const at::ScalarType narrow = query.scalar_type(), wide = accumulate_type(narrow);
   for (std::int64_t b = 0; b < block.tokens.sequences; ++b) {
     for (std::int64_t h = 0; h < state.heads; h += step) {
       const std::int64_t n = std::min(step, state.heads - h);
       const auto cut = [&](const at::Tensor& x) { return x.select(0, b).narrow(0, h, n); };
-      const at::Tensor q = cut(query), k = cut(key), v = cut(value), g = cut(output_gradient);
+      const auto cut_shared = [&](const at::Tensor& x) {
+        return sharing == 1 ? cut(x) : x.select(0, b).narrow(0, h / sharing, 1).expand({n, -1, -1});
+      };
+      const auto store_shared = [&](const at::Tensor& place, const at::Tensor& gradient) {
+        if (sharing == 1) {
+          cut(place).copy_(gradient);
+        } else {
+          place.select(0, b).select(0, h / sharing).copy_(gradient.sum(0));
+        }
+      };
+      const at::Tensor q = cut(query), g = cut(output_gradient);
+      const at::Tensor k = cut_shared(key), v = cut_shared(value);
       at::Tensor probabilities = at::bmm(q.to(wide), k.to(wide).transpose(1, 2)).mul_(state.scale);
       probabilities.add_(block.additive.select(0, 0).narrow(0, h, n));
       probabilities.sub_(cut(block.logarithm).unsqueeze(-1)).exp_();
@@ -144,8 +173,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> with_bias_gradient(const State& s
       bias_gradient.select(0, 0).narrow(0, h, n).add_(slope);
       slope = slope.mul_(state.scale).to(narrow);
       cut(to_query).copy_(at::bmm(slope, k));
-      cut(to_key).copy_(at::bmm(slope.transpose(1, 2), q));
-      cut(to_value).copy_(at::bmm(probabilities.to(narrow).transpose(1, 2), g));
+      store_shared(to_key, at::bmm(slope.transpose(1, 2), q));
+      store_shared(to_value, at::bmm(probabilities.to(narrow).transpose(1, 2), g));
     }
   }
   return {to_query, to_key, to_value};
@@ -183,7 +212,7 @@ Gradients backward(const State& state, const at::Tensor& gradient,
     result.push_back(bias_gradient);
   }
   result[0] = packed;
-  result[1] = packed.sum(0, false, accumulate_type(packed.scalar_type()));
+  if (state.biased) result[1] = packed.sum(0, false, accumulate_type(packed.scalar_type()));
   return result;
 }
 
@@ -201,11 +230,15 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   auto state = std::make_shared<State>();
   state->projected = inputs.projected.detach();
   state->heads = inputs.heads;
-  state->head_width = inputs.projected.size(1) / (3 * inputs.heads);
+  state->key_value_heads = inputs.key_value_heads;
+  state->head_width = inputs.projected.size(1) / (inputs.heads + 2 * inputs.key_value_heads);
   state->scale = inputs.scale;
   state->causal = inputs.causal;
-  const at::Tensor bias =
-      inputs.bias.detach().to(accumulate_type(state->projected.scalar_type())).contiguous();
+  state->biased = inputs.bias.defined();
+  at::Tensor bias;
+  if (state->biased) {
+    bias = inputs.bias.detach().to(accumulate_type(state->projected.scalar_type())).contiguous();
+  }
   at::Tensor output;
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {
     Block block{.tokens = inputs.layout.blocks[i],
