@@ -5,21 +5,31 @@
 #include <ATen/ops/cat.h>
 
 #include <optional>
+#include <utility>
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
+#include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
 namespace {
 
-bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return in.projected.is_cpu() && !session.scheme().has_content_scores() &&
-         !session.scheme().has_value_term() && in.dropout.probability == 0 &&
+// Whether a softmax of q.k, fixed biases and running sums is all there is.
+bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
+  const PositionScheme& scheme = session.scheme();
+  return !scheme.has_content_scores() && !scheme.has_value_term() && !scheme.has_weights() &&
+         !scheme.has_bias_of_places() && in.dropout.probability == 0 &&
          session.attention().log_n == LogNScaling::none &&
          session.attention().kernel == AttentionKernel::softmax;
+}
+
+bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
+  return can_tile_attention(in.projected) && plain_softmax(in, session) &&
+         !session.scheme().has_transform() && !session.scheme().has_running_sums();
 }
 
 std::int64_t key_heads(const SelfAttentionInputs& in) {
@@ -79,11 +89,61 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
   return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
 }
 
+// The scheme's features of a block's tokens, [B, H, L, F]; undefined where it has none.
+at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& session,
+                       const TokenBlock& block) {
+  if (!session.scheme().has_features()) return {};
+  const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
+  return session.scheme()
+      .features(in.layer, input)
+      .view({block.sequences, block.length, in.heads, -1})
+      .transpose(1, 2);
+}
+
+at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
+                   const AttentionContext& context, const Extent& extent) {
+  if (session.scheme().has_bias_of_places()) return session.scheme().bias(context);
+  return session.bias(in.layer, extent);
+}
+
+// LibTorch's fused kernel over queries and keys that are turned as the scheme says.
+at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
+                     const Parts& turned_parts, const at::Tensor& additive) {
+  std::optional<at::Tensor> mask;
+  if (additive.defined()) mask = additive.to(turned_parts.query.scalar_type());
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      turned_parts.query, turned_parts.key, turned_parts.value, /*dropout_p=*/0.0,
+      /*is_causal=*/context.causal && !mask && turned_parts.query.size(2) > 1, mask,
+      scheme.score_scale(turned_parts.query.size(-1))));
+}
+
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                      const TokenBlock& block, AttentionContext context) {
+  const PositionScheme& scheme = session.scheme();
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   context.mask = session.mask(extent);
+  if (scheme.has_features()) {
+    context.features = scheme.remembered(features_of(in, session, block), {});
+  }
+  const auto turned_parts = [&] {
+    return Parts{.query = turned(scheme, context, parts.query, TokenSide::query),
+                 .key = turned(scheme, context, parts.key, TokenSide::key),
+                 .value = parts.value};
+  };
+  if (plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
+    const Parts rotated_parts = turned_parts();
+    return running_sum_attention({.query = rotated_parts.query,
+                                  .key = rotated_parts.key,
+                                  .value = rotated_parts.value,
+                                  .sums = scheme.running_sums(context),
+                                  .mask = context.mask,
+                                  .scale = scheme.score_scale(parts.query.size(-1))});
+  }
+  if (plain_softmax(in, session) && scheme.has_transform() && !scheme.has_bias() &&
+      in.projected.is_cpu()) {
+    return by_kernel(scheme, context, turned_parts(), session.additive(in.layer, extent));
+  }
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   return attend({.query = parts.query,
@@ -92,7 +152,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .scheme = session.scheme(),
                  .attention = session.attention(),
                  .context = context,
-                 .bias = session.bias(in.layer, extent),
+                 .bias = bias_of(in, session, context, extent),
                  .dropout = dropout})
       .output;
 }
@@ -102,9 +162,12 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
   const std::int64_t width = in.heads * head_width_of(in);
   const bool softmax = session.attention().kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
+  std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
     const Parts parts = for_each_query_head(parts_of(in, biased, block));
-    const AttentionContext context = session.context(in.layer, Extent::square(block.length));
+    const AttentionContext context = session.context(
+        in.layer, Extent::square(block.length),
+        {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
     const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
                                         : by_features(in, session, parts, context);
     outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
@@ -137,32 +200,37 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   AttentionContext context = session.context(in.layer, session.whole());
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
-  const KeyValue all =
-      cache.append(in.layer, to_cache(scheme, added, {.key = parts.key, .value = parts.value}));
-  if (can_fuse(in, session) && scheme.cached_keys() == CachedKeys::rotated) {
-    const std::int64_t head_width = parts.query.size(-1);
-    const auto rotation = scheme.rotation(context, head_width);
-    std::optional<at::Tensor> mask;
-    if (const at::Tensor additive = session.additive(in.layer, session.whole());
-        additive.defined()) {
-      mask = additive.to(parts.query.scalar_type());
-    }
-    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-        rotation ? rotated(parts.query, rotation->query) : parts.query, all.key, all.value,
-        /*dropout_p=*/0.0, /*is_causal=*/session.causal() && !mask && parts.query.size(2) > 1, mask,
-        scheme.score_scale(head_width)));
+  if (context.places.defined()) added.places = query_places(context);
+  KeyValue step{.key = parts.key, .value = parts.value};
+  const std::int64_t length = parts.key.size(2);
+  if (scheme.has_features()) {
+    step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),
+                                      cache.before(in.layer, length).features);
+  }
+  const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
+  context.features = all.features;
+  const bool cached = scheme.cached_keys() == CachedKeys::rotated;
+  if (in.projected.is_cpu() && plain_softmax(in, session) && cached && !scheme.has_running_sums()) {
+    return by_kernel(scheme, context,
+                     {.query = turned(scheme, context, parts.query, TokenSide::query),
+                      .key = all.key,
+                      .value = all.value},
+                     session.additive(in.layer, session.whole()));
   }
   context.projections = in.projections;
   context.mask = session.mask(session.whole());
-  return attend({.query = parts.query,
-                 .key = for_each_query_head(all.key, in.heads),
-                 .value = for_each_query_head(all.value, in.heads),
-                 .scheme = scheme,
-                 .attention = session.attention(),
-                 .context = context,
-                 .bias = session.bias(in.layer, session.whole()),
-                 .keys = scheme.cached_keys()})
-      .output;
+  const at::Tensor output = attend({.query = parts.query,
+                                    .key = for_each_query_head(all.key, in.heads),
+                                    .value = for_each_query_head(all.value, in.heads),
+                                    .scheme = scheme,
+                                    .attention = session.attention(),
+                                    .context = context,
+                                    .bias = bias_of(in, session, context, session.whole()),
+                                    .keys = scheme.cached_keys(),
+                                    .changed_keys = all.key.size(2) - length})
+                                .output;
+  if (scheme.changes_keys()) scheme.change_keys(context, all.key);
+  return output;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct SelfAttentionInputs {
   std::int64_t layer = 0;
   LayerProjections projections;
   DropoutSpec dropout;  // of the probabilities
+  at::Tensor input;     // [T, M] of the layer: for schemes with features of tokens
 };
 
 // -> [T, H * D]

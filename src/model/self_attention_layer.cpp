@@ -49,7 +49,8 @@ class SelfAttention : public SubLayer {
         .key_value_heads = key_value_heads_,
         .layer = layer(),
         .projections = projections(),
-        .dropout = dropout_at(pass, kProbabilities, attention_dropout_)};
+        .dropout = dropout_at(pass, kProbabilities, attention_dropout_),
+        .input = input};
     return pass.cache != nullptr ? cached_self_attention(inputs, pass.session, *pass.cache)
                                  : self_attention(inputs, pass.session);
   }

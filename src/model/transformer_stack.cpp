@@ -1,9 +1,11 @@
 #include "model/transformer_stack.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>
 
 #include <utility>
 
+#include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "tensor/finite_check.h"
@@ -16,6 +18,30 @@ Positions positions_of(const StackInputs& in) {
   if (in.positions) return *in.positions;
   const bool begun = in.cache != nullptr && in.cache->length() > 0;
   return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
+}
+
+// Where the tokens stand by a scheme that draws places, with those in the cache; else undefined.
+at::Tensor places_of(const PositionScheme& scheme, const StackInputs& in, std::uint64_t key) {
+  if (!scheme.draws_places()) return {};
+  const std::vector<std::int64_t> lengths = in.cache != nullptr
+                                                ? std::vector<std::int64_t>{in.layout.longest}
+                                                : sequence_lengths(in.layout.blocks);
+  const at::Tensor drawn =
+      scheme.draw_places({.lengths = lengths,
+                          .training = in.training,
+                          .key = random_key({key, random_word("places")}),
+                          .earlier = in.cache != nullptr ? in.cache->places : at::Tensor()});
+  if (in.cache == nullptr) return drawn;
+  const bool begun = in.cache->places.defined();
+  return in.cache->places = begun ? at::cat({in.cache->places, drawn}, 1) : drawn;
+}
+
+// What the scheme adds to the embedding of the pass's tokens.
+at::Tensor embedded_positions(const PositionScheme& scheme, const Positions& positions,
+                              const at::Tensor& places) {
+  if (!places.defined()) return scheme.embedding(positions);
+  const std::int64_t count = positions.count();
+  return scheme.embedding_at(places.narrow(1, places.size(1) - count, count));
 }
 
 }  // namespace
@@ -86,6 +112,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       dropout_word_ == 0 ? in.dropout_key : random_key({in.dropout_key, dropout_word_});
   ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
   if (in.cache != nullptr) in.cache->begin_step(positions);
+  const at::Tensor places = places_of(*scheme_, in, dropout_key);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
                            .queries = positions,
@@ -94,7 +121,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .training = in.training,
                            .type = stored,
                            .device = embedding_->table().device(),
-                           .feature_key = in.feature_key});
+                           .feature_key = in.feature_key,
+                           .places = places});
   const StackPass pass{.layout = in.layout,
                        .session = session,
                        .positions = positions,
@@ -108,7 +136,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,
                            .layout = in.layout,
-                           .positions = scheme_->embedding(positions),
+                           .positions = embedded_positions(*scheme_, positions, places),
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
+#include "config/schemes/fox.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
@@ -23,6 +25,7 @@
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
@@ -239,6 +242,41 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
   out.links = {{"e", in_layer("table")}};
 }
 
+void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"attend_current", "remainder"});
+  out.shape.causal = true;
+  out.position.of<StickBreakingSettings>() = {
+      .attend_current = flag(in.config, "attend_current", false),
+      .remainder = choice<StickRemainder>(in.config, "remainder",
+                                          {{"none", StickRemainder::none},
+                                           {"value", StickRemainder::value},
+                                           {"head_bias", StickRemainder::head_bias}})};
+  out.links = {{"head_bias", in_layer("head_bias")}};
+}
+
+// The sizes of a case that gives the layer's input x and projections of it.
+void from_input(const GoldenCase& in, GoldenSetup& out) {
+  out.shape.heads = needed(in.config, "heads");
+  out.shape.width = in.inputs.at("x").size(-1);
+  out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
+  out.parameters = {"Wq", "Wk", "Wv"};
+}
+
+void fox(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"rope_base", "heads"});
+  out.shape.causal = true;
+  FoxSettings& fox = out.position.of<FoxSettings>();
+  fox.rope_base = number(in.config, "rope_base", 0);
+  out.links = {{"Wf", in_layer("gate.weight"), true}, {"bf", in_layer("gate.bias")}};
+  if (in.inputs.contains("x")) return from_input(in, out);
+  if (has(in, "bf")) {
+    fox.gates = ForgetGates::bias_only;
+    return;
+  }
+  out.without_parameters = true;
+  out.features = [](const GoldenArrays& inputs) { return inputs.at("f").unsqueeze(-1); };
+}
+
 void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
                     "attention_factor", "logn_train_len", "logn_clip"});
@@ -392,8 +430,10 @@ const std::map<std::string, Setup>& setups() {
                                                 {"alibi", alibi},
                                                 {"kerple", kerple},
                                                 {"fire", fire},
+                                                {"fox", fox},
                                                 {"cope", cope},
                                                 {"sandwich", sandwich},
+                                                {"stick_breaking", stick_breaking},
                                                 {"rope", rope},
                                                 {"xpos", xpos},
                                                 {"rerope", rerope},
@@ -456,6 +496,10 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
   GoldenSetup setup;
   setup.position.scheme = golden.scheme;
   setup.shape = {.layers = 1};
+  for (const auto& [name, value] : golden.inputs) {
+    static const std::set<std::string> kNames{"q", "k", "v", "x", "f", "w", "b", "pos", "dist"};
+    if (!kNames.contains(name)) throw_failure("", "unknown input " + name);
+  }
   if (const auto query = golden.inputs.find("q"); query != golden.inputs.end()) {
     if (query->second.dim() != 4) throw_failure("", "q is not [B, H, L, D]");
     setup.shape.heads = query->second.size(1);

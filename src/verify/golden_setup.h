@@ -28,6 +28,11 @@ struct GoldenSetup {
   };
   std::vector<Link> links;
   std::vector<std::string> parameters;  // of the case, that no link names and that are used
+  // Inputs of the case stand for what a layer's own parameters would make, which it lacks then.
+  bool without_parameters = false;
+  double content_scale = 1;  // of x, before what the scheme adds to it
+  // Of schemes with features of tokens: [B, H, Lk, F] from the case's inputs.
+  std::function<at::Tensor(const GoldenArrays& inputs)> features;
   // Schemes whose constants the case gives: made of the case's tensors directly.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };

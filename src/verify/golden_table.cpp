@@ -18,6 +18,7 @@
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
 #include "position/dual_chunk.h"
+#include "position/fox.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "position/self_extend.h"
@@ -154,6 +155,11 @@ std::map<std::string, Table> make_tables() {
   };
   add_longrope_factor("attention_factor", true);
   add_longrope_factor("no_extension", false);
+  all["bias"] = [](const GoldenCase& in) {
+    return at::tensor(forget_gate_biases(in.config.at("heads"), in.config.at("decay_time_min"),
+                                         in.config.at("decay_time_max")),
+                      at::kDouble);
+  };
   const auto add_self_extend = [&](const char* name, SelfExtendShift shift) {
     all[name] = [shift](const GoldenCase& in) {
       const SelfExtendSettings settings{
@@ -255,6 +261,8 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "seq_len",
                                               "beta_fast",
                                               "beta_slow",
+                                              "decay_time_min",
+                                              "decay_time_max",
                                               "low_freq_factor",
                                               "gamma",
                                               "b",

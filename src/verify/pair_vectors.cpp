@@ -1,10 +1,14 @@
 #include "verify/pair_vectors.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -16,12 +20,14 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
+#include "config/schemes/fox.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
 #include "position/distance_buckets.h"
@@ -208,6 +214,55 @@ PairVectors cope(const Inputs& in) {
   }};
 }
 
+at::Tensor scaled_products(const Inputs& in) {
+  return at::matmul(in.query, in.key.transpose(-2, -1)) * in.scheme.score_scale(in.query.size(-1));
+}
+
+// [L, L, L]: whether token l is one of j+1 .. i.
+at::Tensor tokens_between(const Inputs& in) {
+  const at::Tensor all = at::arange(in.query.size(2), at::kLong);
+  const at::Tensor i = all.view({-1, 1, 1}), j = all.view({1, -1, 1}), l = all.view({1, 1, -1});
+  return (l > j).logical_and(l <= i).to(in.query.options());
+}
+
+// The logarithms of all gates between a key and a query, added up for each pair.
+PairVectors fox(const Inputs& in) {
+  const auto& settings = in.settings.of<FoxSettings>();
+  if (settings.gates != ForgetGates::trained || settings.rope_base > 0) return {};
+  return {.scores = [&in] {
+    const at::Tensor log_gates = at::log_sigmoid(in.features.squeeze(-1));
+    return scaled_products(in) + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates});
+  }};
+}
+
+// Each key's share times the product of what every nearer key leaves.
+PairVectors stick_breaking(const Inputs& in) {
+  const auto& settings = in.settings.of<StickBreakingSettings>();
+  const auto share = [&settings](const at::Tensor& scores) {
+    const at::Tensor all = at::ones({scores.size(2), scores.size(3)}, at::kBool);
+    return at::sigmoid(scores) * all.tril(settings.attend_current ? 0 : -1);
+  };
+  PairVectors result;
+  const auto weights = [share](const at::Tensor& scores) {
+    const at::Tensor shares = share(scores);
+    std::vector<at::Tensor> columns;
+    for (std::int64_t j = 0; j < scores.size(3); ++j) {
+      const at::Tensor nearer = 1 - shares.narrow(3, j + 1, scores.size(3) - j - 1);
+      columns.push_back(shares.select(3, j) * nearer.prod(3));
+    }
+    return at::stack(columns, 3);
+  };
+  result.weights = weights;
+  if (settings.remainder == StickRemainder::none) return result;
+  result.remainder_term = [&in, &settings](const at::Tensor& weights) {
+    const at::Tensor remainder = 1 - weights.sum(3, true);
+    return remainder * (settings.remainder == StickRemainder::value
+                            ? in.value
+                            : layer_tensor(in, "head_bias").unsqueeze(1));
+  };
+  return result;
+}
+
 }  // namespace
 
 std::function<double(std::int64_t, std::int64_t)> counted_distance(
@@ -244,7 +299,9 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"self_extend", rotated_by_distance<SelfExtendSettings>},
       {"dual_chunk", rotated_by_distance<DualChunkSettings>},
       {"streaming", rotated_by_distance<StreamingSettings>},
-      {"cope", cope}};
+      {"cope", cope},
+      {"fox", fox},
+      {"stick_breaking", stick_breaking}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

@@ -1,6 +1,8 @@
 // Every scheme in a small model, with the sides it needs.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -71,6 +73,15 @@ struct SmallScheme {
         values.view({-1})[i] = 0.2 + 0.3 * random.uniform();
       }
     }
+  }
+
+  // The features of tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
+  // where the scheme has none.
+  at::Tensor features(const at::Tensor& input) const {
+    if (!scheme->has_features()) return {};
+    return scheme->features(1, input.flatten(0, 1))
+        .view({input.size(0), input.size(1), kHeads, -1})
+        .transpose(1, 2);
   }
 
   PositionSettings settings;

@@ -1,6 +1,7 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/words.h"
 #include "position/rerope.h"
@@ -53,16 +54,20 @@ void compare_forms(SmallScheme& small) {
     }
     return result;
   };
+  const at::Tensor input = at::randn({2, kLength, SmallScheme::kWidth}, at::kDouble);
   const auto plain = gradients(plain_attention({.query = query,
                                                 .key = key,
                                                 .value = value,
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
-                                                .context = context}));
+                                                .context = context,
+                                                .features = small.features(input)}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
+  if (const at::Tensor features = small.features(input); features.defined())
+    masked.features = small.scheme->remembered(features, {});
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,
@@ -124,6 +129,19 @@ TEST_CASE("the options of streaming give the same in both forms") {
   };
   with(StreamingDistance::clipped, StreamingForm::rope);
   with(StreamingDistance::slots, StreamingForm::alibi);
+}
+
+TEST_CASE("the options of stick_breaking give the same in both forms") {
+  at::manual_seed(15);
+  for (const bool current : {false, true}) {
+    for (const StickRemainder remainder : {StickRemainder::value, StickRemainder::head_bias}) {
+      SmallScheme small("stick_breaking", true, at::kDouble, [&](PositionSettings& position) {
+        position.of<StickBreakingSettings>() = {.attend_current = current, .remainder = remainder};
+      });
+      INFO(to_word(remainder) << (current ? ", with the token itself" : ""));
+      compare_forms(small);
+    }
+  }
 }
 
 TEST_CASE("LM-Infinite is ReRoPE among the first and the last tokens") {

@@ -18,7 +18,9 @@
   DO(kerple)                     \
   DO(fire)                       \
   DO(sandwich)                   \
+  DO(fox)                        \
   DO(cope)                       \
+  DO(stick_breaking)             \
   DO(rope)                       \
   DO(xpos)                       \
   DO(rerope)                     \
