@@ -21,7 +21,7 @@ struct Block {
 };
 
 struct State {
-  at::Tensor projected;  // [T, 3HD], biased and rotated
+  at::Tensor projected;  // [T, (H + 2G)D], biased and rotated
   std::vector<Block> blocks;
   TiledAttention attention;  // over views of `projected`
   at::Tensor output;         // [T, HD]
@@ -29,14 +29,18 @@ struct State {
   std::vector<bool> bias_wanted;
 
   std::int64_t heads() const { return attention.heads; }
-  std::int64_t head_width() const { return projected.size(1) / (3 * heads()); }
+  std::int64_t key_value_heads() const { return attention.key_value_heads; }
+  std::int64_t head_width() const { return projected.size(1) / (heads() + 2 * key_value_heads()); }
+  // Before part 0, 1, 2, which are q, k, v, and behind them.
+  std::int64_t heads_before(std::int64_t part) const {
+    return part == 0 ? 0 : heads() + (part - 1) * key_value_heads();
+  }
+  // q as [T, HD], k and v as [T, GD].
+  at::Tensor part(const at::Tensor& packed, std::int64_t which) const {
+    const std::int64_t begin = heads_before(which), end = heads_before(which + 1);
+    return packed.narrow(1, begin * head_width(), (end - begin) * head_width());
+  }
 };
-
-// Part 0, 1, 2: q, k, v as [T, HD].
-at::Tensor part(const at::Tensor& packed, std::int64_t which) {
-  const std::int64_t width = packed.size(1) / 3;
-  return packed.narrow(1, which * width, width);
-}
 
 bool same_rotation(const Rotation& a, const Rotation& b) {
   return a.cosine.is_same(b.cosine);
@@ -58,7 +62,8 @@ void for_parts(const std::optional<RotationPair>& pair, const Pass& pass) {
 // A block's rows of `packed`, in place.
 RotationRows rows_of(const State& state, const at::Tensor& packed, const TokenBlock& tokens,
                      std::int64_t first, std::int64_t parts, const Rotation* rotation) {
-  const std::int64_t row = packed.size(1), offset = tokens.begin * row + first * row / 3;
+  const std::int64_t row = packed.size(1), before = state.heads_before(first);
+  const std::int64_t offset = tokens.begin * row + before * state.head_width();
   return {.source = packed,
           .source_offset = offset,
           .source_row = row,
@@ -68,17 +73,20 @@ RotationRows rows_of(const State& state, const at::Tensor& packed, const TokenBl
           .destination_row = row,
           .destination_head = state.head_width(),
           .tokens = tokens.sequences * tokens.length,
-          .heads = parts * state.heads(),
+          .heads = state.heads_before(first + parts) - before,
           .width = state.head_width(),
           .rotation = rotation};
 }
 
 // Adds the bias to a block's rows and rotates q and k (and v) in place.
 void prepare(const State& state, const Block& block, const at::Tensor& bias) {
-  const std::int64_t width = state.heads() * state.head_width();
+  const std::int64_t width = state.head_width();
   for_parts(block.rotation, [&](std::int64_t first, std::int64_t parts, const Rotation* rotation) {
+    if (rotation == nullptr && !bias.defined()) return;
     RotationRows rows = rows_of(state, state.projected, block.tokens, first, parts, rotation);
-    rows.bias = bias.narrow(0, first * width, parts * width);
+    if (bias.defined()) {
+      rows.bias = bias.narrow(0, state.heads_before(first) * width, rows.heads * width);
+    }
     rotate_rows(rows);
   });
 }
@@ -93,11 +101,25 @@ void rotate_back(const State& state, const Block& block, const at::Tensor& packe
   });
 }
 
+// Gradients of keys or values [T, HD], one for each head of queries, summed over those that share
+// a head of them: [T, GD].
+void store_shared(const State& state, const at::Tensor& of_each, const at::Tensor& place) {
+  const std::int64_t shared = state.key_value_heads();
+  const at::Tensor sums = of_each.unflatten(1, {shared, state.heads() / shared, state.head_width()})
+                              .sum(2, false, accumulate_type(of_each.scalar_type()));
+  place.copy_(sums.flatten(1));
+}
+
 Gradients backward(const State& state, const at::Tensor& gradient,
-                   const std::vector<at::Tensor>& additives) {
+                   const std::vector<at::Tensor>& additives, bool biased) {
   const at::Tensor packed = at::empty(state.projected.sizes(), state.projected.options());
+  const bool shares = state.key_value_heads() != state.heads();
+  const auto place = [&](std::int64_t which) {
+    return shares ? at::empty(state.output.sizes(), state.output.options())
+                  : state.part(packed, which);
+  };
   TiledAttentionGradients results{
-      .query = part(packed, 0), .key = part(packed, 1), .value = part(packed, 2)};
+      .query = state.part(packed, 0), .key = place(1), .value = place(2)};
   for (std::size_t i = 0; i < additives.size(); ++i) {
     const std::int64_t length = state.blocks[i].tokens.length;
     results.additive.push_back(
@@ -106,8 +128,13 @@ Gradients backward(const State& state, const at::Tensor& gradient,
   }
   tiled_attention_backward(state.attention, state.output, state.logarithm, gradient.contiguous(),
                            results);
+  if (shares) {
+    store_shared(state, results.key, state.part(packed, 1));
+    store_shared(state, results.value, state.part(packed, 2));
+  }
   for (const Block& block : state.blocks) rotate_back(state, block, packed);
-  Gradients all{packed, packed.sum(0, false, accumulate_type(packed.scalar_type()))};
+  Gradients all{
+      packed, biased ? packed.sum(0, false, accumulate_type(packed.scalar_type())) : at::Tensor()};
   for (std::size_t i = 0; i < additives.size(); ++i) {
     at::Tensor& wanted = results.additive[i];
     if (wanted.defined()) {
@@ -132,14 +159,14 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
 
   auto state = std::make_shared<State>();
   state->projected = inputs.projected.detach();
-  const std::int64_t width = state->projected.size(1) / 3;
   const at::ScalarType wide = accumulate_type(state->projected.scalar_type());
-  state->attention = {.query = part(state->projected, 0),
-                      .key = part(state->projected, 1),
-                      .value = part(state->projected, 2),
-                      .heads = inputs.heads,
-                      .scale = inputs.scale};
-  const at::Tensor bias = inputs.bias.detach().to(wide).contiguous();
+  state->attention = {
+      .heads = inputs.heads, .key_value_heads = inputs.key_value_heads, .scale = inputs.scale};
+  state->attention.query = state->part(state->projected, 0);
+  state->attention.key = state->part(state->projected, 1);
+  state->attention.value = state->part(state->projected, 2);
+  at::Tensor bias;
+  if (inputs.bias.defined()) bias = inputs.bias.detach().to(wide).contiguous();
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {
     const TokenBlock& tokens = inputs.layout.blocks[i];
     const bool biased = additives[i].defined();
@@ -160,12 +187,14 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   }
   // What is added hides future keys already.
   state->attention.causal = inputs.causal && state->attention.additive.empty();
-  const at::Tensor output = at::empty({inputs.layout.tokens, width}, state->projected.options());
+  const at::Tensor output =
+      at::empty({inputs.layout.tokens, state->attention.query.size(1)}, state->projected.options());
   state->output = output.detach();
   state->logarithm = tiled_attention_forward(state->attention, output);
-  return recorder.finish(output, [state, additives](const Gradients& gradients) {
-    return backward(*state, gradients[0], additives);
-  });
+  return recorder.finish(output,
+                         [state, additives, biased = bias.defined()](const Gradients& gradients) {
+                           return backward(*state, gradients[0], additives, biased);
+                         });
 }
 
 }  // namespace roformer

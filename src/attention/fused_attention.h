@@ -13,11 +13,12 @@
 namespace roformer {
 
 struct FusedAttentionInputs {
-  // [T, 3 * H * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
+  // [T, (H + 2G) * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
   at::Tensor projected;
-  at::Tensor bias;  // [3 * H * D]
+  at::Tensor bias;  // [(H + 2G) * D] or undefined: none
   const TokenLayout& layout;
-  std::int64_t heads = 0;
+  std::int64_t heads = 0;            // H
+  std::int64_t key_value_heads = 0;  // G, a divisor of H
   double scale = 1;
   bool causal = false;  // hide future keys; not needed where `additive` hides them
   // Of a sequence of the given length.

@@ -32,18 +32,47 @@ bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
          !session.scheme().has_transform() && !session.scheme().has_running_sums();
 }
 
-// q, k and v of a block, [B, H, L, D].
+std::int64_t key_heads(const SelfAttentionInputs& in) {
+  return in.key_value_heads > 0 ? in.key_value_heads : in.heads;
+}
+
+std::int64_t head_width_of(const SelfAttentionInputs& in) {
+  return in.projected.size(1) / (in.heads + 2 * key_heads(in));
+}
+
+at::Tensor with_bias(const SelfAttentionInputs& in) {
+  return in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
+}
+
+// q [B, H, L, D], k and v [B, G, L, D] of a block.
 struct Parts {
   at::Tensor query, key, value;
 };
 
-Parts parts_of(const at::Tensor& packed, const TokenBlock& block, std::int64_t heads) {
-  const auto parts =
-      packed.narrow(0, block.begin, block.sequences * block.length)
-          .view({block.sequences, block.length, 3, heads, packed.size(1) / (3 * heads)})
-          .permute({2, 0, 3, 1, 4})
-          .unbind(0);
-  return {.query = parts[0], .key = parts[1], .value = parts[2]};
+Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const TokenBlock& block) {
+  const std::int64_t shared = key_heads(in);
+  const at::Tensor all = packed.narrow(0, block.begin, block.sequences * block.length)
+                             .view({block.sequences, block.length, -1, head_width_of(in)})
+                             .transpose(1, 2);
+  return {.query = all.narrow(1, 0, in.heads),
+          .key = all.narrow(1, in.heads, shared),
+          .value = all.narrow(1, in.heads + shared, shared)};
+}
+
+// [B, G, L, D] -> [B, H, L, D]: each head as often as it serves heads of queries.
+at::Tensor for_each_query_head(const at::Tensor& x, std::int64_t heads) {
+  const std::int64_t shared = x.size(1);
+  if (shared == heads) return x;
+  return x.unsqueeze(2)
+      .expand({x.size(0), shared, heads / shared, x.size(2), x.size(3)})
+      .flatten(1, 2);
+}
+
+Parts for_each_query_head(const Parts& parts) {
+  const std::int64_t heads = parts.query.size(1);
+  return {.query = parts.query,
+          .key = for_each_query_head(parts.key, heads),
+          .value = for_each_query_head(parts.value, heads)};
 }
 
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
@@ -129,19 +158,19 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
 }
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
+  const at::Tensor biased = with_bias(in);
+  const std::int64_t width = in.heads * head_width_of(in);
   const bool softmax = session.attention().kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
   std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
-    const Parts parts = parts_of(biased, block, in.heads);
+    const Parts parts = for_each_query_head(parts_of(in, biased, block));
     const AttentionContext context = session.context(
         in.layer, Extent::square(block.length),
         {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
     const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
                                         : by_features(in, session, parts, context);
-    outputs.push_back(
-        attended.transpose(1, 2).reshape({block.sequences * block.length, biased.size(1) / 3}));
+    outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
 }
@@ -191,8 +220,8 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   context.projections = in.projections;
   context.mask = session.mask(session.whole());
   const at::Tensor output = attend({.query = parts.query,
-                                    .key = all.key,
-                                    .value = all.value,
+                                    .key = for_each_query_head(all.key, in.heads),
+                                    .value = for_each_query_head(all.value, in.heads),
                                     .scheme = scheme,
                                     .attention = session.attention(),
                                     .context = context,
@@ -208,11 +237,12 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
   if (!can_fuse(in, session)) return block_by_block(in, session);
-  const std::int64_t head_width = in.projected.size(1) / (3 * in.heads);
+  const std::int64_t head_width = head_width_of(in);
   return fused_attention({.projected = in.projected,
                           .bias = in.bias,
                           .layout = in.layout,
                           .heads = in.heads,
+                          .key_value_heads = key_heads(in),
                           .scale = session.scheme().score_scale(head_width),
                           .causal = session.causal(),
                           .rotation =
@@ -229,12 +259,11 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
 at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,
                                  AttentionCache& cache) {
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const Parts parts = parts_of(biased, in.layout.blocks[0], in.heads);
+  const Parts parts = parts_of(in, with_bias(in), in.layout.blocks[0]);
   const bool softmax = session.attention().kernel == AttentionKernel::softmax;
-  const at::Tensor output =
-      softmax ? by_cache(in, session, cache, parts) : by_state(in, session, cache, parts);
-  return output.transpose(1, 2).reshape({in.layout.tokens, biased.size(1) / 3});
+  const at::Tensor output = softmax ? by_cache(in, session, cache, parts)
+                                    : by_state(in, session, cache, for_each_query_head(parts));
+  return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * head_width_of(in)});
 }
 
 }  // namespace roformer

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "attention/self_attention.h"
+#include "base/error.h"
 #include "tensor/operations.h"
 #include "verify/plain_attention.h"
 
@@ -18,6 +19,12 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
                             .shape = std::move(shape),
                             .initial = std::move(initial)});
   };
+  const ModelSettings& model = settings.model;
+  if (model.head_width > 0 || model.heads_of_keys() != model.heads || model.query_key_norm) {
+    throw_usage("model.head_width, model.key_value_heads, model.query_key_norm",
+                "are given, but this measures layers whose heads are alike and share the width",
+                "roformer bench measures whole models with them");
+  }
   const auto weights = [&] { return truncated_normal(settings.model.initialization); };
   for (std::int64_t i = 0; i < layers; ++i) {
     layers_.push_back(

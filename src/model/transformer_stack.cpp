@@ -51,14 +51,15 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     : settings_(std::move(settings)),
       dropout_word_(parameters.prefix().empty() ? 0 : random_word(parameters.prefix())) {
   const ModelSettings& model = settings_.model;
-  ROFORMER_ASSERT(model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.heads % model.heads_of_keys() == 0);
   embedding_ = std::make_unique<Embedding>(
       model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
       token_table);
   const ModelShape shape{.layers = model.layers,
                          .width = embedding_->width(),
                          .heads = model.heads,
-                         .head_width = model.width / model.heads,
+                         .head_width = model.features_of_head(),
                          .causal = settings_.causal,
                          .training_length = settings_.training_length,
                          .type = embedding_->table().scalar_type()};
@@ -87,8 +88,8 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     if (sub_layers_[i]->mixes_tokens()) last_mixing_ = i;
   }
   if (model.norm == NormPlacement::pre) {
-    final_norm_ =
-        add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm", model.width);
+    final_norm_ = add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm",
+                           model.width, model);
   }
 }
 
@@ -141,16 +142,17 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
+  const auto normed = [&](const at::Tensor& x, const Norm& norm) {
+    return residual_norm({.residual = x,
+                          .gain = norm.gain,
+                          .shift = norm.shift,
+                          .norm = norm.kind,
+                          .epsilon = model.norm_epsilon})
+        .normed;
+  };
   // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
-  if (pre && !sub_layers_.empty()) {
-    const Norm& first = sub_layers_[0]->norm();
-    input = residual_norm({.residual = sum,
-                           .gain = first.gain,
-                           .shift = first.shift,
-                           .epsilon = model.norm_epsilon})
-                .normed;
-  }
+  if (pre && !sub_layers_.empty()) input = normed(sum, sub_layers_[0]->norm());
   for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
     const SubLayer& layer = *sub_layers_[i];
     const bool last = i + 1 == sub_layers_.size();
@@ -161,16 +163,22 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       result = at::index_select(result, 0, in.rows);
       residual = at::index_select(residual, 0, in.rows);
     }
-    const Norm& norm = !pre ? layer.norm() : last ? final_norm_ : sub_layers_[i + 1]->norm();
+    // The feed-forward part beside it reads what it has read, and its sum needs no norm.
+    const bool beside = model.parallel_residual && layer.mixes_tokens();
+    const Norm norm = beside ? Norm{}
+                      : !pre ? layer.norm()
+                      : last ? final_norm_
+                             : sub_layers_[i + 1]->norm();
     const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
                                            .bias = layer.output().bias,
                                            .residual = residual,
                                            .gain = norm.gain,
                                            .shift = norm.shift,
+                                           .norm = norm.kind,
                                            .epsilon = model.norm_epsilon,
                                            .dropout = layer.residual_dropout(pass)});
     sum = state.sum;
-    input = state.normed;
+    input = beside ? normed(residual, sub_layers_[i + 1]->norm()) : state.normed;
     FiniteCheck::look(input, [&] { return layer.title() + ".output"; });
   }
   if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);

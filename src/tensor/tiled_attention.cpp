@@ -85,8 +85,8 @@ class Tile {
         head_(head),
         width_(in.query.size(1) / in.heads),
         query_(in.query, head, width_),
-        key_(in.key, head, width_),
-        value_(in.value, head, width_) {
+        key_(in.key, shared_head(in, head), width_),
+        value_(in.value, shared_head(in, head), width_) {
     queries_ = std::clamp(kScores / std::max<std::int64_t>(1, segment.key_length), kLeastQueries,
                           kMostQueries);
     queries_ = std::min(queries_, segment.query_length);
@@ -252,6 +252,11 @@ class Tile {
   std::int64_t head_, width_, queries_ = 0;
   HeadRows<M> query_, key_, value_;
   const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
+
+  // The head of keys and values that serves a head of queries.
+  static std::int64_t shared_head(const TiledAttention& in, std::int64_t head) {
+    return in.key_value_heads > 0 ? head / (in.heads / in.key_value_heads) : head;
+  }
 
   // How many keys the first `queries` queries see among them.
   std::int64_t seen_by(std::int64_t queries) const {

@@ -18,12 +18,14 @@ struct AttentionSegment {
 };
 
 struct TiledAttention {
-  // Rows of tokens, [Tq, H * D], [Tk, H * D], [Tk, H * D]: any stride between rows.
+  // Rows of tokens, [Tq, H * D], [Tk, G * D], [Tk, G * D]: any stride between rows. A head of keys
+  // and values serves H / G neighbouring heads of queries.
   at::Tensor query, key, value;
   std::vector<AttentionSegment> segments;
   // [1 or H, Lq, Lk], added to the scores in the type of their sums; -infinity hides.
   std::vector<at::Tensor> additive;
   std::int64_t heads = 0;
+  std::int64_t key_value_heads = 0;  // G; 0: H
   double scale = 1;
   bool causal = false;  // the last query of a segment sees its last key, the one before not
 };
@@ -35,8 +37,9 @@ bool can_tile_attention(const at::Tensor& query);
 // the output, where a query sees nothing.
 at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Tensor& output);
 
-// Where the gradients go: rows as those of query, key and value, all overwritten within the
-// segments; those of `additive` [H, Lq, Lk] are added to, an undefined one is not wanted.
+// Where the gradients go: rows as those of query, [Tk, H * D] for key and value, also where heads
+// of queries share them, all overwritten within the segments; those of `additive` [H, Lq, Lk] are
+// added to, an undefined one is not wanted.
 struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;
