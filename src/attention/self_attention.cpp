@@ -16,10 +16,10 @@ namespace roformer {
 namespace {
 
 bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return in.projected.is_cpu() && !session.scheme().has_content_scores() &&
-         !session.scheme().has_value_term() && in.dropout.probability == 0 &&
-         session.attention().log_n == LogNScaling::none &&
-         session.attention().kernel == AttentionKernel::softmax;
+  return in.projected.is_cpu() && !session.scheme(in.layer).has_content_scores() &&
+         !session.scheme(in.layer).has_value_term() && in.dropout.probability == 0 &&
+         session.attention(in.layer).log_n == LogNScaling::none &&
+         session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
 
 // q, k and v of a block, [B, H, L, D].
@@ -43,8 +43,8 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
   const LinearFeatures features =
       linear_features({.query = parts.query.to(wide),
                        .key = parts.key.to(wide),
-                       .scheme = session.scheme(),
-                       .attention = session.attention(),
+                       .scheme = session.scheme(in.layer),
+                       .attention = session.attention(in.layer),
                        .context = context,
                        .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
   return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
@@ -54,14 +54,14 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                      const TokenBlock& block, AttentionContext context) {
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
-  context.mask = session.mask(extent);
+  context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   return attend({.query = parts.query,
                  .key = parts.key,
                  .value = parts.value,
-                 .scheme = session.scheme(),
-                 .attention = session.attention(),
+                 .scheme = session.scheme(in.layer),
+                 .attention = session.attention(in.layer),
                  .context = context,
                  .bias = session.bias(in.layer, extent),
                  .dropout = dropout})
@@ -70,7 +70,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
   const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
+  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
   for (const TokenBlock& block : in.layout.blocks) {
     const Parts parts = parts_of(biased, block, in.heads);
@@ -94,8 +94,8 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
   context.keys = context.queries;
   return layer.state.append({.query = parts.query,
                              .key = parts.key,
-                             .scheme = session.scheme(),
-                             .attention = session.attention(),
+                             .scheme = session.scheme(in.layer),
+                             .attention = session.attention(in.layer),
                              .context = context,
                              .matrix = layer.matrix},
                             parts.value);
@@ -104,7 +104,7 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
 // With the keys and values of the text so far.
 at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
                     const Parts& parts) {
-  const PositionScheme& scheme = session.scheme();
+  const PositionScheme& scheme = session.scheme(in.layer);
   AttentionContext context = session.context(in.layer, session.whole());
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
@@ -124,12 +124,12 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
         scheme.score_scale(head_width)));
   }
   context.projections = in.projections;
-  context.mask = session.mask(session.whole());
+  context.mask = session.mask(in.layer, session.whole());
   return attend({.query = parts.query,
                  .key = all.key,
                  .value = all.value,
                  .scheme = scheme,
-                 .attention = session.attention(),
+                 .attention = session.attention(in.layer),
                  .context = context,
                  .bias = session.bias(in.layer, session.whole()),
                  .keys = scheme.cached_keys()})
@@ -145,11 +145,11 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
                           .bias = in.bias,
                           .layout = in.layout,
                           .heads = in.heads,
-                          .scale = session.scheme().score_scale(head_width),
+                          .scale = session.scheme(in.layer).score_scale(head_width),
                           .causal = session.causal(),
                           .rotation =
                               [&](std::int64_t length) {
-                                return session.scheme().rotation(
+                                return session.scheme(in.layer).rotation(
                                     session.context(in.layer, Extent::square(length)), head_width);
                               },
                           .additive =
@@ -163,7 +163,7 @@ at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession&
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
   const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
   const Parts parts = parts_of(biased, in.layout.blocks[0], in.heads);
-  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
+  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
   const at::Tensor output =
       softmax ? by_cache(in, session, cache, parts) : by_state(in, session, cache, parts);
   return output.transpose(1, 2).reshape({in.layout.tokens, biased.size(1) / 3});

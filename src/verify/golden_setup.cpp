@@ -2,6 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
+#include "config/schemes/formula.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
@@ -352,8 +355,13 @@ void linear_attention(const GoldenCase& in, GoldenSetup& out) {
 }
 
 void nope(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {});
+  allow(in.config, {"attn_scale", "floor_scale"});
   out.position.scheme = "none";
+  if (!given(in.config, "attn_scale")) return;
+  out.position.scheme = "formula";  // Llama 4's temperature of the queries
+  out.position.of<FormulaSettings>().score =
+      "score * (" +
+      query_temperature(number(in.config, "attn_scale", 0), needed(in.config, "floor_scale")) + ")";
 }
 
 // A scheme that has no words of its own here: a case calls options as the configuration does and
@@ -404,6 +412,10 @@ const std::map<std::string, Setup>& setups() {
 }
 
 }  // namespace
+
+std::string query_temperature(double scale, std::int64_t floor_scale) {
+  return fmt::format("1 + {} * log(1 + floor((i + 1) / {}))", scale, floor_scale);
+}
 
 void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",

@@ -35,6 +35,9 @@ struct GoldenSetup {
 // Throws Error where the case has options that are not known here.
 GoldenSetup golden_setup(const GoldenCase& golden);
 
+// The factor of query i in Llama 4's layers without positions, as a formula.
+std::string query_temperature(double scale, std::int64_t floor_scale);
+
 // The frequency scaling of a case's config entry "scaling".
 void read_golden_scaling(const nlohmann::json& scaling, RopeSettings& rope);
 
