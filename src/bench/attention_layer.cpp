@@ -65,7 +65,7 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
   return plain_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
-                          .scheme = *scheme_,
+                          .scheme = scheme_->of_layer(context.layer),
                           .settings = settings_.position,
                           .parameters = parameters_,
                           .context = context,

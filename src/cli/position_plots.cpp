@@ -122,14 +122,15 @@ class Plots {
     for (const std::string& name : in_.names) {
       ParameterStore parameters(in_.settings.seed);
       const auto scheme = make(name, parameters);
-      if (!scheme->has_bias()) continue;
+      if (!scheme->of_layer(0).has_bias()) continue;
       if (!std::exchange(any, true)) {
         report_.section("Biases");
         report_.paragraph(
             "What is added to the scores of each head before training, rows are "
             "queries, columns keys.");
       }
-      const at::Tensor bias = scheme->bias(context(kBiasLength))
+      const at::Tensor bias = scheme->of_layer(0)
+                                  .bias(context(kBiasLength))
                                   .detach()
                                   .to(at::kDouble)
                                   .expand({1, heads(), kBiasLength, kBiasLength})
@@ -262,7 +263,7 @@ class Plots {
     PositionSettings position = in_.settings.position;
     position.scheme = name;
     return make_scheme({.settings = position,
-                        .shape = {.layers = 1,
+                        .shape = {.layers = in_.settings.model.layers,
                                   .width = in_.settings.model.width,
                                   .heads = heads(),
                                   .head_width = head_width(),
@@ -298,10 +299,10 @@ class Plots {
     const at::Tensor scores = attend({.query = q,
                                       .key = k,
                                       .value = k,
-                                      .scheme = *scheme,
+                                      .scheme = scheme->of_layer(0),
                                       .attention = {},
                                       .context = where,
-                                      .bias = scheme->bias(where)},
+                                      .bias = scheme->of_layer(0).bias(where)},
                                      /*with_scores=*/true)
                                   .scores;
     // The last query sees every distance.

@@ -117,6 +117,11 @@ void show_scheme(const PositionsOptions& options) {
                            parameter.spec.depth == 1 ? ", and of each further layer" : ""));
     }
   }
+  for (const Key& key : schema()) {
+    static const Settings defaults;
+    if (key.scheme() != options.name || key.get(settings) == key.get(defaults)) continue;
+    line("here", key.name + ": " + key.get(settings));
+  }
   const Table table = option_table(options.name);
   if (table.rows().empty()) return;
   std::cout << fmt::format("\nOptions, --position.{}.OPTION, in short --position.OPTION:\n\n",

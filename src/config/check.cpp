@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "config/attention_layers.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/schemes/check.h"
@@ -28,9 +30,17 @@ class Checker {
     model();
     data();
     const TaskFacts& task = task_facts(s_.task);
-    scheme({.position = s_.position, .causal = task.causal});
-    if (task.has_decoder && s_.position.decoder != "same") {
-      scheme({.position = s_.position.of_decoder(), .choice = "position.decoder", .causal = true});
+    const std::int64_t own = s_.translation.decoder_layers;
+    const std::int64_t decoder = task.has_decoder && own > 0 ? own : s_.model.layers;
+    attention_layers(s_.model.layers);
+    if (decoder != s_.model.layers) attention_layers(decoder);
+    scheme({.position = s_.position, .causal = task.causal, .layers = s_.model.layers});
+    if (task.has_decoder) {
+      const bool same = s_.position.decoder == "same";
+      scheme({.position = s_.position.of_decoder(),
+              .choice = same ? "position.scheme" : "position.decoder",
+              .causal = true,
+              .layers = decoder});
     }
     training();
     decoding();
@@ -130,6 +140,13 @@ class Checker {
   }
 
   void scheme(const SchemeCheck::Use& use) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(use.layers));
+    std::iota(all.begin(), all.end(), 0);
+    scheme(use, all);
+  }
+
+  // `layers`: those of the scheme.
+  void scheme(const SchemeCheck::Use& use, const std::vector<std::int64_t>& layers) {
     const SchemeDefinition* const scheme = find_scheme_definition(use.position.scheme);
     if (scheme == nullptr) return;  // the word has been refused
     const SchemeCheck check(s_, use, contradictions_);
@@ -141,7 +158,30 @@ class Checker {
               "it works with task: causal_lm");
     }
     if (scheme->check) scheme->check(check);
-    linear_attention(scheme->facts, use.choice);
+    if (!scheme->parts) {
+      linear_attention(scheme->facts, use, layers);
+      return;
+    }
+    try {
+      for (const SchemePart& part : scheme_parts(use.position, use.layers)) {
+        this->scheme({.position = part.position,
+                      .choice = use.choice,
+                      .causal = use.causal,
+                      .layers = use.layers},
+                     part.layers);
+      }
+    } catch (const InvalidValue&) {
+      return;  // reported by the scheme's own check
+    }
+  }
+
+  void attention_layers(std::int64_t layers) {
+    try {
+      attention_of_layers(s_.attention, layers);
+    } catch (const InvalidValue& invalid) {
+      problem({"attention.layers", "model.layers"}, fmt::format("wanted {}", invalid.what()),
+              invalid.hint);
+    }
   }
 
   static std::string linear_schemes() {
@@ -154,8 +194,21 @@ class Checker {
     return fmt::format("{} and {}", fmt::join(names, ", "), last);
   }
 
-  void linear_attention(const PositionFacts& facts, const std::string& choice) {
-    const AttentionSettings& attention = s_.attention;
+  void linear_attention(const PositionFacts& facts, const SchemeCheck::Use& use,
+                        const std::vector<std::int64_t>& layers) {
+    try {
+      const auto all = attention_of_layers(s_.attention, use.layers);
+      for (const std::int64_t layer : layers) {
+        linear_attention(facts, use.choice, all[static_cast<std::size_t>(layer)]);
+      }
+    } catch (const InvalidValue&) {
+      return;  // reported for attention.layers
+    }
+  }
+
+  // Of one layer; what several have wrong is reported once.
+  void linear_attention(const PositionFacts& facts, const std::string& choice,
+                        const AttentionSettings& attention) {
     if (attention.kernel == AttentionKernel::softmax) return;
     const std::string kernel = to_word(attention.kernel);
     if (!facts.linear_attention) {

@@ -147,6 +147,10 @@ std::vector<Key> model_keys() {
                    {.help = "rope in linear attention: numerator turns the features and leaves the "
                             "denominator (RoFormer eq. 19); before turns q and k before the "
                             "feature map (performer-pytorch)"}),
+      ROFORMER_KEY(attention.layers,
+                   {.help = "what some layers (from 0) have otherwise: {0-1: {window: 128}, "
+                            "3-last/4: {window: 0}}; of kernel, window, log_n, log_n_length, "
+                            "features, linear_rotation and dropout"}),
   };
 }
 

@@ -68,6 +68,8 @@ HuggingFaceFamily family_of(const Settings& settings) {
          "both have softmax attention (attention.kernel softmax)");
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
+  expect(settings.attention.layers.empty(),
+         "all of their layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
   expect(!task_facts(settings.task).matches, "neither is a matcher of texts");
   for (std::string& problem : newer_blocks(model)) problems.push_back(std::move(problem));

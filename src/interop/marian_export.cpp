@@ -67,6 +67,8 @@ void require_expressible(const Settings& settings) {
          "it has softmax attention (attention.kernel softmax)");
   expect(settings.attention.log_n == LogNScaling::none,
          "it does not scale scores with the length (attention.log_n none)");
+  expect(settings.attention.layers.empty(),
+         "its layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "it has no window (attention.window 0)");
   if (problems.empty()) return;
   throw_usage("export", fmt::format("transformers' MarianMTModel cannot express this translator: "

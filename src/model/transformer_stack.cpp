@@ -8,6 +8,7 @@
 #include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "config/attention_layers.h"
 #include "tensor/finite_check.h"
 #include "tensor/operations.h"
 
@@ -70,12 +71,13 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
                                  .parameters = parameters.within("cross.")});
     ROFORMER_ASSERT(!cross_scheme_->has_bias() && !cross_scheme_->has_content_scores());
   }
+  attention_ = attention_of_layers(settings_.attention, model.layers);
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const SubLayerInputs inputs{.model = model,
                                 .layer = i,
                                 .parameters = parameters.within("layers." + std::to_string(i) + ".",
                                                                 static_cast<int>(i) + 1)};
-    const double dropout = settings_.attention.dropout;
+    const double dropout = attention_[static_cast<std::size_t>(i)].dropout;
     sub_layers_.push_back(make_self_attention(inputs, dropout));
     if (settings_.cross_attention) {
       auto cross = std::make_unique<CrossAttention>(inputs, *cross_scheme_, dropout);
@@ -95,9 +97,14 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
 
 bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
-  return settings_.causal && scheme_->can_cache() &&
-         (settings_.attention.kernel == AttentionKernel::softmax ||
-          scheme_->cached_keys() == CachedKeys::rotated);
+  for (std::size_t i = 0; i < attention_.size(); ++i) {
+    const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
+    if (attention_[i].kernel != AttentionKernel::softmax &&
+        scheme.cached_keys() != CachedKeys::rotated) {
+      return false;
+    }
+  }
+  return settings_.causal && scheme_->can_cache();
 }
 
 void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) const {
@@ -116,6 +123,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   const at::Tensor places = places_of(*scheme_, in, dropout_key);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
+                           .layers = attention_,
                            .queries = positions,
                            .keys = in.cache != nullptr ? in.cache->positions() : positions,
                            .causal = settings_.causal,

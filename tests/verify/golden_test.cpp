@@ -9,7 +9,7 @@ using namespace roformer;
 
 TEST_CASE("every golden case is met in float64 and float32") {
   const auto results = run_golden_folder(std::filesystem::path(FIXTURES) / "../position/golden");
-  CHECK(results.size() == 166);
+  CHECK(results.size() == 167);
   std::set<std::string> met, with_gradients;
   for (const GoldenResult& result : results) {
     INFO(result.file << " float64: logits " << result.float64.logits << " output "
@@ -24,6 +24,7 @@ TEST_CASE("every golden case is met in float64 and float32") {
   }
   for (const std::string& name : position_names()) {
     INFO(name);
+    if (name == "layers") continue;  // is what it is made of, bitwise: mixed_layers_test.cpp
     CHECK(met.contains(name));
     CHECK(with_gradients.contains(name));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/attention_layers.h"
 #include "config/contradictions.h"
 #include "config/position_facts.h"
 #include "config/settings.h"
@@ -20,6 +21,7 @@ class SchemeCheck {
     const PositionSettings& position;
     std::string choice = "position.scheme";  // the key that chooses it
     bool causal = false;                     // each token sees only what precedes it
+    std::int64_t layers = 0;
   };
   SchemeCheck(const Settings& settings, Use use, const Contradictions& contradictions)
       : settings_(settings), use_(std::move(use)), contradictions_(contradictions) {}
@@ -40,7 +42,8 @@ class SchemeCheck {
     const ModelSettings& model = settings_.model;
     return model.head_width > 0 || model.width % model.heads == 0;
   }
-  bool linear() const { return settings_.attention.kernel != AttentionKernel::softmax; }
+  bool linear() const { return uses_linear_attention(settings_.attention); }
+  std::int64_t layers() const { return use_.layers; }
 
   // Names of keys: "position.scheme", and "position.rope.base" for "base".
   const std::string& choice() const { return use_.choice; }
