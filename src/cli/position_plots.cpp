@@ -284,18 +284,28 @@ class Plots {
       query.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
       key.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
     }
+    AttentionContext where = context(kScoreLength);
+    if (scheme->draws_places()) where.places = scheme->draw_places({.lengths = {&kScoreLength, 1}});
     const auto along = [&](const at::Tensor& x) {
       const at::Tensor all = x.expand({kSamples, h, kScoreLength, d}).clone();
-      const at::Tensor table = scheme->embedding(Positions::range(0, kScoreLength));
+      const at::Tensor table = where.places.defined()
+                                   ? scheme->embedding_at(where.places)
+                                   : scheme->embedding(Positions::range(0, kScoreLength));
       if (!table.defined()) return all;
       return all + table.view({kScoreLength, h, d}).transpose(0, 1);
     };
-    AttentionContext where = context(kScoreLength);
     where.causal = causal(name);
     if (where.causal) where.mask = causal_mask(where.queries, where.keys);
     const at::Tensor identity = at::eye(in_.settings.model.width);
     where.projections = {.query_weight = identity, .key_weight = identity};
     const at::Tensor q = along(query), k = along(key);
+    if (scheme->has_features()) {
+      const at::Tensor input =
+          q.transpose(1, 2).reshape({kSamples * kScoreLength, in_.settings.model.width});
+      const at::Tensor features =
+          scheme->features(0, input).view({kSamples, kScoreLength, h, -1}).transpose(1, 2);
+      where.features = scheme->remembered(features, {});
+    }
     const at::Tensor scores = attend({.query = q,
                                       .key = k,
                                       .value = k,

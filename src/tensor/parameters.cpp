@@ -51,8 +51,9 @@ at::Tensor ParameterStore::add(ParameterSpec spec) {
   Random random(random_key({seed_, random_word(spec.name)}));
   spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
   at::Tensor value = initial.to(type_);
-  value.set_requires_grad(true);
-  parameters_.push_back({.spec = std::move(spec), .value = value});
+  const bool trained = !spec.fixed;
+  value.set_requires_grad(trained);
+  parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
   return value;
 }
 

@@ -20,6 +20,7 @@
 #include "config/schemes/t5.h"
 #include "position/contextual_positions.h"
 #include "position/distance_buckets.h"
+#include "position/fope.h"
 #include "position/relative_index.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
@@ -214,6 +215,9 @@ at::Tensor Run::extra(const std::string& name) const {
     }
     return name == "q_rot" ? turned(*scheme_, context_, inputs_.at("q"), TokenSide::query)
                            : turned(*scheme_, context_, inputs_.at("k"), TokenSide::key);
+  }
+  if (name == "inv_freq" && setup_.position.scheme == "fope") {
+    return at::tensor(fope_frequencies(setup_.position.of<FopeSettings>(), width, 0), at::kDouble);
   }
   if (name == "inv_freq" || name == "attention_factor") {
     const ScaledFrequencies scaled = scaled_frequencies(

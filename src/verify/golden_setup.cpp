@@ -19,12 +19,14 @@
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/fire.h"
+#include "config/schemes/fope.h"
 #include "config/schemes/fox.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/none.h"
+#include "config/schemes/path.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/sandwich.h"
 #include "config/schemes/self_extend.h"
@@ -250,6 +252,14 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
   out.links = {{"e", in_layer("table")}};
 }
 
+// The sizes of a case that gives the layer's input x and projections of it.
+void from_input(const GoldenCase& in, GoldenSetup& out) {
+  out.shape.heads = needed(in.config, "heads");
+  out.shape.width = in.inputs.at("x").size(-1);
+  out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
+  out.parameters = {"Wq", "Wk", "Wv"};
+}
+
 // Constants that must be ALiBi's own, which schemes that have them do not take from outside.
 void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out) {
   const std::vector<double> given = constants(in, "slopes"), own = alibi_slopes(heads);
@@ -278,6 +288,49 @@ void dape(const GoldenCase& in, GoldenSetup& out) {
   if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
 }
 
+void fope(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"base", "train_len", "floor_ratio", "pad_sin", "fourier_dim"});
+  out.position.of<FopeSettings>() = {.base = number(in.config, "base", 10000),
+                                     .training_length = needed(in.config, "train_len"),
+                                     .floor_ratio = number(in.config, "floor_ratio", 1),
+                                     .pad_sin = number(in.config, "pad_sin", 1),
+                                     .fourier_dim = integer(in.config, "fourier_dim", 0),
+                                     .trained = !in.gradients.empty()};
+  out.links = {{"cos_coef", in_layer("cosine")}, {"sin_coef", in_layer("sine")}};
+}
+
+void path(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"l2_eps", "gate_scaled", "heads"});
+  out.shape.causal = true;
+  PathSettings& path = out.position.of<PathSettings>();
+  path.epsilon = number(in.config, "l2_eps", 1e-6);
+  path.gate_scaled = flag(in.config, "gate_scaled", true);
+  if (!in.inputs.contains("x")) {
+    path.convolution = 0;  // w is what comes of it
+    path.forget_gate = in.inputs.contains("f");
+    out.without_parameters = true;
+    out.features = [](const GoldenArrays& inputs) {
+      std::vector<at::Tensor> parts{inputs.at("w"), inputs.at("b").unsqueeze(-1)};
+      if (inputs.contains("f")) parts.push_back(inputs.at("f").unsqueeze(-1));
+      return at::cat(parts, -1);
+    };
+    return;
+  }
+  from_input(in, out);
+  const bool low_rank = has(in, "Wb");
+  path.rank = low_rank ? rows(in, "Wb") : 0;
+  path.convolution = has(in, "conv") ? in.parameters.at("conv").size(1) : 0;
+  path.forget_gate = has(in, "Wf");
+  out.links = {{"Wa", in_layer(low_rank ? "down.weight" : "up.weight"), true},
+               {"Wb", in_layer("up.weight"), true},
+               {"conv", in_layer("convolution")},
+               {"Wbeta", in_layer("beta.weight"), true},
+               {"bbeta", in_layer("beta.bias")},
+               {"Wf", in_layer("gate.weight"), true},
+               {"bf", in_layer("gate.bias")}};
+  if (!low_rank) out.links.erase(out.links.begin() + 1);
+}
+
 void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"attend_current", "remainder"});
   out.shape.causal = true;
@@ -288,14 +341,6 @@ void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
                                            {"value", StickRemainder::value},
                                            {"head_bias", StickRemainder::head_bias}})};
   out.links = {{"head_bias", in_layer("head_bias")}};
-}
-
-// The sizes of a case that gives the layer's input x and projections of it.
-void from_input(const GoldenCase& in, GoldenSetup& out) {
-  out.shape.heads = needed(in.config, "heads");
-  out.shape.width = in.inputs.at("x").size(-1);
-  out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
-  out.parameters = {"Wq", "Wk", "Wv"};
 }
 
 void fox(const GoldenCase& in, GoldenSetup& out) {
@@ -502,7 +547,9 @@ const std::map<std::string, Setup>& setups() {
                                                 {"alibi", alibi},
                                                 {"kerple", kerple},
                                                 {"fire", fire},
+                                                {"fope", fope},
                                                 {"fox", fox},
+                                                {"path", path},
                                                 {"cope", cope},
                                                 {"sandwich", sandwich},
                                                 {"stick_breaking", stick_breaking},

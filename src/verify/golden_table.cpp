@@ -20,6 +20,7 @@
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
 #include "position/dual_chunk.h"
+#include "position/fope.h"
 #include "position/fox.h"
 #include "position/none.h"
 #include "position/rope_scaling.h"
@@ -89,6 +90,14 @@ at::Tensor proportional_frequencies(const GoldenCase& in) {
   return at::stack(rows);
 }
 
+std::vector<double> fope_frequencies(const GoldenCase& in) {
+  const FopeSettings settings{.base = in.config.at("base"),
+                              .training_length = in.config.at("train_len"),
+                              .floor_ratio = in.config.value("floor_ratio", 1.0),
+                              .fourier_dim = in.config.at("fourier_dim")};
+  return fope_frequencies(settings, in.config.at("D"), 0);
+}
+
 // value(i, j) of every pair, [L, L].
 at::Tensor of_pairs(const GoldenCase& in,
                     const std::function<double(std::int64_t, std::int64_t)>& value) {
@@ -141,7 +150,15 @@ std::map<std::string, Table> make_tables() {
   all["yarn_mscale"] = [](const GoldenCase& in) {
     return at::tensor({frequencies(in.config, RopeScaling::yarn).factor}, at::kDouble);
   };
-  all["inv_freq"] = proportional_frequencies;
+  all["inv_freq"] = [](const GoldenCase& in) {
+    return in.config.contains("fourier_dim") ? at::tensor(fope_frequencies(in), at::kDouble)
+                                             : proportional_frequencies(in);
+  };
+  all["step_eye"] = [](const GoldenCase& in) {
+    const auto frequencies = static_cast<std::int64_t>(fope_frequencies(in).size());
+    return fope_identity(frequencies,
+                         std::min(frequencies, in.config.at("D").get<std::int64_t>() / 4));
+  };
   const auto add_longrope = [&](const char* name, std::int64_t beyond) {
     all[name] = [beyond](const GoldenCase& in) {
       const std::int64_t length = in.config.at("train_len").get<std::int64_t>() + beyond;
@@ -284,6 +301,9 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "seq_len",
                                               "beta_fast",
                                               "beta_slow",
+                                              "D",
+                                              "fourier_dim",
+                                              "floor_ratio",
                                               "attn_scale",
                                               "floor_scale",
                                               "decay_time_min",

@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/layer_norm.h>
@@ -12,6 +14,7 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -28,9 +31,11 @@
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
+#include "config/schemes/fope.h"
 #include "config/schemes/fox.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
+#include "config/schemes/path.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
@@ -341,6 +346,73 @@ PairVectors dape(const Inputs& in) {
   }};
 }
 
+// Each position's own matrix of each head, from sums over all frequencies written out.
+PairVectors fope(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.of<FopeSettings>();
+    const std::int64_t pairs = in.query.size(-1) / 2;
+    // The fastest, as many as there are coefficients for.
+    std::vector<double> all =
+        rotary_frequencies(std::max(settings.fourier_dim, in.query.size(-1)), settings.base);
+    all.resize(static_cast<std::size_t>(layer_tensor(in, "cosine").size(1)));
+    const at::Tensor frequencies = at::tensor(all, at::kDouble);
+    const auto turned_plainly = [&](const at::Tensor& x, const Positions& positions) {
+      const at::Tensor angles =
+          positions.tensor().to(at::kDouble).unsqueeze(1) * frequencies;  // [L, n]
+      const auto table = [&](const at::Tensor& waves, const char* name, double rest) {
+        const at::Tensor coefficients = layer_tensor(in, name);
+        const at::Tensor sums = at::einsum("lf,hft->hlt", {waves.to(x.options()), coefficients});
+        return at::constant_pad_nd(sums, {0, pairs - sums.size(2)}, rest);
+      };
+      const at::Tensor cosine = table(angles.cos(), "cosine", 1);
+      const at::Tensor sine = table(angles.sin(), "sine", settings.pad_sin);
+      const at::Tensor a = x.narrow(-1, 0, pairs), b = x.narrow(-1, pairs, pairs);
+      return at::cat({a * cosine - b * sine, b * cosine + a * sine}, -1);
+    };
+    return at::matmul(turned_plainly(in.query, in.context.queries),
+                      turned_plainly(in.key, in.context.keys).transpose(-2, -1)) *
+           in.scheme.score_scale(in.query.size(-1));
+  }};
+}
+
+// r = q_i; from the nearest key to the farthest: S_ij = r.k_j, then r loses its part along w_j.
+PairVectors path(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.of<PathSettings>();
+    const std::int64_t width = in.query.size(-1), length = in.query.size(2);
+    at::Tensor w = in.features.narrow(-1, 0, width);
+    if (settings.convolution > 0) {
+      const at::Tensor flat = w.transpose(-2, -1).flatten(1, 2);  // [B, H D, L]
+      const at::Tensor kernel = layer_tensor(in, "convolution").unsqueeze(1);
+      const at::Tensor mixed =
+          at::conv1d(at::constant_pad_nd(flat, {settings.convolution - 1, 0}), kernel,
+                     /*bias=*/{}, at::IntArrayRef{1}, at::IntArrayRef{0}, at::IntArrayRef{1},
+                     /*groups=*/flat.size(1));
+      w = at::silu(mixed).view({w.size(0), w.size(1), width, length}).transpose(-2, -1);
+    }
+    w = w / (w.square().sum(-1, true) + settings.epsilon).sqrt();
+    const at::Tensor beta = 2 * at::sigmoid(in.features.select(-1, width));
+    std::vector<at::Tensor> rows;
+    for (std::int64_t i = 0; i < length; ++i) {
+      at::Tensor rest = in.query.select(2, i);
+      std::vector<at::Tensor> row;
+      for (std::int64_t j = length - 1; j >= 0; --j) {
+        row.push_back((rest * in.key.select(2, j)).sum(-1));
+        if (j > i) continue;
+        const at::Tensor along = (rest * w.select(2, j)).sum(-1) * beta.select(2, j);
+        rest = rest - along.unsqueeze(-1) * w.select(2, j);
+      }
+      rows.push_back(at::stack(row, -1).flip(-1));
+    }
+    const double scale = in.scheme.score_scale(width);
+    const at::Tensor scores = at::stack(rows, 2) * scale;
+    if (!settings.forget_gate) return scores;
+    const at::Tensor log_gates = at::log_sigmoid(in.features.select(-1, width + 1));
+    return scores + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates}) *
+                        (settings.gate_scaled ? scale : 1);
+  }};
+}
+
 }  // namespace
 
 std::function<double(std::int64_t, std::int64_t)> counted_distance(
@@ -381,7 +453,9 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"fox", fox},
       {"stick_breaking", stick_breaking},
       {"explicit_positions", explicit_positions},
-      {"dape", dape}};
+      {"dape", dape},
+      {"fope", fope},
+      {"path", path}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

@@ -97,8 +97,9 @@ double plain_attention_numbers(const PositionSettings& settings, const PlainAtte
   // that the product makes.
   static const std::map<std::string, double> kSetsOfHead{
       {"music_transformer", 1}, {"transformer_xl", 1}, {"deberta", 2}};
-  static const std::set<std::string> kByPair{
-      "cope", "rerope", "self_extend", "dual_chunk", "streaming", "explicit_positions", "fox"};
+  static const std::set<std::string> kByPair{"cope",       "rerope",    "self_extend",
+                                             "dual_chunk", "streaming", "explicit_positions",
+                                             "fox",        "path"};
   double numbers = 5 * scores;
   if (settings.scheme == "dape") {  // both layers with their inputs, for all texts
     numbers += 4 * scores * (2 + static_cast<double>(settings.of<DapeSettings>().width) / heads);

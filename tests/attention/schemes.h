@@ -18,6 +18,7 @@
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
+#include "config/schemes/path.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
@@ -47,6 +48,7 @@ struct SmallScheme {
     settings.of<CopeSettings>().positions = 6;
     settings.of<DapeSettings>().width = 5;
     settings.of<FireSettings>().initial_length = 6;
+    settings.of<PathSettings>().rank = 6;
     settings.of<ReropeSettings>().window = 4;
     settings.of<SelfExtendSettings>().window = 4;
     settings.of<SelfExtendSettings>().group = 2;

@@ -119,6 +119,12 @@ TEST_CASE("the cache holds what the options of newer schemes need") {
   CHECK(with("explicit_positions", {{"draw", "cape"}}) < 2e-5);
   CHECK(with("dape", {{"kernel", "3"}, {"kind", "alibi"}}) < 2e-5);
   CHECK(with("dape", {{"kind", "rope"}}) < 2e-5);
+  CHECK(with("fope", {{"trained", "true"}, {"pad_sin", "0"}}) < 2e-5);
+  CHECK(with("path", {{"forget_gate", "true"}, {"rank", "0"}}) < 2e-5);
+  CHECK(with("path", {{"convolution", "0"}}) < 2e-5);
+  CHECK(with("path", {{"convolution", "9"}}) < 2e-5);  // further back than the prompt
+  // Beyond one chunk of PaTH's products, begun and read on.
+  CHECK(difference(Decoder("path", {{"data.length", "160"}}), 140) < 2e-5);
   // A general path beside the one by rows, and attention by scores with a window.
   CHECK(difference(Decoder("fox", {{"attention.log_n", "query"}, {"attention.log_n_length", "8"}}),
                    24) < 2e-5);
@@ -146,7 +152,7 @@ TEST_CASE("linear attention decodes by its running sums") {
 
 TEST_CASE("rows of a decoder move, double and leave") {
   for (const auto& [scheme, kernel] : std::vector<std::pair<const char*, const char*>>{
-           {"rope", "softmax"}, {"rope", "elu"}, {"fox", "softmax"}}) {
+           {"rope", "softmax"}, {"rope", "elu"}, {"fox", "softmax"}, {"path", "softmax"}}) {
     CAPTURE(scheme, kernel);
     const Decoder decoder(scheme, {{"attention.kernel", kernel}});
     NextToken cached(decoder.parts(CacheUse::automatic)), full(decoder.parts(CacheUse::never));

@@ -3,7 +3,9 @@
 #include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/explicit_positions.h"
+#include "config/schemes/fope.h"
 #include "config/schemes/none.h"
+#include "config/schemes/path.h"
 #include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/words.h"
@@ -186,6 +188,28 @@ TEST_CASE("the kinds of dape and its V2 give the same in both forms") {
   with(DapeKind::rope, 1);
   with(DapeKind::alibi, 3);
   with(DapeKind::kerple, 5);
+}
+
+TEST_CASE("the options of fope and path give the same in both forms") {
+  at::manual_seed(18);
+  const auto fope = [](const FopeSettings& settings) {
+    SmallScheme small("fope", true, at::kDouble,
+                      [&](PositionSettings& position) { position.of<FopeSettings>() = settings; });
+    compare_forms(small);
+  };
+  fope({.training_length = 64, .pad_sin = 0, .trained = true});
+  fope({.training_length = 700, .fourier_dim = 16, .trained = true});
+  const auto path = [](const PathSettings& settings) {
+    SmallScheme small("path", true, at::kDouble,
+                      [&](PositionSettings& position) { position.of<PathSettings>() = settings; });
+    for (const Parameter& parameter : small.parameters.all()) {
+      if (parameter.value.dim() > 1) parameter.value.detach().sub_(0.35);
+    }
+    compare_forms(small);
+  };
+  path({.rank = 3, .forget_gate = true});
+  path({.rank = 0, .convolution = 2, .forget_gate = true, .gate_scaled = false});
+  path({.rank = 4, .convolution = 0});
 }
 
 TEST_CASE("LM-Infinite is ReRoPE among the first and the last tokens") {

@@ -4,6 +4,7 @@
 
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -37,6 +38,12 @@ void check(const SchemeCheck& check) {
     check.problem(
         {check.option("kernel")},
         fmt::format("got {}, wanted an odd number: as many keys on both sides", dape.kernel));
+  }
+  if (dape.kernel > 1 && task_facts(check.settings().task).translates) {
+    check.problem(
+        {check.option("kernel"), check.choice(), "task"},
+        "DAPE V2 computes a text anew for each token, which a translator's search does not",
+        check.option("kernel") + ": 1");
   }
   if (dape.kind == DapeKind::rope) {
     check_pairs_of_head(check);

@@ -22,9 +22,11 @@
   DO(dape)                       \
   DO(fox)                        \
   DO(cope)                       \
+  DO(path)                       \
   DO(stick_breaking)             \
   DO(rope)                       \
   DO(xpos)                       \
+  DO(fope)                       \
   DO(rerope)                     \
   DO(self_extend)                \
   DO(dual_chunk)                 \

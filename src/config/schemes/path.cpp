@@ -1,0 +1,56 @@
+#include "config/schemes/path.h"
+
+#include "config/schemes/check.h"
+#include "config/schemes/options.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> options(const SchemeSection& section) {
+  return {
+      ROFORMER_OPTION(PathSettings, rank,
+                      {.unit = "features",
+                       .range = between(0, kLongest),
+                       .help = "the projection to w goes through so many features (Yang 2025: 32); "
+                               "0: one matrix"}),
+      ROFORMER_OPTION(PathSettings, convolution,
+                      {.unit = "tokens",
+                       .range = between(0, 64),
+                       .help = "w mixes so many tokens by a causal convolution of each feature, "
+                               "with SiLU behind it (3); 0: neither"}),
+      ROFORMER_OPTION(PathSettings, epsilon,
+                      {.range = above(0), .help = "added to the square of w's norm"}),
+      ROFORMER_OPTION(PathSettings, forget_gate,
+                      {.help = "add the forget gates of fox (PaTH-FoX)"}),
+      ROFORMER_OPTION(
+          PathSettings, gate_scaled,
+          {.help = "divide the gates' logarithms by the root of the head's width, as the "
+                   "released code does and fox does not"}),
+  };
+}
+
+void check(const SchemeCheck& check) {
+  const auto& path = check.options<PathSettings>();
+  if (path.gate_scaled || path.forget_gate) return;
+  check.problem({check.option("gate_scaled"), check.option("forget_gate")},
+                "there is no forget gate to scale", check.option("forget_gate") + ": true");
+}
+
+}  // namespace
+
+SchemeDefinition define_path() {
+  return {
+      .facts = {.name = "path",
+                .family = "relative",
+                .causal_only = true,
+                .formula = "S_ij = q_i H_i H_i-1 .. H_j+1 k_j / sqrt(D), H_l = I - b_l w_l w_l^T "
+                           "of each token",
+                .cost = "about 3 products as large as q.k, score matrix in memory; in decoding "
+                        "all cached keys change",
+                .longer = "yes, as far as the gates and w carry",
+                .paper = "Yang 2025 (PaTH), arXiv:2505.16381"},
+      .options = options,
+      .check = check};
+}
+
+}  // namespace roformer
