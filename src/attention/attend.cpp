@@ -2,11 +2,35 @@
 
 #include <ATen/TensorOperators.h>
 
+#include <utility>
+
 #include "attention/log_n.h"
 #include "attention/masked_softmax.h"
 #include "attention/wide_products.h"
 
 namespace roformer {
+
+namespace {
+
+KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
+  raw.key = turned(scheme, context, raw.key, TokenSide::key);
+  if (scheme.has_transform()) return raw;
+  const auto rotation = scheme.rotation(context, raw.value.size(-1));
+  if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
+  return raw;
+}
+
+// The bias, with the differences of the scheme's running sums where it has some.
+at::Tensor with_running_sums(const AttendInputs& in, at::ScalarType type) {
+  if (!in.scheme.has_running_sums()) return in.bias;
+  const at::Tensor sums = in.scheme.running_sums(in.context);
+  const std::int64_t queries = in.query.size(2);
+  const at::Tensor differences =
+      (sums.narrow(2, sums.size(2) - queries, queries).unsqueeze(-1) - sums.unsqueeze(-2)).to(type);
+  return in.bias.defined() ? in.bias + differences : differences;
+}
+
+}  // namespace
 
 Attended attend(const AttendInputs& in, bool with_scores) {
   const double scale = in.scheme.score_scale(in.query.size(-1));
@@ -15,30 +39,37 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   if (in.attention.log_n != LogNScaling::none) {
     raw_query = raw_query * log_n_factors(in.attention, in.context, type);
   }
-  at::Tensor query = raw_query, key = in.key, value = in.value;
-  if (const auto rotation = in.scheme.rotation(in.context, in.query.size(-1))) {
-    query = rotated(query, rotation->query);
-    if (in.keys == CachedKeys::unrotated) {
-      key = rotated(key, rotation->key);
-      if (rotation->value) value = rotated(value, rotation->key);
-    }
+  at::Tensor query = turned(in.scheme, in.context, raw_query, TokenSide::query);
+  at::Tensor key = in.key, value = in.value;
+  if (in.keys == CachedKeys::unrotated) {
+    const KeyValue held = rotated_keys(in.scheme, in.context, {.key = key, .value = value});
+    key = held.key, value = held.value;
   }
-  at::Tensor scores = content_scores(query, key, scale);
+  at::Tensor scores;
+  if (!in.scheme.makes_scores()) scores = content_scores(query, key, scale);
   if (in.scheme.has_content_scores()) {
     scores = in.scheme.scores(in.context, {.query = query,
                                            .key = key,
                                            .raw_query = raw_query,
                                            .raw_key = in.key,
                                            .scores = scores,
-                                           .scale = scale});
+                                           .scale = scale,
+                                           .changed_keys = in.changed_keys});
   }
+  const at::Tensor bias = with_running_sums(in, scores.scalar_type());
   Attended result;
   if (with_scores) {
-    result.scores =
-        in.bias.defined() ? scores.detach() + in.bias.detach() : scores.detach().clone();
+    result.scores = bias.defined() ? scores.detach() + bias.detach() : scores.detach().clone();
+  }
+  AttentionWeights own;
+  if (in.scheme.has_weights()) {
+    own = in.scheme.weights(in.context, bias.defined() ? scores + bias : scores);
+    if (with_scores) result.weights = own;
   }
   at::Tensor probabilities =
-      masked_softmax({.scores = scores, .bias = in.bias, .mask = in.context.mask});
+      own.weights.defined()
+          ? own.weights
+          : masked_softmax({.scores = scores, .bias = bias, .mask = in.context.mask});
   if (in.dropout.probability > 0) {
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
@@ -46,16 +77,24 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   if (in.scheme.has_value_term()) {
     result.output = result.output + in.scheme.value_term(in.context, probabilities).to(type);
   }
+  if (own.remainder.defined()) {
+    const at::Tensor term = in.scheme.remainder_term(in.context, own.remainder, value);
+    if (term.defined()) result.output = result.output + term.to(type);
+  }
   return result;
+}
+
+at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
+                  const at::Tensor& x, TokenSide side) {
+  if (scheme.has_transform()) return scheme.transformed(context, x, side);
+  const auto rotation = scheme.rotation(context, x.size(-1));
+  if (!rotation) return x;
+  return rotated(x, side == TokenSide::query ? rotation->query : rotation->key);
 }
 
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
   if (scheme.cached_keys() == CachedKeys::unrotated) return raw;
-  if (const auto rotation = scheme.rotation(context, raw.key.size(-1))) {
-    raw.key = rotated(raw.key, rotation->key);
-    if (rotation->value) raw.value = rotated(raw.value, rotation->key);
-  }
-  return raw;
+  return rotated_keys(scheme, context, std::move(raw));
 }
 
 }  // namespace roformer

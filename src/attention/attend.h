@@ -23,20 +23,28 @@ struct AttendInputs {
   DropoutSpec dropout;       // of the probabilities
   // What key and value are: a cache may hold them rotated already (scheme.cached_keys()).
   CachedKeys keys = CachedKeys::unrotated;
+  std::int64_t changed_keys = 0;  // the first so many are as the scheme's change_keys() left them
 };
 
 struct Attended {
   at::Tensor output;  // [B, H, Lq, D]
   at::Tensor scores;  // [B, H, Lq, Lk] scaled, biased, unmasked; only where asked for
+  AttentionWeights weights;  // likewise, of schemes that have their own
 };
 
 // A row without visible keys gives zeros.
 Attended attend(const AttendInputs& inputs, bool with_scores = false);
 
+// Queries or keys [B, H, L, D] rotated or transformed as the scheme does it there.
+at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
+                  const at::Tensor& x, TokenSide side);
+
 // Key and value as a cache holds them for this scheme: rotated at context.keys, or as they are.
 struct KeyValue {
   at::Tensor key;    // [B, H, L, D]
   at::Tensor value;  // [B, H, L, D]
+  // [B, H, L, F], as the scheme remembers its features of tokens; undefined: it has none
+  at::Tensor features = {};
 };
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 

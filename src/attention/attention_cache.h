@@ -30,6 +30,12 @@ class AttentionCache {
   // gives. Returns those of all positions: views [B, H, length(), D] that the next step's append
   // may invalidate.
   KeyValue append(std::int64_t layer, const KeyValue& added);
+  // Of the layer, without the step's `added` tokens.
+  KeyValue before(std::int64_t layer, std::int64_t added) const {
+    return keys_values_.held(layer, length() - added);
+  }
+  // Where all tokens stand, of schemes that draw places, [1, length()]: with the step's.
+  at::Tensor places;
   // Linear attention: the layer's state, and its random features, which the first step makes.
   struct Linear {
     LinearState state;

@@ -36,7 +36,16 @@ KeyValue KeyValueCache::append(std::int64_t layer, const KeyValue& added, std::i
   used_ = held + added.key.size(2);
   KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const at::Tensor key = store(memory.key, added.key, held);
-  return {.key = key, .value = store(memory.value, added.value, held)};
+  KeyValue all{.key = key, .value = store(memory.value, added.value, held)};
+  if (added.features.defined()) all.features = store(memory.features, added.features, held);
+  return all;
+}
+
+KeyValue KeyValueCache::held(std::int64_t layer, std::int64_t held) const {
+  if (held == 0 || layer >= static_cast<std::int64_t>(layers_.size())) return {};
+  const KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
+  const auto view = [&](const at::Tensor& x) { return x.defined() ? x.narrow(2, 0, held) : x; };
+  return {.key = view(memory.key), .value = view(memory.value), .features = view(memory.features)};
 }
 
 void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
@@ -50,6 +59,7 @@ void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
     if (!layer.key.defined()) continue;
     layer.key = moves.apply(layer.key, used_);
     layer.value = moves.apply(layer.value, used_);
+    if (layer.features.defined()) layer.features = moves.apply(layer.features, used_);
   }
 }
 

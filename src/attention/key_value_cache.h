@@ -17,6 +17,8 @@ class KeyValueCache {
   // Writes keys and values [B, H, L, D] behind the `held` that are there. Returns views
   // [B, H, held + L, D] of all.
   KeyValue append(std::int64_t layer, const KeyValue& added, std::int64_t held);
+  // Views of the first `held` tokens' of a layer; undefined tensors where there are none.
+  KeyValue held(std::int64_t layer, std::int64_t held) const;
   // Row i goes on from row sources[i]. Rows that stay are not copied.
   void reorder(std::span<const std::int64_t> sources);
 

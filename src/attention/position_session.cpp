@@ -46,16 +46,27 @@ at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int
   return (distance <= left).logical_and(distance >= -(window - 1 - left));
 }
 
-PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {}
+PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
+  if (!inputs_.scheme.draws_places() || inputs_.places.defined()) return;
+  const std::int64_t length = inputs_.keys.count();
+  inputs_.places = inputs_.scheme.draw_places({.lengths = {&length, 1}});
+}
 
-AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent) const {
+AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent,
+                                          const Sequences& sequences) const {
+  at::Tensor places = inputs_.places;
+  if (places.defined()) {
+    places = places.narrow(1, 0, extent.keys);
+    if (places.size(0) > 1) places = places.narrow(0, sequences.first, sequences.count);
+  }
   return {.queries = first(inputs_.queries, extent.queries),
           .keys = first(inputs_.keys, extent.keys),
           .layer = layer,
           .causal = inputs_.causal,
           .training = inputs_.training,
           .type = inputs_.type,
-          .device = inputs_.device};
+          .device = inputs_.device,
+          .places = places};
 }
 
 PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {

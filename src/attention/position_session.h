@@ -28,6 +28,9 @@ struct SessionInputs {
   // Random features of linear attention are a function of this key and the layer: another one
   // (favor_key) draws them anew.
   std::uint64_t feature_key = 0;
+  // Of the keys, float64 [S or 1, Lk], of schemes that draw places; undefined: drawn for one
+  // sequence by the key 0.
+  at::Tensor places = {};
 };
 
 // How many of a session's positions a call is about: the first of queries and keys.
@@ -52,8 +55,16 @@ class PositionSession {
     return {.queries = inputs_.queries.count(), .keys = inputs_.keys.count()};
   }
 
-  // Where the queries and keys of an extent stand, without a mask.
-  AttentionContext context(std::int64_t layer, const Extent& extent) const;
+  // Where the queries and keys of an extent stand, without a mask: of these sequences of the batch,
+  // or of any where all stand alike.
+  struct Sequences {
+    std::int64_t first = 0, count = 1;
+  };
+  AttentionContext context(std::int64_t layer, const Extent& extent,
+                           const Sequences& sequences) const;
+  AttentionContext context(std::int64_t layer, const Extent& extent) const {
+    return context(layer, extent, {});
+  }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
   at::Tensor mask(std::int64_t layer, const Extent& extent);
   // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Has a graph where

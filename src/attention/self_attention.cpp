@@ -5,35 +5,74 @@
 #include <ATen/ops/cat.h>
 
 #include <optional>
+#include <utility>
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
+#include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
 namespace {
 
-bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return in.projected.is_cpu() && !session.scheme(in.layer).has_content_scores() &&
-         !session.scheme(in.layer).has_value_term() && in.dropout.probability == 0 &&
+// Whether a softmax of q.k, fixed biases and running sums is all there is.
+bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
+  const PositionScheme& scheme = session.scheme(in.layer);
+  return !scheme.has_content_scores() && !scheme.has_value_term() && !scheme.has_weights() &&
+         !scheme.has_bias_of_places() && in.dropout.probability == 0 &&
          session.attention(in.layer).log_n == LogNScaling::none &&
          session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
 
-// q, k and v of a block, [B, H, L, D].
+bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
+  return can_tile_attention(in.projected) && plain_softmax(in, session) &&
+         !session.scheme(in.layer).has_transform() && !session.scheme(in.layer).has_running_sums();
+}
+
+std::int64_t key_heads(const SelfAttentionInputs& in) {
+  return in.key_value_heads > 0 ? in.key_value_heads : in.heads;
+}
+
+std::int64_t head_width_of(const SelfAttentionInputs& in) {
+  return in.projected.size(1) / (in.heads + 2 * key_heads(in));
+}
+
+at::Tensor with_bias(const SelfAttentionInputs& in) {
+  return in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
+}
+
+// q [B, H, L, D], k and v [B, G, L, D] of a block.
 struct Parts {
   at::Tensor query, key, value;
 };
 
-Parts parts_of(const at::Tensor& packed, const TokenBlock& block, std::int64_t heads) {
-  const auto parts =
-      packed.narrow(0, block.begin, block.sequences * block.length)
-          .view({block.sequences, block.length, 3, heads, packed.size(1) / (3 * heads)})
-          .permute({2, 0, 3, 1, 4})
-          .unbind(0);
-  return {.query = parts[0], .key = parts[1], .value = parts[2]};
+Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const TokenBlock& block) {
+  const std::int64_t shared = key_heads(in);
+  const at::Tensor all = packed.narrow(0, block.begin, block.sequences * block.length)
+                             .view({block.sequences, block.length, -1, head_width_of(in)})
+                             .transpose(1, 2);
+  return {.query = all.narrow(1, 0, in.heads),
+          .key = all.narrow(1, in.heads, shared),
+          .value = all.narrow(1, in.heads + shared, shared)};
+}
+
+// [B, G, L, D] -> [B, H, L, D]: each head as often as it serves heads of queries.
+at::Tensor for_each_query_head(const at::Tensor& x, std::int64_t heads) {
+  const std::int64_t shared = x.size(1);
+  if (shared == heads) return x;
+  return x.unsqueeze(2)
+      .expand({x.size(0), shared, heads / shared, x.size(2), x.size(3)})
+      .flatten(1, 2);
+}
+
+Parts for_each_query_head(const Parts& parts) {
+  const std::int64_t heads = parts.query.size(1);
+  return {.query = parts.query,
+          .key = for_each_query_head(parts.key, heads),
+          .value = for_each_query_head(parts.value, heads)};
 }
 
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
@@ -50,11 +89,61 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
   return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
 }
 
+// The scheme's features of a block's tokens, [B, H, L, F]; undefined where it has none.
+at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& session,
+                       const TokenBlock& block) {
+  if (!session.scheme(in.layer).has_features()) return {};
+  const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
+  return session.scheme(in.layer)
+      .features(in.layer, input)
+      .view({block.sequences, block.length, in.heads, -1})
+      .transpose(1, 2);
+}
+
+at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
+                   const AttentionContext& context, const Extent& extent) {
+  if (session.scheme(in.layer).has_bias_of_places()) return session.scheme(in.layer).bias(context);
+  return session.bias(in.layer, extent);
+}
+
+// LibTorch's fused kernel over queries and keys that are turned as the scheme says.
+at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
+                     const Parts& turned_parts, const at::Tensor& additive) {
+  std::optional<at::Tensor> mask;
+  if (additive.defined()) mask = additive.to(turned_parts.query.scalar_type());
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      turned_parts.query, turned_parts.key, turned_parts.value, /*dropout_p=*/0.0,
+      /*is_causal=*/context.causal && !mask && turned_parts.query.size(2) > 1, mask,
+      scheme.score_scale(turned_parts.query.size(-1))));
+}
+
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                      const TokenBlock& block, AttentionContext context) {
+  const PositionScheme& scheme = session.scheme(in.layer);
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   context.mask = session.mask(in.layer, extent);
+  if (scheme.has_features()) {
+    context.features = scheme.remembered(features_of(in, session, block), {});
+  }
+  const auto turned_parts = [&] {
+    return Parts{.query = turned(scheme, context, parts.query, TokenSide::query),
+                 .key = turned(scheme, context, parts.key, TokenSide::key),
+                 .value = parts.value};
+  };
+  if (plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
+    const Parts rotated_parts = turned_parts();
+    return running_sum_attention({.query = rotated_parts.query,
+                                  .key = rotated_parts.key,
+                                  .value = rotated_parts.value,
+                                  .sums = scheme.running_sums(context),
+                                  .mask = context.mask,
+                                  .scale = scheme.score_scale(parts.query.size(-1))});
+  }
+  if (plain_softmax(in, session) && scheme.has_transform() && !scheme.has_bias() &&
+      in.projected.is_cpu()) {
+    return by_kernel(scheme, context, turned_parts(), session.additive(in.layer, extent));
+  }
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   return attend({.query = parts.query,
@@ -63,22 +152,25 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .scheme = session.scheme(in.layer),
                  .attention = session.attention(in.layer),
                  .context = context,
-                 .bias = session.bias(in.layer, extent),
+                 .bias = bias_of(in, session, context, extent),
                  .dropout = dropout})
       .output;
 }
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
+  const at::Tensor biased = with_bias(in);
+  const std::int64_t width = in.heads * head_width_of(in);
   const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
+  std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
-    const Parts parts = parts_of(biased, block, in.heads);
-    const AttentionContext context = session.context(in.layer, Extent::square(block.length));
+    const Parts parts = for_each_query_head(parts_of(in, biased, block));
+    const AttentionContext context = session.context(
+        in.layer, Extent::square(block.length),
+        {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
     const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
                                         : by_features(in, session, parts, context);
-    outputs.push_back(
-        attended.transpose(1, 2).reshape({block.sequences * block.length, biased.size(1) / 3}));
+    outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
 }
@@ -108,43 +200,49 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   AttentionContext context = session.context(in.layer, session.whole());
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
-  const KeyValue all =
-      cache.append(in.layer, to_cache(scheme, added, {.key = parts.key, .value = parts.value}));
-  if (can_fuse(in, session) && scheme.cached_keys() == CachedKeys::rotated) {
-    const std::int64_t head_width = parts.query.size(-1);
-    const auto rotation = scheme.rotation(context, head_width);
-    std::optional<at::Tensor> mask;
-    if (const at::Tensor additive = session.additive(in.layer, session.whole());
-        additive.defined()) {
-      mask = additive.to(parts.query.scalar_type());
-    }
-    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-        rotation ? rotated(parts.query, rotation->query) : parts.query, all.key, all.value,
-        /*dropout_p=*/0.0, /*is_causal=*/session.causal() && !mask && parts.query.size(2) > 1, mask,
-        scheme.score_scale(head_width)));
+  if (context.places.defined()) added.places = query_places(context);
+  KeyValue step{.key = parts.key, .value = parts.value};
+  const std::int64_t length = parts.key.size(2);
+  if (scheme.has_features()) {
+    step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),
+                                      cache.before(in.layer, length).features);
+  }
+  const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
+  context.features = all.features;
+  const bool cached = scheme.cached_keys() == CachedKeys::rotated;
+  if (in.projected.is_cpu() && plain_softmax(in, session) && cached && !scheme.has_running_sums()) {
+    return by_kernel(scheme, context,
+                     {.query = turned(scheme, context, parts.query, TokenSide::query),
+                      .key = all.key,
+                      .value = all.value},
+                     session.additive(in.layer, session.whole()));
   }
   context.projections = in.projections;
   context.mask = session.mask(in.layer, session.whole());
-  return attend({.query = parts.query,
-                 .key = all.key,
-                 .value = all.value,
-                 .scheme = scheme,
-                 .attention = session.attention(in.layer),
-                 .context = context,
-                 .bias = session.bias(in.layer, session.whole()),
-                 .keys = scheme.cached_keys()})
-      .output;
+  const at::Tensor output = attend({.query = parts.query,
+                                    .key = for_each_query_head(all.key, in.heads),
+                                    .value = for_each_query_head(all.value, in.heads),
+                                    .scheme = scheme,
+                                    .attention = session.attention(in.layer),
+                                    .context = context,
+                                    .bias = bias_of(in, session, context, session.whole()),
+                                    .keys = scheme.cached_keys(),
+                                    .changed_keys = all.key.size(2) - length})
+                                .output;
+  if (scheme.changes_keys()) scheme.change_keys(context, all.key);
+  return output;
 }
 
 }  // namespace
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
   if (!can_fuse(in, session)) return block_by_block(in, session);
-  const std::int64_t head_width = in.projected.size(1) / (3 * in.heads);
+  const std::int64_t head_width = head_width_of(in);
   return fused_attention({.projected = in.projected,
                           .bias = in.bias,
                           .layout = in.layout,
                           .heads = in.heads,
+                          .key_value_heads = key_heads(in),
                           .scale = session.scheme(in.layer).score_scale(head_width),
                           .causal = session.causal(),
                           .rotation =
@@ -161,12 +259,11 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
 at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,
                                  AttentionCache& cache) {
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const Parts parts = parts_of(biased, in.layout.blocks[0], in.heads);
+  const Parts parts = parts_of(in, with_bias(in), in.layout.blocks[0]);
   const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
-  const at::Tensor output =
-      softmax ? by_cache(in, session, cache, parts) : by_state(in, session, cache, parts);
-  return output.transpose(1, 2).reshape({in.layout.tokens, biased.size(1) / 3});
+  const at::Tensor output = softmax ? by_cache(in, session, cache, parts)
+                                    : by_state(in, session, cache, for_each_query_head(parts));
+  return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * head_width_of(in)});
 }
 
 }  // namespace roformer

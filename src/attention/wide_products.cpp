@@ -8,9 +8,7 @@
 #include "tensor/gradient.h"
 
 namespace roformer {
-namespace {
 
-// a b with unrounded results. a [B, H, M, K], b [B, H, K, N].
 at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
   const at::ScalarType type = a.scalar_type(), wide = accumulate_type(type);
   if (type == wide) return at::matmul(a, b);
@@ -18,8 +16,6 @@ at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
   return at::bmm(a.flatten(0, 1), b.flatten(0, 1), wide)
       .view({a.size(0), a.size(1), a.size(2), b.size(3)});
 }
-
-}  // namespace
 
 at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double scale) {
   GradientRecorder recorder({query, key});

@@ -7,6 +7,9 @@
 
 namespace roformer {
 
+// a b, [.., M, K] [.., K, N] -> [.., M, N] in the accumulating type; without a gradient.
+at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b);
+
 // scale * query key^T. query [B, H, Lq, D], key [B, H, Lk, D] -> [B, H, Lq, Lk] in the
 // accumulating type.
 at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double scale);

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "attention/self_attention.h"
+#include "base/error.h"
 #include "tensor/operations.h"
 #include "verify/plain_attention.h"
 
@@ -18,6 +19,12 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
                             .shape = std::move(shape),
                             .initial = std::move(initial)});
   };
+  const ModelSettings& model = settings.model;
+  if (model.head_width > 0 || model.heads_of_keys() != model.heads || model.query_key_norm) {
+    throw_usage("model.head_width, model.key_value_heads, model.query_key_norm",
+                "are given, but this measures layers whose heads are alike and share the width",
+                "roformer bench measures whole models with them");
+  }
   const auto weights = [&] { return truncated_normal(settings.model.initialization); };
   for (std::int64_t i = 0; i < layers; ++i) {
     layers_.push_back(
@@ -38,23 +45,32 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
   parameters_.apply_constraints();
 }
 
-at::Tensor AttentionLayers::attend_plainly(const at::Tensor& projected, const Layer& layer,
+at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer& layer,
                                            AttentionContext context) const {
   const std::int64_t width = settings_.model.width, heads = settings_.model.heads;
-  const std::int64_t length = context.queries.count(), sequences = projected.size(0) / length;
+  const std::int64_t length = context.queries.count(), sequences = state.size(0) / length;
+  const at::Tensor projected = project(state, layer.projection);
   const auto parts = (projected.to(layer.projection_bias.scalar_type()) + layer.projection_bias)
                          .view({sequences, length, 3, heads, width / heads})
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
   context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
                          .key_weight = layer.projection.narrow(0, width, width)};
+  at::Tensor features;
+  const PositionScheme& scheme = scheme_->of_layer(context.layer);
+  if (scheme.has_features()) {
+    features = scheme.features(context.layer, state)
+                   .view({sequences, length, heads, -1})
+                   .transpose(1, 2);
+  }
   return plain_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
-                          .scheme = scheme_->of_layer(context.layer),
+                          .scheme = scheme,
                           .settings = settings_.position,
                           .parameters = parameters_,
-                          .context = context})
+                          .context = context,
+                          .features = features})
       .transpose(1, 2)
       .reshape({sequences * length, width})
       .to(projected.scalar_type());
@@ -75,18 +91,18 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const auto index = static_cast<std::int64_t>(i);
-    const at::Tensor projected = project(state, layer.projection);
     const at::Tensor attended =
         form == AttentionForm::plain
-            ? attend_plainly(projected, layer, session.context(index, Extent::square(length)))
+            ? attend_plainly(state, layer, session.context(index, Extent::square(length)))
             : self_attention(
-                  {.projected = projected,
+                  {.projected = project(state, layer.projection),
                    .bias = layer.projection_bias,
                    .layout = layout,
                    .heads = settings_.model.heads,
                    .layer = index,
                    .projections = {.query_weight = layer.projection.narrow(0, 0, width),
-                                   .key_weight = layer.projection.narrow(0, width, width)}},
+                                   .key_weight = layer.projection.narrow(0, width, width)},
+                   .input = state},
                   session);
     state = project(attended, layer.output) + layer.output_bias.to(x.scalar_type());
   }

@@ -43,7 +43,7 @@ class AttentionLayers {
   std::unique_ptr<PositionScheme> scheme_;
 
   bool causal() const { return task_facts(settings_.task).causal; }
-  at::Tensor attend_plainly(const at::Tensor& projected, const Layer& layer,
+  at::Tensor attend_plainly(const at::Tensor& state, const Layer& layer,
                             AttentionContext context) const;
 };
 

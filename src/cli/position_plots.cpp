@@ -201,7 +201,7 @@ class Plots {
   std::string csv_;
 
   std::int64_t heads() const { return in_.settings.model.heads; }
-  std::int64_t head_width() const { return in_.settings.model.width / heads(); }
+  std::int64_t head_width() const { return in_.settings.model.features_of_head(); }
   std::int64_t original_length() const {
     const std::int64_t given = in_.settings.position.of<RopeSettings>().original_length;
     return given > 0 ? given : in_.settings.data.length;

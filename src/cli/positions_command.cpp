@@ -49,7 +49,7 @@ ParameterStore parameters_of(Settings settings, const std::string& scheme, bool 
                .shape = {.layers = settings.model.layers,
                          .width = settings.model.width,
                          .heads = settings.model.heads,
-                         .head_width = settings.model.width / settings.model.heads,
+                         .head_width = settings.model.features_of_head(),
                          .causal = causal,
                          .training_length = settings.data.length},
                .parameters = parameters});

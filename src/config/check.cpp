@@ -80,16 +80,46 @@ class Checker {
 
   void model() {
     const ModelSettings& model = s_.model;
-    if (model.width % model.heads != 0) {
+    if (model.head_width == 0 && model.width % model.heads != 0) {
       problem({"model.width", "model.heads"},
               fmt::format("{} features cannot be divided among {} heads", model.width, model.heads),
               fmt::format("{} or {} can", model.width / model.heads * model.heads,
                           (model.width / model.heads + 1) * model.heads));
     }
+    blocks();
     if (model.freeze_layers > model.layers) {
       problem(
           {"model.freeze_layers", "model.layers"},
           fmt::format("got {}, but the model has {} layers", model.freeze_layers, model.layers));
+    }
+  }
+
+  void blocks() {
+    const ModelSettings& model = s_.model;
+    if (model.heads % model.heads_of_keys() != 0) {
+      problem({"model.key_value_heads", "model.heads"},
+              fmt::format("got {}, which {} heads of queries cannot share evenly",
+                          model.key_value_heads, model.heads),
+              "a divisor of model.heads");
+    }
+    if (model.norm_kind == NormKind::rms_norm && model.bias) {
+      problem({"model.norm_kind", "model.bias"},
+              "got rms_norm beside model.bias true, but RMSNorm has none",
+              "model.bias: false; queries, keys and values may have one by "
+              "model.query_key_value_bias");
+    }
+    if (model.parallel_residual && model.norm == NormPlacement::post) {
+      problem({"model.parallel_residual", "model.norm"},
+              "got true with norms behind the sums, which leave no common input",
+              "model.norm: pre");
+    }
+    const bool narrow = model.embedding_width > 0 && model.embedding_width != model.width;
+    if (model.head == LanguageHeadKind::linear && model.tie_output && narrow) {
+      problem({"model.head", "model.tie_output", "model.embedding_width", "model.width"},
+              fmt::format("got linear, but the token table that it shares has {} features and the "
+                          "model {}",
+                          model.embedding_width, model.width),
+              "model.tie_output: false, or no model.embedding_width");
     }
   }
 
@@ -202,7 +232,7 @@ class Checker {
               "attention.log_n: none");
     }
     const bool rotated = facts.rotary && attention.linear_rotation == LinearRotation::numerator;
-    const std::int64_t features = linear_feature_count(attention, s_.model.width / s_.model.heads);
+    const std::int64_t features = linear_feature_count(attention, s_.model.features_of_head());
     if (rotated && features % 2 != 0) {
       problem({"attention.features", "model.heads", "model.width", choice, "attention.kernel"},
               fmt::format("got {}, but {} turns pairs of features", features, facts.name),

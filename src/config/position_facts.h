@@ -15,7 +15,7 @@ namespace roformer {
 
 struct PositionFacts {
   std::string_view name;    // value of position.scheme and name of its section
-  std::string_view family;  // "absolute", "relative", "bias", "rotary", "none"
+  std::string_view family;  // "absolute", "relative", "bias", "rotary", "weights", "none"
   bool causal_only = false;
   bool linear_attention = false;  // acts on the embedding or rotates q and k, nothing else
   bool shift_invariant = true;    // only distances matter

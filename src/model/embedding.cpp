@@ -15,14 +15,18 @@ std::int64_t table_width(const ModelSettings& model) {
   return model.embedding_width > 0 ? model.embedding_width : model.width;
 }
 
-// Rows [T, E] of the sequences' positions from a table [L, E] for the longest.
+// Rows [T, E] of the sequences' positions from a table [L, E] for the longest, or from one for each
+// sequence, [S or 1, L, E].
 at::Tensor spread(const at::Tensor& table, const TokenLayout& layout) {
+  const at::Tensor tables = table.dim() == 2 ? table.unsqueeze(0) : table;
   std::vector<at::Tensor> parts;
+  std::int64_t first = 0;
   for (const TokenBlock& block : layout.blocks) {
-    parts.push_back(table.narrow(0, 0, block.length)
-                        .unsqueeze(0)
-                        .expand({block.sequences, block.length, table.size(1)})
-                        .reshape({block.sequences * block.length, table.size(1)}));
+    const at::Tensor own = tables.size(0) > 1 ? tables.narrow(0, first, block.sequences) : tables;
+    parts.push_back(own.narrow(1, 0, block.length)
+                        .expand({block.sequences, block.length, tables.size(2)})
+                        .reshape({block.sequences * block.length, tables.size(2)}));
+    first += block.sequences;
   }
   return parts.size() == 1 ? parts[0] : at::cat(parts, 0);
 }
@@ -47,11 +51,13 @@ Embedding::Embedding(const ModelSettings& model, bool norm, const ParameterScope
                         .shape = {model.token_types, narrow},
                         .initial = truncated_normal(model.initialization)});
   }
-  if (norm) norm_ = add_norm(scope, "embedding.norm", narrow);
+  if (norm) norm_ = add_norm(scope, "embedding.norm", narrow, model);
   if (narrow != model.width) {
-    projection_ =
-        add_linear(scope, "embedding.projection",
-                   {.out = model.width, .in = narrow, .initialization = model.initialization});
+    projection_ = add_linear(scope, "embedding.projection",
+                             {.out = model.width,
+                              .in = narrow,
+                              .initialization = model.initialization,
+                              .bias = model.bias});
   }
 }
 
@@ -64,15 +70,15 @@ at::Tensor Embedding::forward(const EmbeddingInputs& in) const {
   }
   if (in.positions.defined()) sum = sum + spread(in.positions.to(sum.device()), in.layout);
   if (norm_.gain.defined()) {
-    sum = residual_norm(
-              {.residual = sum, .gain = norm_.gain, .shift = norm_.shift, .epsilon = norm_epsilon_})
+    sum = residual_norm({.residual = sum,
+                         .gain = norm_.gain,
+                         .shift = norm_.shift,
+                         .norm = norm_.kind,
+                         .epsilon = norm_epsilon_})
               .normed;
   }
   sum = dropout(sum.to(in.type), in.dropout);
-  if (projection_.weight.defined()) {
-    sum = project(sum, projection_.weight) + projection_.bias.to(in.type);
-  }
-  return sum;
+  return projection_.weight.defined() ? apply(projection_, sum) : sum;
 }
 
 }  // namespace roformer

@@ -18,7 +18,8 @@ struct EmbeddingInputs {
   at::Tensor ids;          // [T] int64
   at::Tensor token_types;  // [T] int64 or undefined
   const TokenLayout& layout;
-  at::Tensor positions;  // [L, E] for the longest sequence, or undefined: nothing is added
+  // [L, E] for the longest sequence, or [S, L, E] for each; undefined: nothing is added
+  at::Tensor positions;
   at::ScalarType type = at::kFloat;
   DropoutSpec dropout;
 };

@@ -1,9 +1,11 @@
 #include "model/transformer_stack.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>
 
 #include <utility>
 
+#include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "config/attention_layers.h"
@@ -19,6 +21,30 @@ Positions positions_of(const StackInputs& in) {
   return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
 }
 
+// Where the tokens stand by a scheme that draws places, with those in the cache; else undefined.
+at::Tensor places_of(const PositionScheme& scheme, const StackInputs& in, std::uint64_t key) {
+  if (!scheme.draws_places()) return {};
+  const std::vector<std::int64_t> lengths = in.cache != nullptr
+                                                ? std::vector<std::int64_t>{in.layout.longest}
+                                                : sequence_lengths(in.layout.blocks);
+  const at::Tensor drawn =
+      scheme.draw_places({.lengths = lengths,
+                          .training = in.training,
+                          .key = random_key({key, random_word("places")}),
+                          .earlier = in.cache != nullptr ? in.cache->places : at::Tensor()});
+  if (in.cache == nullptr) return drawn;
+  const bool begun = in.cache->places.defined();
+  return in.cache->places = begun ? at::cat({in.cache->places, drawn}, 1) : drawn;
+}
+
+// What the scheme adds to the embedding of the pass's tokens.
+at::Tensor embedded_positions(const PositionScheme& scheme, const Positions& positions,
+                              const at::Tensor& places) {
+  if (!places.defined()) return scheme.embedding(positions);
+  const std::int64_t count = positions.count();
+  return scheme.embedding_at(places.narrow(1, places.size(1) - count, count));
+}
+
 }  // namespace
 
 TransformerStack::TransformerStack(StackSettings settings, const ParameterScope& parameters,
@@ -26,14 +52,15 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     : settings_(std::move(settings)),
       dropout_word_(parameters.prefix().empty() ? 0 : random_word(parameters.prefix())) {
   const ModelSettings& model = settings_.model;
-  ROFORMER_ASSERT(model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.heads % model.heads_of_keys() == 0);
   embedding_ = std::make_unique<Embedding>(
       model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
       token_table);
   const ModelShape shape{.layers = model.layers,
                          .width = embedding_->width(),
                          .heads = model.heads,
-                         .head_width = model.width / model.heads,
+                         .head_width = model.features_of_head(),
                          .causal = settings_.causal,
                          .training_length = settings_.training_length,
                          .type = embedding_->table().scalar_type()};
@@ -63,8 +90,8 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     if (sub_layers_[i]->mixes_tokens()) last_mixing_ = i;
   }
   if (model.norm == NormPlacement::pre) {
-    final_norm_ =
-        add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm", model.width);
+    final_norm_ = add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm",
+                           model.width, model);
   }
 }
 
@@ -72,10 +99,9 @@ bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
-    if (attention_[i].kernel != AttentionKernel::softmax &&
-        scheme.cached_keys() != CachedKeys::rotated) {
-      return false;
-    }
+    const bool linear = attention_[i].kernel != AttentionKernel::softmax;
+    const bool stays = !linear || scheme.cached_keys() == CachedKeys::rotated;
+    if (!scheme.can_cache() || !stays) return false;
   }
   return settings_.causal;
 }
@@ -93,6 +119,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       dropout_word_ == 0 ? in.dropout_key : random_key({in.dropout_key, dropout_word_});
   ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
   if (in.cache != nullptr) in.cache->begin_step(positions);
+  const at::Tensor places = places_of(*scheme_, in, dropout_key);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
                            .layers = attention_,
@@ -102,7 +129,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .training = in.training,
                            .type = stored,
                            .device = embedding_->table().device(),
-                           .feature_key = in.feature_key});
+                           .feature_key = in.feature_key,
+                           .places = places});
   const StackPass pass{.layout = in.layout,
                        .session = session,
                        .positions = positions,
@@ -116,21 +144,22 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,
                            .layout = in.layout,
-                           .positions = scheme_->embedding(positions),
+                           .positions = embedded_positions(*scheme_, positions, places),
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
+  const auto normed = [&](const at::Tensor& x, const Norm& norm) {
+    return residual_norm({.residual = x,
+                          .gain = norm.gain,
+                          .shift = norm.shift,
+                          .norm = norm.kind,
+                          .epsilon = model.norm_epsilon})
+        .normed;
+  };
   // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
-  if (pre && !sub_layers_.empty()) {
-    const Norm& first = sub_layers_[0]->norm();
-    input = residual_norm({.residual = sum,
-                           .gain = first.gain,
-                           .shift = first.shift,
-                           .epsilon = model.norm_epsilon})
-                .normed;
-  }
+  if (pre && !sub_layers_.empty()) input = normed(sum, sub_layers_[0]->norm());
   for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
     const SubLayer& layer = *sub_layers_[i];
     const bool last = i + 1 == sub_layers_.size();
@@ -141,16 +170,22 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       result = at::index_select(result, 0, in.rows);
       residual = at::index_select(residual, 0, in.rows);
     }
-    const Norm& norm = !pre ? layer.norm() : last ? final_norm_ : sub_layers_[i + 1]->norm();
+    // The feed-forward part beside it reads what it has read, and its sum needs no norm.
+    const bool beside = model.parallel_residual && layer.mixes_tokens();
+    const Norm norm = beside ? Norm{}
+                      : !pre ? layer.norm()
+                      : last ? final_norm_
+                             : sub_layers_[i + 1]->norm();
     const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
                                            .bias = layer.output().bias,
                                            .residual = residual,
                                            .gain = norm.gain,
                                            .shift = norm.shift,
+                                           .norm = norm.kind,
                                            .epsilon = model.norm_epsilon,
                                            .dropout = layer.residual_dropout(pass)});
     sum = state.sum;
-    input = state.normed;
+    input = beside ? normed(residual, sub_layers_[i + 1]->norm()) : state.normed;
     FiniteCheck::look(input, [&] { return layer.title() + ".output"; });
   }
   if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);

@@ -35,7 +35,7 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
-  // At most one of them has one.
+  // At most one of them adds something or draws places.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
       at::Tensor rows = part.scheme->embedding(positions);
@@ -44,7 +44,24 @@ class Layers : public PositionScheme {
     return {};
   }
 
+  at::Tensor embedding_at(const at::Tensor& places) const override {
+    const PositionScheme* const drawing = that_draws();
+    return drawing != nullptr ? drawing->embedding_at(places) : at::Tensor();
+  }
+  bool draws_places() const override { return that_draws() != nullptr; }
+  at::Tensor draw_places(const PlaceInputs& inputs) const override {
+    const PositionScheme* const drawing = that_draws();
+    return drawing != nullptr ? drawing->draw_places(inputs) : at::Tensor();
+  }
+
  private:
+  const PositionScheme* that_draws() const {
+    for (const Part& part : parts_) {
+      if (part.scheme->draws_places()) return part.scheme.get();
+    }
+    return nullptr;
+  }
+
   std::vector<Part> parts_;
   std::vector<const PositionScheme*> of_layer_;
 };

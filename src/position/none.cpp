@@ -1,10 +1,54 @@
-// No positions at all (NoPE): only a causal mask tells positions apart. Section 14.
+// No positions at all (NoPE): only a causal mask tells positions apart. Section 14; queries that
+// grow with the position, as in Llama 4's layers without rotations, section 28.
+#include "position/none.h"
+
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
 #include "position/scheme.h"
 
 namespace roformer {
+namespace {
 
-std::unique_ptr<PositionScheme> make_none(const SchemeInputs&) {
-  return std::make_unique<PositionScheme>();
+class None : public PositionScheme {
+ public:
+  explicit None(const SchemeInputs& in) : settings_(in.settings.of<NoneSettings>()) {}
+
+  // By no angle: a factor is all that the tables hold.
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override {
+    if (settings_.attention_scale == 0) return std::nullopt;
+    std::vector<double> factors;
+    for (std::int64_t i = 0; i < context.queries.count(); ++i) {
+      factors.push_back(query_temperature(context.queries[i], settings_));
+    }
+    const auto options = at::TensorOptions().dtype(context.type).device(context.device);
+    const auto scaled = [&](const at::Tensor& by) {
+      const at::Tensor cosine = by.expand({by.size(0), width / 2}).contiguous();
+      return Rotation{.cosine = cosine, .sine = at::zeros(cosine.sizes(), options)};
+    };
+    return RotationPair{.query = scaled(at::tensor(factors, at::kDouble).to(options).unsqueeze(1)),
+                        .key = scaled(at::ones({context.keys.count(), 1}, options))};
+  }
+
+ private:
+  NoneSettings settings_;
+};
+
+}  // namespace
+
+double query_temperature(std::int64_t i, const NoneSettings& settings) {
+  const auto multiples = static_cast<double>((i + 1) / settings.floor_scale);
+  return 1 + settings.attention_scale * std::log(1 + multiples);
+}
+
+std::unique_ptr<PositionScheme> make_none(const SchemeInputs& inputs) {
+  return std::make_unique<None>(inputs);
 }
 
 }  // namespace roformer

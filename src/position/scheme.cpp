@@ -2,10 +2,28 @@
 
 #include <cmath>
 
+#include "base/error.h"
+
 namespace roformer {
 
 double PositionScheme::score_scale(std::int64_t head_width) const {
   return 1.0 / std::sqrt(static_cast<double>(head_width));
+}
+
+at::Tensor key_places(const AttentionContext& context) {
+  const at::Tensor places = context.places.defined()
+                                ? context.places
+                                : context.keys.tensor().to(at::kDouble).unsqueeze(0);
+  ROFORMER_ASSERT(places.size(1) == context.keys.count());
+  return places.to(context.device);
+}
+
+at::Tensor query_places(const AttentionContext& context) {
+  const std::int64_t queries = context.queries.count();
+  if (!context.places.defined()) {
+    return context.queries.tensor().to(at::kDouble).unsqueeze(0).to(context.device);
+  }
+  return key_places(context).narrow(1, context.keys.count() - queries, queries);
 }
 
 std::string layer_parameter(std::int64_t layer, const std::string& name) {

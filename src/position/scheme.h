@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "config/position_facts.h"
@@ -48,7 +49,17 @@ struct AttentionContext {
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
   LayerProjections projections;
+  // Of schemes with features of tokens: those of the keys, [B, H, Lk, F], as remembered() gives
+  // them. The queries' are the last Lq.
+  at::Tensor features;
+  // Of schemes that draw places: where the keys stand, float64 [B or 1, Lk]; undefined: at their
+  // positions. The queries stand at the last Lq.
+  at::Tensor places;
 };
+
+// The places of the keys, or of the queries: float64 [B or 1, L] on the context's device.
+at::Tensor key_places(const AttentionContext& context);
+at::Tensor query_places(const AttentionContext& context);
 
 // How queries and keys (and values, as the keys) are rotated.
 struct RotationPair {
@@ -63,9 +74,27 @@ struct ScoreTerms {
   at::Tensor key;        // rotated
   at::Tensor raw_query;  // before the rotation
   at::Tensor raw_key;
-  at::Tensor scores;  // scale * query.key, before any bias or mask
+  at::Tensor scores;  // scale * query.key, before any bias or mask; undefined: makes_scores()
   double scale = 1;
+  // Keys of schemes that change them: the first so many stand as change_keys() left them.
+  std::int64_t changed_keys = 0;
 };
+
+// What takes the place of the softmax.
+struct AttentionWeights {
+  at::Tensor weights;    // [B, H, Lq, Lk], 0 where hidden
+  at::Tensor remainder;  // [B, H, Lq]: what the weights lack of 1
+};
+
+// What a scheme that draws places knows of a batch.
+struct PlaceInputs {
+  std::span<const std::int64_t> lengths;  // of the sequences, in tokens
+  bool training = false;
+  std::uint64_t key = 0;  // of the batch: random numbers are functions of it
+  at::Tensor earlier;     // decoding: the places of the tokens before, [1, L']
+};
+
+enum class TokenSide { query, key };
 
 // What a key-value cache holds for this scheme.
 enum class CachedKeys { rotated, unrotated };
@@ -79,11 +108,21 @@ class PositionScheme {
 
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
+  // The same at places that the scheme has drawn, [S or 1, L] -> [S or 1, L, M].
+  virtual at::Tensor embedding_at(const at::Tensor& places) const { return {}; }
 
   // 2. How q and k are rotated; `width` is the head width or, with linear attention, the features.
   virtual std::optional<RotationPair> rotation(const AttentionContext& context,
                                                std::int64_t width) const {
     return std::nullopt;
+  }
+
+  // The same by tables that rotations do not have: of their own for each head or sequence, or off
+  // the unit circle. x [B, H, L, D]: queries at the context's queries, or keys at its keys.
+  virtual bool has_transform() const { return false; }
+  virtual at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
+                                 TokenSide side) const {
+    return x;
   }
 
   // 3. A bias that does not depend on content, [1 or B, H, Lq, Lk], added after the scale.
@@ -92,11 +131,37 @@ class PositionScheme {
   // Whether it depends on the number of keys: then it is made for each length of a batch.
   virtual bool bias_of_each_length() const { return false; }
   virtual at::Tensor bias(const AttentionContext& context) const { return {}; }
+  // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
+  virtual bool has_bias_of_places() const { return false; }
+  // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
+  // matrix where nothing else needs one.
+  virtual bool has_running_sums() const { return false; }
+  virtual at::Tensor running_sums(const AttentionContext& context) const { return {}; }
 
   // 4. Scores from content: the new scores, with the given ones changed in place where that helps.
   virtual bool has_content_scores() const { return false; }
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
+  }
+  // The scores are all its own: nobody else makes q.k.
+  virtual bool makes_scores() const { return false; }
+  // Later tokens change the keys of earlier ones: key [B, H, Lk, D] in place, from what they are
+  // when the context's queries ask to what they are for the token behind them. Those in front of
+  // the queries have been through this before.
+  virtual bool changes_keys() const { return false; }
+  virtual void change_keys(const AttentionContext& context, const at::Tensor& key) const {}
+
+  // Weights instead of the softmax, from scores that may be overwritten; the context has the mask.
+  virtual bool has_weights() const { return false; }
+  virtual AttentionWeights weights(const AttentionContext& context,
+                                   const at::Tensor& scores) const {
+    return {};
+  }
+  // What the remainders [B, H, Lq] add to the output, [B, H, Lq, D]; value [B, H, Lk, D].
+  // Undefined: nothing.
+  virtual at::Tensor remainder_term(const AttentionContext& context, const at::Tensor& remainder,
+                                    const at::Tensor& value) const {
+    return {};
   }
 
   // 5. What is added to the output from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
@@ -112,7 +177,24 @@ class PositionScheme {
   // 7. What is hidden beyond the model's mask: bool [Lq, Lk], true = visible; undefined: nothing.
   virtual at::Tensor mask(const AttentionContext& context) const { return {}; }
 
+  // 8. Features of tokens: what the scheme reads from the layer's input beside q, k and v, token by
+  // token, [T, M] -> [T, H, F]. A cache keeps what remembered() makes of them with those of the
+  // tokens before: added and earlier [B, H, L, F], `earlier` undefined at the beginning.
+  virtual bool has_features() const { return false; }
+  virtual at::Tensor features(std::int64_t layer, const at::Tensor& input) const { return {}; }
+  virtual at::Tensor remembered(const at::Tensor& added, const at::Tensor& earlier) const {
+    return added;
+  }
+
+  // Places that are drawn for each batch and are its tokens' positions: float64 [S or 1, L] for the
+  // longest of its S sequences, or of the tokens behind the earlier ones.
+  virtual bool draws_places() const { return false; }
+  virtual at::Tensor draw_places(const PlaceInputs& inputs) const { return {}; }
+
   // 9. Capabilities beyond those of the facts table.
+  // False where a token's result changes with how many tokens follow it, even if it sees none of
+  // them: then nothing of it can be cached.
+  virtual bool can_cache() const { return true; }
   virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
 };
 

@@ -1,32 +1,37 @@
 #include "position/sinusoid.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace roformer {
 
-at::Tensor sinusoid_table(const Positions& positions, std::int64_t width, double base,
-                          SinusoidalLayout layout) {
-  at::Tensor table = at::empty({positions.count(), width}, at::kDouble);
-  double* const values = table.mutable_data_ptr<double>();
+at::Tensor sinusoids_at(const at::Tensor& places, std::int64_t width, double base,
+                        SinusoidalLayout layout) {
   const std::int64_t half = width / 2;
+  std::vector<double> frequencies;
   for (std::int64_t t = 0; t < half; ++t) {
     const double exponent =
         layout == SinusoidalLayout::tensor2tensor
             ? static_cast<double>(t) / std::max<double>(1, static_cast<double>(half - 1))
             : static_cast<double>(2 * t) / static_cast<double>(width);
-    const double frequency = std::pow(base, -exponent);
-    const bool interleaved = layout == SinusoidalLayout::interleaved;
-    const std::int64_t sine = interleaved ? 2 * t : t;
-    const std::int64_t cosine = interleaved ? 2 * t + 1 : t + half;
-    for (std::int64_t i = 0; i < positions.count(); ++i) {
-      const double angle = static_cast<double>(positions[i]) * frequency;
-      values[i * width + sine] = std::sin(angle);
-      values[i * width + cosine] = std::cos(angle);
-    }
+    frequencies.push_back(std::pow(base, -exponent));
   }
-  return table;
+  const at::Tensor angles =
+      places.to(at::kDouble).unsqueeze(-1) * at::tensor(frequencies, at::kDouble);
+  return layout == SinusoidalLayout::interleaved
+             ? at::stack({angles.sin(), angles.cos()}, -1).flatten(-2)
+             : at::cat({angles.sin(), angles.cos()}, -1);
+}
+
+at::Tensor sinusoid_table(const Positions& positions, std::int64_t width, double base,
+                          SinusoidalLayout layout) {
+  return sinusoids_at(positions.tensor(), width, base, layout);
 }
 
 }  // namespace roformer

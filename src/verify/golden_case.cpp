@@ -1,6 +1,7 @@
 #include "verify/golden_case.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -43,8 +44,12 @@ class Run {
     at::Tensor query, key, value;
     if (const auto x = inputs_.find("x"); x != inputs_.end()) {
       const std::int64_t length = x->second.size(1);
-      const at::Tensor embedded =
-          x->second + scheme_->embedding(Positions::range(0, length)).to(type_);
+      const at::Tensor embedded = embed(x->second);
+      if (scheme_->has_features()) {
+        features_ = scheme_->features(0, embedded.flatten(0, 1))
+                        .view({embedded.size(0), length, setup_.shape.heads, -1})
+                        .transpose(1, 2);
+      }
       const auto project = [&](const char* name) {
         return at::matmul(embedded, parameters_.at(name))
             .view({embedded.size(0), length, setup_.shape.heads, setup_.shape.head_width})
@@ -54,12 +59,15 @@ class Run {
     } else {
       query = inputs_.at("q"), key = inputs_.at("k"), value = inputs_.at("v");
     }
+    if (setup_.features) features_ = setup_.features(inputs_);
     const std::int64_t queries = query.size(2), keys = key.size(2);
     context_ = {.queries = Positions::range(keys - queries, queries),
                 .keys = Positions::range(0, keys),
-                .type = type_};
+                .type = type_,
+                .places = setup_.places};
     context_.mask = golden_.mask;
     context_.causal = setup_.shape.causal || hides_the_future();
+    if (features_.defined()) context_.features = scheme_->remembered(features_, {});
     if (setup_.attention.kernel == AttentionKernel::softmax) {
       softmax(query, key, value);
     } else {
@@ -93,11 +101,21 @@ class Run {
   std::unique_ptr<PositionScheme> scheme_;
   AttentionContext context_;
   at::Tensor bias_, denominator_;
+  at::Tensor features_;  // of tokens, before they are remembered
+  AttentionWeights weights_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
     at::Tensor copy = value.to(type_, /*non_blocking=*/false, /*copy=*/true);
     copy.set_requires_grad(golden_.gradients.contains(name));
     return copy;
+  }
+
+  at::Tensor embed(const at::Tensor& x) const {
+    const at::Tensor added = setup_.places.defined()
+                                 ? scheme_->embedding_at(setup_.places)
+                                 : scheme_->embedding(Positions::range(0, x.size(1)));
+    const at::Tensor scaled = x * setup_.content_scale;
+    return added.defined() ? scaled + added.to(type_) : scaled;
   }
 
   void make_scheme_of_case() {
@@ -111,6 +129,7 @@ class Run {
       const auto link = std::find_if(setup_.links.begin(), setup_.links.end(), [&](const auto& l) {
         return l.parameter == parameter.spec.name;
       });
+      if (setup_.without_parameters) continue;
       if (link == setup_.links.end() || !parameters_.contains(link->name)) {
         throw_failure("", "the case has nothing for " + parameter.spec.name);
       }
@@ -140,6 +159,7 @@ class Run {
                                       .bias = bias_},
                                      /*with_scores=*/true);
     logits = attended.scores;
+    weights_ = attended.weights;
     output = attended.output;
   }
 
@@ -178,14 +198,22 @@ class Run {
 
 at::Tensor Run::extra(const std::string& name) const {
   const std::int64_t width = setup_.shape.head_width;
-  if (name == "pe") return scheme_->embedding(context_.queries);
+  if (name == "pe") {
+    if (!context_.places.defined()) return scheme_->embedding(context_.queries);
+    const at::Tensor table = scheme_->embedding_at(context_.places);
+    return table.expand({inputs_.at("x").size(0), table.size(1), table.size(2)});
+  }
   if (name == "pos_bias") return bias_.squeeze(0);
+  if (name == "weights") return weights_.weights;
+  if (name == "remainder") return weights_.remainder;
+  if (name == "log_fgate") return at::log_sigmoid(features_.select(-1, features_.size(-1) - 1));
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
-    const std::optional<RotationPair> rotation = scheme_->rotation(context_, width);
-    if (!rotation) throw_failure("", "nothing is rotated");
-    return name == "q_rot" ? rotated(inputs_.at("q"), rotation->query)
-                           : rotated(inputs_.at("k"), rotation->key);
+    if (!scheme_->has_transform() && !scheme_->rotation(context_, width)) {
+      throw_failure("", "nothing is rotated");
+    }
+    return name == "q_rot" ? turned(*scheme_, context_, inputs_.at("q"), TokenSide::query)
+                           : turned(*scheme_, context_, inputs_.at("k"), TokenSide::key);
   }
   if (name == "inv_freq" || name == "attention_factor") {
     const ScaledFrequencies scaled = scaled_frequencies(

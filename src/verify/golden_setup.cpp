@@ -1,11 +1,12 @@
 #include "verify/golden_setup.h"
 
 #include <ATen/TensorOperators.h>
-
-#include <fmt/format.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -13,25 +14,30 @@
 #include "config/schema.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
+#include "config/schemes/explicit_positions.h"
 #include "config/schemes/fire.h"
-#include "config/schemes/formula.h"
+#include "config/schemes/fox.h"
 #include "config/schemes/kerple.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
+#include "config/schemes/none.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/sandwich.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
 #include "config/schemes/xpos.h"
 #include "position/alibi.h"
+#include "position/explicit_positions.h"
 #include "position/fire.h"
 #include "position/sandwich.h"
 #include "verify/golden_options.h"
@@ -58,6 +64,12 @@ RotaryLayout layout(const json& config, RotaryLayout otherwise = RotaryLayout::i
   return choice<RotaryLayout>(
       config, "layout", {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
 }
+SinusoidalLayout sinusoidal_layout(const json& config) {
+  return choice<SinusoidalLayout>(config, "layout",
+                                  {{"interleaved", SinusoidalLayout::interleaved},
+                                   {"concat", SinusoidalLayout::concat},
+                                   {"t2t", SinusoidalLayout::tensor2tensor}});
+}
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
 }
@@ -74,11 +86,7 @@ void absolute(const GoldenCase& in, GoldenSetup& out) {
   out.position.scheme = choice<const char*>(in.config, "kind",
                                             {{"sinusoidal", "sinusoidal"}, {"learned", "learned"}});
   out.position.of<SinusoidalSettings>().base = number(in.config, "base", 10000);
-  out.position.of<SinusoidalSettings>().layout =
-      choice<SinusoidalLayout>(in.config, "layout",
-                               {{"interleaved", SinusoidalLayout::interleaved},
-                                {"concat", SinusoidalLayout::concat},
-                                {"t2t", SinusoidalLayout::tensor2tensor}});
+  out.position.of<SinusoidalSettings>().layout = sinusoidal_layout(in.config);
   out.shape.heads = needed(in.config, "heads");
   out.parameters = {"Wq", "Wk", "Wv"};
   out.shape.width = in.inputs.at("x").size(-1);
@@ -242,6 +250,69 @@ void cope(const GoldenCase& in, GoldenSetup& out) {
   out.links = {{"e", in_layer("table")}};
 }
 
+// Constants that must be ALiBi's own, which schemes that have them do not take from outside.
+void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out) {
+  const std::vector<double> given = constants(in, "slopes"), own = alibi_slopes(heads);
+  if (given != own) throw_failure("", "other slopes than ALiBi's own");
+  out.parameters.push_back("slopes");
+}
+
+void dape(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"kind", "kernel", "slope", "base"});
+  out.shape.causal = true;
+  const at::Tensor& second = in.parameters.at("W1");
+  out.position.of<DapeSettings>() = {
+      .kind = choice<DapeKind>(
+          in.config, "kind",
+          {{"alibi", DapeKind::alibi}, {"kerple", DapeKind::kerple}, {"rope", DapeKind::rope}}),
+      .kernel = integer(in.config, "kernel", 1),
+      .width = second.size(second.dim() - 2),
+      .slope = number(in.config, "slope", 0.01),
+      .base = number(in.config, "base", 10000)};
+  out.links = {{"W0", in_layer("first.weight")},
+               {"b0", in_layer("first.bias")},
+               {"W1", in_layer("second.weight")},
+               {"b1", in_layer("second.bias")},
+               {"r1", in_layer("r1")},
+               {"r2", in_layer("r2")}};
+  if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
+}
+
+void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"attend_current", "remainder"});
+  out.shape.causal = true;
+  out.position.of<StickBreakingSettings>() = {
+      .attend_current = flag(in.config, "attend_current", false),
+      .remainder = choice<StickRemainder>(in.config, "remainder",
+                                          {{"none", StickRemainder::none},
+                                           {"value", StickRemainder::value},
+                                           {"head_bias", StickRemainder::head_bias}})};
+  out.links = {{"head_bias", in_layer("head_bias")}};
+}
+
+// The sizes of a case that gives the layer's input x and projections of it.
+void from_input(const GoldenCase& in, GoldenSetup& out) {
+  out.shape.heads = needed(in.config, "heads");
+  out.shape.width = in.inputs.at("x").size(-1);
+  out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
+  out.parameters = {"Wq", "Wk", "Wv"};
+}
+
+void fox(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"rope_base", "heads"});
+  out.shape.causal = true;
+  FoxSettings& fox = out.position.of<FoxSettings>();
+  fox.rope_base = number(in.config, "rope_base", 0);
+  out.links = {{"Wf", in_layer("gate.weight"), true}, {"bf", in_layer("gate.bias")}};
+  if (in.inputs.contains("x")) return from_input(in, out);
+  if (has(in, "bf")) {
+    fox.gates = ForgetGates::bias_only;
+    return;
+  }
+  out.without_parameters = true;
+  out.features = [](const GoldenArrays& inputs) { return inputs.at("f").unsqueeze(-1); };
+}
+
 void rope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"layout", "base", "rotary_dim", "rotary_value", "pos_offset", "scaling",
                     "attention_factor", "logn_train_len", "logn_clip"});
@@ -316,12 +387,7 @@ void remapped_rope(const GoldenCase& in, GoldenSetup& out) {
         .sinks = needed(in.config, "sinks"),
         .recent = needed(in.config, "recent"),
         .form = has(in, "slopes") ? StreamingForm::alibi : StreamingForm::rope};
-    if (has(in, "slopes")) {
-      if (constants(in, "slopes") != alibi_slopes(in.inputs.at("q").size(1))) {
-        throw_failure("", "other slopes than ALiBi's own");
-      }
-      out.parameters = {"slopes"};
-    }
+    if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
   } else {
     allow(in.config, {"kind", "base", "layout", "chunk", "local", "mscale"});
     out.position.of<DualChunkSettings>() = {.layout = own_layout,
@@ -357,11 +423,46 @@ void linear_attention(const GoldenCase& in, GoldenSetup& out) {
 void nope(const GoldenCase& in, GoldenSetup& out) {
   allow(in.config, {"attn_scale", "floor_scale"});
   out.position.scheme = "none";
-  if (!given(in.config, "attn_scale")) return;
-  out.position.scheme = "formula";  // Llama 4's temperature of the queries
-  out.position.of<FormulaSettings>().score =
-      "score * (" +
-      query_temperature(number(in.config, "attn_scale", 0), needed(in.config, "floor_scale")) + ")";
+  const bool scaled = given(in.config, "attn_scale") || given(in.config, "floor_scale");
+  out.position.of<NoneSettings>() = {
+      .attention_scale = number(in.config, "attn_scale", scaled ? 0.1 : 0),
+      .floor_scale = integer(in.config, "floor_scale", 8192)};
+}
+
+void explicit_positions(const GoldenCase& in, GoldenSetup& out) {
+  allow(in.config, {"kind", "layout", "base", "content_scale", "heads"});
+  ExplicitPositionsSettings& own = out.position.of<ExplicitPositionsSettings>();
+  own.form = choice<ExplicitForm>(in.config, "kind",
+                                  {{"rope", ExplicitForm::rope},
+                                   {"alibi", ExplicitForm::alibi},
+                                   {"sinusoidal", ExplicitForm::sinusoidal},
+                                   {"learned", ExplicitForm::learned},
+                                   {"noisy_alibi", ExplicitForm::noisy_alibi}});
+  own.base = number(in.config, "base", 10000);
+  if (own.form == ExplicitForm::sinusoidal) {
+    own.sinusoids = sinusoidal_layout(in.config);
+  } else {
+    own.layout = layout(in.config);
+  }
+  out.content_scale = number(in.config, "content_scale", 1);
+  const bool distances = own.form == ExplicitForm::noisy_alibi;
+  const at::Tensor places = in.inputs.at(distances ? "dist" : "pos");
+  if (distances) {
+    if (places.dim() != 1) throw_failure("", "dist is not [L - 1]");
+    out.places = at::cat({at::zeros({1}, places.options()), places}).unsqueeze(0);
+  } else {
+    out.places = places.dim() == 1 ? places.unsqueeze(0) : places;
+  }
+  if (in.inputs.contains("x")) from_input(in, out);
+  if (has(in, "table")) {
+    own.positions = rows(in, "table");
+    out.links = {{"table", "position.table"}};
+  }
+  if (!has(in, "slopes")) return;
+  out.parameters.push_back("slopes");
+  out.make = [own](const GoldenArrays& parameters) {
+    return make_explicit_positions_of_slopes(own, parameters.at("slopes"));
+  };
 }
 
 // A scheme that has no words of its own here: a case calls options as the configuration does and
@@ -396,26 +497,26 @@ const std::map<std::string, Setup>& setups() {
                                                 {"t5", t5},
                                                 {"tupe", tupe},
                                                 {"transformer_xl", transformer_xl},
+                                                {"dape", dape},
                                                 {"deberta", deberta},
                                                 {"alibi", alibi},
                                                 {"kerple", kerple},
                                                 {"fire", fire},
+                                                {"fox", fox},
                                                 {"cope", cope},
                                                 {"sandwich", sandwich},
+                                                {"stick_breaking", stick_breaking},
                                                 {"rope", rope},
                                                 {"xpos", xpos},
                                                 {"rerope", rerope},
                                                 {"remapped_rope", remapped_rope},
                                                 {"nope", nope},
+                                                {"explicit_positions", explicit_positions},
                                                 {"linear_attention", linear_attention}};
   return all;
 }
 
 }  // namespace
-
-std::string query_temperature(double scale, std::int64_t floor_scale) {
-  return fmt::format("1 + {} * log(1 + floor((i + 1) / {}))", scale, floor_scale);
-}
 
 void read_golden_scaling(const json& scaling, RopeSettings& rope) {
   allow(scaling, {"type", "variant", "factor", "train_len", "original_max", "seq_len", "beta_fast",
@@ -468,6 +569,10 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
   GoldenSetup setup;
   setup.position.scheme = golden.scheme;
   setup.shape = {.layers = 1};
+  for (const auto& [name, value] : golden.inputs) {
+    static const std::set<std::string> kNames{"q", "k", "v", "x", "f", "w", "b", "pos", "dist"};
+    if (!kNames.contains(name)) throw_failure("", "unknown input " + name);
+  }
   if (const auto query = golden.inputs.find("q"); query != golden.inputs.end()) {
     if (query->second.dim() != 4) throw_failure("", "q is not [B, H, L, D]");
     setup.shape.heads = query->second.size(1);

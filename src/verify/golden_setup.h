@@ -28,15 +28,18 @@ struct GoldenSetup {
   };
   std::vector<Link> links;
   std::vector<std::string> parameters;  // of the case, that no link names and that are used
+  // Inputs of the case stand for what a layer's own parameters would make, which it lacks then.
+  bool without_parameters = false;
+  double content_scale = 1;  // of x, before what the scheme adds to it
+  // Of schemes with features of tokens: [B, H, Lk, F] from the case's inputs.
+  std::function<at::Tensor(const GoldenArrays& inputs)> features;
+  at::Tensor places;  // of the keys, [B or 1, Lk], where the case gives them
   // Schemes whose constants the case gives: made of the case's tensors directly.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };
 
 // Throws Error where the case has options that are not known here.
 GoldenSetup golden_setup(const GoldenCase& golden);
-
-// The factor of query i in Llama 4's layers without positions, as a formula.
-std::string query_temperature(double scale, std::int64_t floor_scale);
 
 // The frequency scaling of a case's config entry "scaling".
 void read_golden_scaling(const nlohmann::json& scaling, RopeSettings& rope);

@@ -13,7 +13,6 @@
 #include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
-#include "config/formula/expression.h"
 #include "config/layer_map.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
@@ -21,6 +20,8 @@
 #include "position/decay_bound.h"
 #include "position/distance_buckets.h"
 #include "position/dual_chunk.h"
+#include "position/fox.h"
+#include "position/none.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
 #include "position/self_extend.h"
@@ -157,24 +158,22 @@ std::map<std::string, Table> make_tables() {
   };
   add_longrope_factor("attention_factor", true);
   add_longrope_factor("no_extension", false);
+  all["bias"] = [](const GoldenCase& in) {
+    return at::tensor(forget_gate_biases(in.config.at("heads"), in.config.at("decay_time_min"),
+                                         in.config.at("decay_time_max")),
+                      at::kDouble);
+  };
+  all["factor"] = [](const GoldenCase& in) {
+    const NoneSettings settings{.attention_scale = in.config.at("attn_scale"),
+                                .floor_scale = in.config.at("floor_scale")};
+    return each(in.inputs.at("i"), [&](auto i) { return query_temperature(i, settings); });
+  };
   const auto add_self_extend = [&](const char* name, SelfExtendShift shift) {
     all[name] = [shift](const GoldenCase& in) {
       const SelfExtendSettings settings{
           .group = in.config.at("group"), .window = in.config.at("window"), .shift = shift};
       return of_pairs(in, [&](auto i, auto j) { return self_extend_distance(i, j, settings); });
     };
-  };
-  // Llama 4's factors of the queries, as a formula.
-  all["factor"] = [](const GoldenCase& in) {
-    const FormulaNode formula =
-        parse_formula(query_temperature(in.config.at("attn_scale"), in.config.at("floor_scale")),
-                      {.variables = {"i"}, .parameters = {}});
-    std::vector<double> factors = numbers(in.inputs.at("i"));
-    for (double& value : factors) {
-      value = evaluate_formula(
-          formula, {.variable = [i = value](const auto&) { return i; }, .parameter = {}});
-    }
-    return at::tensor(factors, at::kDouble);
   };
   // Llama 4's and SmolLM3's layers that rotate.
   all["uses_rope"] = [](const GoldenCase& in) {
@@ -271,8 +270,6 @@ std::map<std::string, Table> make_tables() {
 
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
   static const std::set<std::string> kOptions{"L",
-                                              "attn_scale",
-                                              "floor_scale",
                                               "layers",
                                               "interval",
                                               "M",
@@ -285,6 +282,10 @@ at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
                                               "seq_len",
                                               "beta_fast",
                                               "beta_slow",
+                                              "attn_scale",
+                                              "floor_scale",
+                                              "decay_time_min",
+                                              "decay_time_max",
                                               "low_freq_factor",
                                               "gamma",
                                               "b",

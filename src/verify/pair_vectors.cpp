@@ -1,29 +1,44 @@
 #include "verify/pair_vectors.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <vector>
 
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
+#include "config/schemes/explicit_positions.h"
+#include "config/schemes/fox.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
+#include "position/alibi.h"
 #include "position/distance_buckets.h"
 #include "position/dual_chunk.h"
 #include "position/rerope.h"
@@ -154,35 +169,40 @@ PairVectors deberta(const Inputs& in) {
   return result;
 }
 
-// q_i rotated by each pair's own distance: [B, H, L, L, pairs] products.
+// q_i rotated by each pair's own angles [.., L, L, pairs]: [B, H, L, L, pairs] products.
+at::Tensor rotated_by_angles(const Inputs& in, const at::Tensor& angles, RotaryLayout layout) {
+  const std::int64_t width = in.query.size(-1), pairs = width / 2;
+  const auto options = in.query.options();
+  const at::Tensor cosine = angles.cos().to(options), sine = angles.sin().to(options);
+  const bool interleaved = layout == RotaryLayout::interleaved;
+  const auto halves = [&](const at::Tensor& x, std::int64_t axis) {
+    const at::Tensor parts =
+        interleaved ? x.unflatten(-1, {pairs, 2}).transpose(-2, -1) : x.unflatten(-1, {2, pairs});
+    const at::Tensor a = parts.select(-2, 0), b = parts.select(-2, 1);
+    return std::pair{a.unsqueeze(axis), b.unsqueeze(axis)};
+  };
+  const auto [qa, qb] = halves(in.query, 3);  // [B, H, L, 1, pairs]
+  const auto [ka, kb] = halves(in.key, 2);
+  const at::Tensor a = qa * cosine - qb * sine, b = qb * cosine + qa * sine;
+  return (a * ka + b * kb).sum(-1) * in.scheme.score_scale(width);
+}
+
 template <class Settings>
 PairVectors rotated_by_distance(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<Settings>();
     const auto counted = counted_distance(in.settings);
-    const std::int64_t width = in.query.size(-1), pairs = width / 2;
     std::vector<double> distances;
     for (std::int64_t i = 0; i < in.context.queries.count(); ++i) {
       for (std::int64_t j = 0; j < in.context.keys.count(); ++j) {
         distances.push_back(counted(in.context.queries[i], in.context.keys[j]));
       }
     }
-    const at::Tensor angles = at::tensor(distances, at::kDouble)
-                                  .view({in.context.queries.count(), in.context.keys.count(), 1}) *
-                              at::tensor(rotary_frequencies(width, settings.base), at::kDouble);
-    const auto options = in.query.options();
-    const at::Tensor cosine = angles.cos().to(options), sine = angles.sin().to(options);
-    const bool interleaved = settings.layout == RotaryLayout::interleaved;
-    const auto halves = [&](const at::Tensor& x, std::int64_t axis) {
-      const at::Tensor parts =
-          interleaved ? x.unflatten(-1, {pairs, 2}).transpose(-2, -1) : x.unflatten(-1, {2, pairs});
-      const at::Tensor a = parts.select(-2, 0), b = parts.select(-2, 1);
-      return std::pair{a.unsqueeze(axis), b.unsqueeze(axis)};
-    };
-    const auto [qa, qb] = halves(in.query, 3);  // [B, H, L, 1, pairs]
-    const auto [ka, kb] = halves(in.key, 2);
-    const at::Tensor a = qa * cosine - qb * sine, b = qb * cosine + qa * sine;
-    return (a * ka + b * kb).sum(-1) * in.scheme.score_scale(width);
+    const at::Tensor angles =
+        at::tensor(distances, at::kDouble)
+            .view({in.context.queries.count(), in.context.keys.count(), 1}) *
+        at::tensor(rotary_frequencies(in.query.size(-1), settings.base), at::kDouble);
+    return rotated_by_angles(in, angles, settings.layout);
   }};
 }
 
@@ -205,6 +225,119 @@ PairVectors cope(const Inputs& in) {
       return (in.query.unsqueeze(3) * vectors).sum(-1) * (settings.scaled ? scale : 1);
     };
     return scores + products(high) * (position - low) + products(low) * (1 - position + low);
+  }};
+}
+
+at::Tensor scaled_products(const Inputs& in) {
+  return at::matmul(in.query, in.key.transpose(-2, -1)) * in.scheme.score_scale(in.query.size(-1));
+}
+
+// [L, L, L]: whether token l is one of j+1 .. i.
+at::Tensor tokens_between(const Inputs& in) {
+  const at::Tensor all = at::arange(in.query.size(2), at::kLong);
+  const at::Tensor i = all.view({-1, 1, 1}), j = all.view({1, -1, 1}), l = all.view({1, 1, -1});
+  return (l > j).logical_and(l <= i).to(in.query.options());
+}
+
+// The logarithms of all gates between a key and a query, added up for each pair.
+PairVectors fox(const Inputs& in) {
+  const auto& settings = in.settings.of<FoxSettings>();
+  if (settings.gates != ForgetGates::trained || settings.rope_base > 0) return {};
+  return {.scores = [&in] {
+    const at::Tensor log_gates = at::log_sigmoid(in.features.squeeze(-1));
+    return scaled_products(in) + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates});
+  }};
+}
+
+// Each key's share times the product of what every nearer key leaves.
+PairVectors stick_breaking(const Inputs& in) {
+  const auto& settings = in.settings.of<StickBreakingSettings>();
+  const auto share = [&settings](const at::Tensor& scores) {
+    const at::Tensor all = at::ones({scores.size(2), scores.size(3)}, at::kBool);
+    return at::sigmoid(scores) * all.tril(settings.attend_current ? 0 : -1);
+  };
+  PairVectors result;
+  const auto weights = [share](const at::Tensor& scores) {
+    const at::Tensor shares = share(scores);
+    std::vector<at::Tensor> columns;
+    for (std::int64_t j = 0; j < scores.size(3); ++j) {
+      const at::Tensor nearer = 1 - shares.narrow(3, j + 1, scores.size(3) - j - 1);
+      columns.push_back(shares.select(3, j) * nearer.prod(3));
+    }
+    return at::stack(columns, 3);
+  };
+  result.weights = weights;
+  if (settings.remainder == StickRemainder::none) return result;
+  result.remainder_term = [&in, &settings](const at::Tensor& weights) {
+    const at::Tensor remainder = 1 - weights.sum(3, true);
+    return remainder * (settings.remainder == StickRemainder::value
+                            ? in.value
+                            : layer_tensor(in, "head_bias").unsqueeze(1));
+  };
+  return result;
+}
+
+// Rotations by the difference of each pair's places, and penalties for it, with no table shared.
+PairVectors explicit_positions(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.of<ExplicitPositionsSettings>();
+    const at::Tensor places = key_places(in.context);
+    const at::Tensor past = places.unsqueeze(2) - places.unsqueeze(1);  // [B or 1, L, L]
+    const at::Tensor plain = scaled_products(in);
+    const auto slopes = at::tensor(alibi_slopes(in.query.size(1)), at::kDouble).view({-1, 1, 1});
+    if (settings.form == ExplicitForm::alibi) {
+      return plain - (slopes * past.clamp_min(0).unsqueeze(1)).to(plain.options());
+    }
+    if (settings.form == ExplicitForm::noisy_alibi) {
+      at::Tensor distances = at::zeros({past.size(1), past.size(1)}, at::kDouble);
+      for (std::int64_t i = 0; i < past.size(1); ++i) {
+        for (std::int64_t j = 0; j < past.size(1); ++j) {
+          distances[i][j] = places[0][std::abs(i - j)] - (j < i ? 0.5 : 0.0);
+        }
+      }
+      return plain - (slopes * distances).to(plain.options());
+    }
+    if (settings.form != ExplicitForm::rope) return plain;
+    const at::Tensor angles =
+        past.unsqueeze(-1) *
+        at::tensor(rotary_frequencies(in.query.size(-1), settings.base), at::kDouble);
+    return rotated_by_angles(in, angles.unsqueeze(1), settings.layout);
+  }};
+}
+
+// The network at every pair at once, with its hidden layer in memory.
+PairVectors dape(const Inputs& in) {
+  return {.scores = [&in] {
+    const auto& settings = in.settings.of<DapeSettings>();
+    at::Tensor scores = scaled_products(in);
+    at::Tensor channels = scores, bias = at::zeros({1}, scores.options());
+    const at::Tensor all = at::arange(in.query.size(2), at::kDouble);
+    const at::Tensor distance = all.unsqueeze(1) - all.unsqueeze(0);
+    if (settings.kind == DapeKind::rope) {
+      const at::Tensor frequencies =
+          at::tensor(rotary_frequencies(in.query.size(-1), settings.base), at::kDouble);
+      scores = rotated_by_angles(in, distance.unsqueeze(-1) * frequencies, RotaryLayout::half);
+      channels = scores;
+    } else {
+      const at::Tensor past = distance.clamp_min(0).to(scores.options());
+      const auto of_heads = [](const at::Tensor& x) { return x.view({-1, 1, 1}); };
+      bias = settings.kind == DapeKind::alibi
+                 ? past * -of_heads(at::tensor(alibi_slopes(in.query.size(1)), scores.options()))
+                 : -of_heads(layer_tensor(in, "r1")) *
+                       at::log1p(of_heads(layer_tensor(in, "r2")) * past);
+      channels = at::cat({scores, bias.unsqueeze(0).expand_as(scores)}, 1);
+    }
+    if (settings.kernel > 1) channels = channels * (distance >= 0);
+    const auto layer = [&](const at::Tensor& x, const std::string& name) {
+      const at::Tensor weight = layer_tensor(in, name + ".weight");  // [K, in, out]
+      const at::Tensor kernel = (weight.dim() == 2 ? weight.unsqueeze(0) : weight)
+                                    .permute({2, 1, 0})
+                                    .unsqueeze(2);  // [out, in, 1, K]
+      return at::conv2d(x, kernel, layer_tensor(in, name + ".bias"), at::IntArrayRef{1, 1},
+                        at::IntArrayRef{0, settings.kernel / 2});
+    };
+    const at::Tensor hidden = at::leaky_relu(layer(channels, "first"), settings.slope);
+    return scores + bias + layer(hidden, "second");
   }};
 }
 
@@ -244,7 +377,11 @@ PairVectors pair_vectors(const PlainAttentionInputs& in) {
       {"self_extend", rotated_by_distance<SelfExtendSettings>},
       {"dual_chunk", rotated_by_distance<DualChunkSettings>},
       {"streaming", rotated_by_distance<StreamingSettings>},
-      {"cope", cope}};
+      {"cope", cope},
+      {"fox", fox},
+      {"stick_breaking", stick_breaking},
+      {"explicit_positions", explicit_positions},
+      {"dape", dape}};
   const bool biased = in.settings.scheme == "streaming" &&
                       in.settings.of<StreamingSettings>().form == StreamingForm::alibi;
   if (biased) return {};

@@ -15,6 +15,9 @@ struct PairVectors {
   at::Tensor for_value;     // [L, L, D]: the probabilities' sums of vector_ij are added
   at::Tensor query_bias;    // [H, D] added to the query where it meets for_query
   at::Tensor content_bias;  // [H, D] added to the query where it meets the key
+  // Weights instead of the softmax, [B, H, L, L], and what is added to the output for them.
+  std::function<at::Tensor(const at::Tensor& scores)> weights;
+  std::function<at::Tensor(const at::Tensor& weights)> remainder_term;
   // Scores that are no sum of such terms; undefined otherwise.
   std::function<at::Tensor()> scores;
 };

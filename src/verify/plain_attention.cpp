@@ -13,6 +13,7 @@
 
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/schemes/dape.h"
 #include "verify/pair_vectors.h"
 
 namespace roformer {
@@ -66,7 +67,13 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   if (pairs.content_bias.defined()) {
     scores = scores + scale * at::matmul(pairs.content_bias.unsqueeze(1), key.transpose(-2, -1));
   }
-  if (const at::Tensor bias = in.scheme.bias(in.context); bias.defined()) scores = scores + bias;
+  const at::Tensor bias = in.scheme.has_bias() ? in.scheme.bias(in.context) : at::Tensor();
+  if (bias.defined()) scores = scores + bias;
+  if (pairs.weights) {
+    const at::Tensor weights = pairs.weights(scores);
+    const at::Tensor output = at::matmul(weights, value);
+    return pairs.remainder_term ? output + pairs.remainder_term(weights) : output;
+  }
   at::Tensor mask = in.scheme.mask(in.context);
   if (!mask.defined() && in.context.causal) mask = causal_mask(in.context.queries, in.context.keys);
   if (mask.defined()) {
@@ -90,9 +97,12 @@ double plain_attention_numbers(const PositionSettings& settings, const PlainAtte
   // that the product makes.
   static const std::map<std::string, double> kSetsOfHead{
       {"music_transformer", 1}, {"transformer_xl", 1}, {"deberta", 2}};
-  static const std::set<std::string> kByPair{"cope", "rerope", "self_extend", "dual_chunk",
-                                             "streaming"};
+  static const std::set<std::string> kByPair{
+      "cope", "rerope", "self_extend", "dual_chunk", "streaming", "explicit_positions", "fox"};
   double numbers = 5 * scores;
+  if (settings.scheme == "dape") {  // both layers with their inputs, for all texts
+    numbers += 4 * scores * (2 + static_cast<double>(settings.of<DapeSettings>().width) / heads);
+  }
   if (const auto sets = kSetsOfHead.find(settings.scheme); sets != kSetsOfHead.end()) {
     numbers += 4 * sets->second * heads * vectors;
   } else if (settings.scheme == "shaw" || settings.scheme == "nezha") {

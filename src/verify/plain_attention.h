@@ -20,6 +20,8 @@ struct PlainAttentionInputs {
   const PositionSettings& settings;  // that the scheme was made with
   const ParameterStore& parameters;  // that it added its own to
   AttentionContext context;          // without a mask
+  at::Tensor features =
+      {};  // of schemes with features of tokens, as features() gives them: [B, H, L, F]
 };
 
 // Softmax attention -> [B, H, L, D].

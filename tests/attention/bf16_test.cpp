@@ -22,6 +22,7 @@ struct Named {
 
 struct Case {
   at::Tensor projected;  // [T, 3 * inner], numbers that bfloat16 has
+  at::Tensor input;      // [T, M], likewise
   at::Tensor bias, outer, query_weight, key_weight;
   TokenLayout layout;
 };
@@ -46,7 +47,8 @@ std::vector<Named> run(const Case& c, SmallScheme& small, at::ScalarType type) {
                       .heads = SmallScheme::kHeads,
                       .layer = 1,
                       .projections = {.query_weight = c.query_weight.to(stored),
-                                      .key_weight = c.key_weight.to(stored)}},
+                                      .key_weight = c.key_weight.to(stored)},
+                      .input = c.input.to(type)},
                      session);
   (output.to(at::kDouble) * c.outer).sum().backward();
   std::vector<Named> result{{"output", output.detach()},
@@ -79,8 +81,10 @@ TEST_CASE("bfloat16 costs every scheme the same small share of outputs and gradi
   c.outer = rounded(at::randn({c.layout.tokens, SmallScheme::kInner}, at::kDouble));
   c.query_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
   c.key_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
+  c.input = rounded(at::randn({c.layout.tokens, SmallScheme::kWidth}, at::kDouble));
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
+      at::manual_seed(21);  // whatever other schemes there are
       SmallScheme narrow(name, causal, at::kFloat), wide(name, causal);
       for (std::size_t i = 0; i < wide.parameters.all().size(); ++i) {
         const at::Tensor values = wide.parameters.all()[i].value.detach();

@@ -6,6 +6,7 @@
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
+#include "attention/running_sum_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
 #include "distance.h"
@@ -46,7 +47,8 @@ struct Layer {
          .layer = 1,
          .projections = {.query_weight = w.narrow(0, 0, SmallScheme::kInner),
                          .key_weight = w.narrow(0, SmallScheme::kInner, SmallScheme::kInner)},
-         .dropout = dropout},
+         .dropout = dropout,
+         .input = input},
         session);
   }
 };
@@ -145,6 +147,11 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
                              .type = at::kDouble,
                              .projections = projections};
     context.mask = causal_mask(context.queries, context.keys);
+    if (const at::Tensor features =
+            small.features(at::randn({2, length, SmallScheme::kWidth}, at::kDouble));
+        features.defined()) {
+      context.features = small.scheme->remembered(features, {});
+    }
     const auto run = [&](const at::Tensor& query, const KeyValue& cached,
                          const AttentionContext& at, CachedKeys keys) {
       return attend({.query = query,
@@ -271,4 +278,54 @@ TEST_CASE("a row without visible keys gives zeros and no gradient") {
   CHECK(output.select(2, 2).abs().max().item<double>() == 0);
   output.sum().backward();
   CHECK(q.grad().isfinite().all().item<bool>());
+}
+
+TEST_CASE("attention by rows with running sums is the explicit softmax, with gradients") {
+  // Two blocks of rows, and sums so large that float32 knows no difference of neighbours.
+  constexpr std::int64_t kLength = 150;
+  at::manual_seed(31);
+  const Positions positions = Positions::range(0, kLength);
+  const SmallScheme small("fox");
+  const auto difference = [&](at::ScalarType type, double offset) {
+    const auto leaf = [&](at::Tensor x) { return x.to(type).detach().set_requires_grad(true); };
+    const auto random = [&] {
+      return leaf(at::randn({2, SmallScheme::kHeads, kLength, SmallScheme::kHeadWidth}));
+    };
+    const at::Tensor q = random(), k = random(), v = random();
+    const at::Tensor sums =
+        (offset - at::rand({2, SmallScheme::kHeads, kLength}, at::kDouble).cumsum(2))
+            .set_requires_grad(true);
+    const at::Tensor outer = at::randn(q.sizes()).to(type);
+    const at::Tensor mask = window_mask(positions, positions, 140, /*causal=*/true);
+    const auto gradients = [&](const at::Tensor& output) {
+      for (const at::Tensor& x : {q, k, v, sums}) x.mutable_grad() = at::Tensor();
+      (output * outer).sum().backward();
+      return std::vector<at::Tensor>{output.detach(), q.grad(), k.grad(), v.grad(), sums.grad()};
+    };
+    const std::vector<at::Tensor> rows = gradients(running_sum_attention(
+        {.query = q, .key = k, .value = v, .sums = sums, .mask = mask, .scale = 0.5}));
+    const std::vector<at::Tensor> plain =
+        gradients(attend({.query = q,
+                          .key = k,
+                          .value = v,
+                          .scheme = *small.scheme,
+                          .attention = {},
+                          .context = {.queries = positions,
+                                      .keys = positions,
+                                      .causal = true,
+                                      .mask = mask,
+                                      .type = type,
+                                      .features = sums.unsqueeze(-1)}})
+                      .output);
+    double worst = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const at::Tensor a = rows[i].to(at::kDouble), b = plain[i].to(at::kDouble);
+      worst = std::max(worst, ((a - b).norm() / b.norm()).item<double>());
+    }
+    return worst;
+  };
+  CHECK(difference(at::kDouble, 0) < 1e-12);
+  CHECK(difference(at::kFloat, 0) < 1e-5);
+  CHECK(difference(at::kFloat, -1e6) < 1e-5);
+  CHECK(difference(at::kBFloat16, 0) < 0.01);
 }

@@ -1,6 +1,8 @@
 // Every scheme in a small model, with the sides it needs.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,6 +10,7 @@
 #include "config/position_facts.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
@@ -42,6 +45,7 @@ struct SmallScheme {
     settings.of<NezhaSettings>().clip = 4;
     settings.of<DebertaSettings>().span = 5;
     settings.of<CopeSettings>().positions = 6;
+    settings.of<DapeSettings>().width = 5;
     settings.of<FireSettings>().initial_length = 6;
     settings.of<ReropeSettings>().window = 4;
     settings.of<SelfExtendSettings>().window = 4;
@@ -73,6 +77,15 @@ struct SmallScheme {
         values.view({-1})[i] = 0.2 + 0.3 * random.uniform();
       }
     }
+  }
+
+  // The features of tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
+  // where the scheme has none.
+  at::Tensor features(const at::Tensor& input) const {
+    if (!scheme->has_features()) return {};
+    return scheme->features(1, input.flatten(0, 1))
+        .view({input.size(0), input.size(1), kHeads, -1})
+        .transpose(1, 2);
   }
 
   PositionSettings settings;

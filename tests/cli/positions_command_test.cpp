@@ -46,7 +46,7 @@ TEST_CASE("positions list and show explain every scheme and every key") {
 TEST_CASE("positions verify passes the golden cases and names what misses") {
   const Outcome good = run_positions({"verify", kGolden.string()});
   CHECK(good.code == 0);
-  CHECK(has(good.output, "134 of 134"));
+  CHECK(has(good.output, "166 of 166"));
 
   const TemporaryFolder folder;
   std::filesystem::copy(kGolden, folder.path / "golden");
@@ -59,7 +59,7 @@ TEST_CASE("positions verify passes the golden cases and names what misses") {
   std::filesystem::remove(folder.path / "golden/14_nope.json");
   const Outcome bad = run_positions({"verify", (folder.path / "golden").string()});
   CHECK(bad.code == 1);
-  CHECK(has(bad.output, "132 of 134"));
+  CHECK(has(bad.output, "164 of 166"));
 }
 
 TEST_CASE("positions plot writes a page and its numbers") {

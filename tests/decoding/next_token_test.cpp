@@ -101,6 +101,30 @@ TEST_CASE("the cache holds beyond its first allocation and with windows, scaling
   CHECK(difference(Decoder("rerope", {{"position.window", "8"}}), 40) < 2e-5);
 }
 
+TEST_CASE("the cache holds what the options of newer schemes need") {
+  const auto with = [](const char* scheme, std::vector<Override> options) {
+    for (Override& option : options) option.key = "position." + option.key;
+    return difference(Decoder(scheme, std::move(options)), 24);
+  };
+  CHECK(with("none", {{"attention_scale", "0.3"}, {"floor_scale", "3"}}) < 2e-5);
+  CHECK(with("fox", {{"rope_base", "500"}}) < 2e-5);
+  CHECK(with("fox", {{"gates", "bias_only"}}) < 2e-5);
+  CHECK(with("stick_breaking", {{"remainder", "value"}}) < 2e-5);
+  CHECK(with("stick_breaking", {{"remainder", "head_bias"}, {"attend_current", "true"}}) < 2e-5);
+  for (const char* form : {"alibi", "sinusoidal", "learned", "noisy_alibi"}) {
+    CAPTURE(form);
+    CHECK(with("explicit_positions", {{"form", form}}) < 2e-5);
+  }
+  CHECK(with("explicit_positions", {{"draw", "shape"}, {"form", "learned"}}) < 2e-5);
+  CHECK(with("explicit_positions", {{"draw", "cape"}}) < 2e-5);
+  CHECK(with("dape", {{"kernel", "3"}, {"kind", "alibi"}}) < 2e-5);
+  CHECK(with("dape", {{"kind", "rope"}}) < 2e-5);
+  // A general path beside the one by rows, and attention by scores with a window.
+  CHECK(difference(Decoder("fox", {{"attention.log_n", "query"}, {"attention.log_n_length", "8"}}),
+                   24) < 2e-5);
+  CHECK(difference(Decoder("fox", {{"attention.window", "5"}}), 24) < 2e-5);
+}
+
 TEST_CASE("linear attention decodes by its running sums") {
   const auto with = [](std::vector<Override> overrides) {
     overrides.push_back({"attention.kernel", "elu"});
@@ -121,9 +145,10 @@ TEST_CASE("linear attention decodes by its running sums") {
 }
 
 TEST_CASE("rows of a decoder move, double and leave") {
-  for (const char* kernel : {"softmax", "elu"}) {
-    CAPTURE(kernel);
-    const Decoder decoder("rope", {{"attention.kernel", kernel}});
+  for (const auto& [scheme, kernel] : std::vector<std::pair<const char*, const char*>>{
+           {"rope", "softmax"}, {"rope", "elu"}, {"fox", "softmax"}}) {
+    CAPTURE(scheme, kernel);
+    const Decoder decoder(scheme, {{"attention.kernel", kernel}});
     NextToken cached(decoder.parts(CacheUse::automatic)), full(decoder.parts(CacheUse::never));
     cached.append(text(7));
     full.append(text(7));

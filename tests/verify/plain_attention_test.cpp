@@ -1,6 +1,10 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
 #include "verify/plain_attention.h"
+#include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
+#include "config/schemes/explicit_positions.h"
+#include "config/schemes/none.h"
+#include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/words.h"
 #include "position/rerope.h"
@@ -40,6 +44,10 @@ void compare_forms(SmallScheme& small) {
                            .causal = small.causal,
                            .training = true,
                            .type = at::kDouble};
+  if (small.scheme->draws_places()) {
+    const std::vector<std::int64_t> lengths{kLength, kLength};
+    context.places = small.scheme->draw_places({.lengths = lengths, .training = true, .key = 3});
+  }
   context.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
                          .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
   std::vector<at::Tensor> leaves{query, key, value};
@@ -53,16 +61,20 @@ void compare_forms(SmallScheme& small) {
     }
     return result;
   };
+  const at::Tensor input = at::randn({2, kLength, SmallScheme::kWidth}, at::kDouble);
   const auto plain = gradients(plain_attention({.query = query,
                                                 .key = key,
                                                 .value = value,
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
-                                                .context = context}));
+                                                .context = context,
+                                                .features = small.features(input)}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
+  if (const at::Tensor features = small.features(input); features.defined())
+    masked.features = small.scheme->remembered(features, {});
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,
@@ -124,6 +136,56 @@ TEST_CASE("the options of streaming give the same in both forms") {
   };
   with(StreamingDistance::clipped, StreamingForm::rope);
   with(StreamingDistance::slots, StreamingForm::alibi);
+}
+
+TEST_CASE("the options of stick_breaking give the same in both forms") {
+  at::manual_seed(15);
+  for (const bool current : {false, true}) {
+    for (const StickRemainder remainder : {StickRemainder::value, StickRemainder::head_bias}) {
+      SmallScheme small("stick_breaking", true, at::kDouble, [&](PositionSettings& position) {
+        position.of<StickBreakingSettings>() = {.attend_current = current, .remainder = remainder};
+      });
+      INFO(to_word(remainder) << (current ? ", with the token itself" : ""));
+      compare_forms(small);
+    }
+  }
+}
+
+TEST_CASE("the forms and draws of explicit_positions give the same in both forms") {
+  at::manual_seed(16);
+  const auto with = [](PositionDraw draw, ExplicitForm form) {
+    SmallScheme small("explicit_positions", true, at::kDouble, [&](PositionSettings& position) {
+      position.of<ExplicitPositionsSettings>().draw = draw;
+      position.of<ExplicitPositionsSettings>().form = form;
+      position.of<ExplicitPositionsSettings>().positions = 70;
+    });
+    INFO(to_word(draw) << ", " << to_word(form));
+    compare_forms(small);
+  };
+  for (const PositionDraw draw :
+       {PositionDraw::randomized, PositionDraw::shape, PositionDraw::cape}) {
+    with(draw, ExplicitForm::rope);
+    with(draw, ExplicitForm::alibi);
+  }
+  with(PositionDraw::randomized, ExplicitForm::noisy_alibi);
+}
+
+TEST_CASE("the kinds of dape and its V2 give the same in both forms") {
+  at::manual_seed(17);
+  const auto with = [](DapeKind kind, std::int64_t kernel) {
+    SmallScheme small("dape", true, at::kDouble, [&](PositionSettings& position) {
+      position.of<DapeSettings>() = {.kind = kind, .kernel = kernel, .width = 5, .slope = 0.3};
+    });
+    for (const Parameter& parameter : small.parameters.all()) {  // of both signs
+      if (parameter.value.dim() > 1) parameter.value.detach().sub_(0.35);
+    }
+    INFO(to_word(kind) << ", " << kernel << " keys");
+    compare_forms(small);
+  };
+  with(DapeKind::alibi, 1);
+  with(DapeKind::rope, 1);
+  with(DapeKind::alibi, 3);
+  with(DapeKind::kerple, 5);
 }
 
 TEST_CASE("LM-Infinite is ReRoPE among the first and the last tokens") {

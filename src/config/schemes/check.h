@@ -36,9 +36,12 @@ class SchemeCheck {
 
   bool both_sides() const { return !use_.causal; }  // each token sees what follows it too
   std::string task() const;
-  std::int64_t head_width() const { return settings_.model.width / settings_.model.heads; }
+  std::int64_t head_width() const { return settings_.model.features_of_head(); }
   // False where heads do not divide the width, which is reported elsewhere.
-  bool has_head_width() const { return settings_.model.width % settings_.model.heads == 0; }
+  bool has_head_width() const {
+    const ModelSettings& model = settings_.model;
+    return model.head_width > 0 || model.width % model.heads == 0;
+  }
   bool linear() const { return uses_linear_attention(settings_.attention); }
   std::int64_t layers() const { return use_.layers; }
 

@@ -6,6 +6,7 @@
 #define ROFORMER_EACH_SCHEME(DO) \
   DO(sinusoidal)                 \
   DO(learned)                    \
+  DO(explicit_positions)         \
   DO(none)                       \
   DO(shaw)                       \
   DO(music_transformer)          \
@@ -18,7 +19,10 @@
   DO(kerple)                     \
   DO(fire)                       \
   DO(sandwich)                   \
+  DO(dape)                       \
+  DO(fox)                        \
   DO(cope)                       \
+  DO(stick_breaking)             \
   DO(rope)                       \
   DO(xpos)                       \
   DO(rerope)                     \

@@ -1,0 +1,132 @@
+#include "attention/running_sum_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "attention/wide_products.h"
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::int64_t kRows = 128;                      // queries of a block
+constexpr std::int64_t kScores = std::int64_t{1} << 22;  // held at a time
+
+// Rows of some texts: their queries see the first `keys` tokens.
+struct RowBlock {
+  std::int64_t text = 0, texts = 0;
+  std::int64_t row = 0, rows = 0;
+  std::int64_t keys = 0;
+
+  at::Tensor rows_of(const at::Tensor& x) const {
+    return x.narrow(0, text, texts).narrow(2, row, rows);
+  }
+  at::Tensor keys_of(const at::Tensor& x) const {
+    return x.narrow(0, text, texts).narrow(2, 0, keys);
+  }
+};
+
+struct RowBlocks {
+  at::Tensor query, key, value, sums, mask;
+  double scale = 1;
+
+  std::vector<RowBlock> all() const {
+    const std::int64_t texts = query.size(0), heads = query.size(1), length = query.size(2);
+    const std::int64_t rows = std::min(kRows, length);
+    const std::int64_t step = std::clamp<std::int64_t>(
+        kScores / std::max<std::int64_t>(1, heads * rows * length), 1, texts);
+    std::vector<RowBlock> blocks;
+    for (std::int64_t text = 0; text < texts; text += step) {
+      for (std::int64_t row = 0; row < length; row += rows) {
+        const std::int64_t count = std::min(rows, length - row);
+        blocks.push_back({.text = text,
+                          .texts = std::min(step, texts - text),
+                          .row = row,
+                          .rows = count,
+                          .keys = row + count});
+      }
+    }
+    return blocks;
+  }
+
+  // scale q.k + c_i - c_j, -infinity where hidden, [texts, H, rows, keys] in the accumulating type.
+  at::Tensor scores(const RowBlock& block) const {
+    const at::Tensor scores =
+        wide_product(block.rows_of(query), block.keys_of(key).transpose(-2, -1)).mul_(scale);
+    const at::Tensor from_first =
+        (block.keys_of(sums) - block.rows_of(sums).narrow(2, 0, 1)).to(scores.scalar_type());
+    scores.add_(from_first.narrow(2, block.row, block.rows).unsqueeze(-1));
+    scores.sub_(from_first.unsqueeze(-2));
+    if (mask.defined()) {
+      const at::Tensor hidden =
+          mask.narrow(0, block.row, block.rows).narrow(1, 0, block.keys).logical_not();
+      scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+    }
+    return scores;
+  }
+
+  // From the logarithm of the denominators [texts, H, rows].
+  at::Tensor probabilities(const RowBlock& block, const at::Tensor& logarithm) const {
+    return scores(block).sub_(logarithm.unsqueeze(-1)).exp_();
+  }
+};
+
+}  // namespace
+
+at::Tensor running_sum_attention(const RunningSumInputs& in) {
+  GradientRecorder recorder({in.query, in.key, in.value, in.sums});
+  const auto blocks = std::make_shared<RowBlocks>(RowBlocks{.query = in.query.detach(),
+                                                            .key = in.key.detach(),
+                                                            .value = in.value.detach(),
+                                                            .sums = in.sums.detach(),
+                                                            .mask = in.mask,
+                                                            .scale = in.scale});
+  const at::ScalarType type = in.value.scalar_type(), wide = accumulate_type(type);
+  const at::Tensor output = at::empty_like(blocks->value);
+  const at::Tensor logarithm =
+      at::zeros({output.size(0), output.size(1), output.size(2)}, output.options().dtype(wide));
+  for (const RowBlock& block : blocks->all()) {
+    const at::Tensor scores = blocks->scores(block);
+    // A row without visible keys: every probability is then exp(-infinity).
+    const at::Tensor sum = at::logsumexp(scores, -1);
+    const at::Tensor finite = sum.masked_fill(sum.isinf(), 0);
+    block.rows_of(logarithm).copy_(finite);
+    const at::Tensor probabilities = (scores - finite.unsqueeze(-1)).exp_();
+    block.rows_of(output).copy_(at::matmul(probabilities.to(type), block.keys_of(blocks->value)));
+  }
+  return recorder.finish(
+      output, [blocks, logarithm, type](const Gradients& gradients) -> Gradients {
+        const auto zeros = [&](const at::Tensor& x) {
+          return at::zeros(x.sizes(), x.options().dtype(accumulate_type(x.scalar_type())));
+        };
+        const at::Tensor to_query = at::empty_like(blocks->query), to_key = zeros(blocks->key),
+                         to_value = zeros(blocks->value), to_sums = zeros(blocks->sums);
+        for (const RowBlock& block : blocks->all()) {
+          const at::Tensor g = block.rows_of(gradients[0]), key = block.keys_of(blocks->key);
+          const at::Tensor probabilities = blocks->probabilities(block, block.rows_of(logarithm));
+          block.keys_of(to_value).add_(at::matmul(probabilities.to(type).transpose(-2, -1), g));
+          const at::Tensor slope = wide_product(g, block.keys_of(blocks->value).transpose(-2, -1));
+          // The rows' own sums and not output times gradient, of which bfloat16 has lost digits
+          // that would add up along the running sums.
+          slope.sub_((slope * probabilities).sum(-1, true)).mul_(probabilities);
+          // A row of slopes sums to nothing, as the probabilities sum to one: only columns count.
+          block.keys_of(to_sums).sub_(slope.sum(-2));
+          const at::Tensor narrow = slope.mul_(blocks->scale).to(type);
+          block.rows_of(to_query).copy_(at::matmul(narrow, key));
+          block.keys_of(to_key).add_(
+              at::matmul(narrow.transpose(-2, -1), block.rows_of(blocks->query)));
+        }
+        return {to_query, to_key.to(type), to_value.to(type), to_sums};
+      });
+}
+
+}  // namespace roformer

@@ -1,0 +1,263 @@
+// Positions drawn for each batch, under rotations, ALiBi, sinusoids or a learned table: randomized
+// positions (Ruoss 2023, arXiv:2305.16843), so that no later position is new; SHAPE (Kiyono 2021),
+// an offset for each sequence; CAPE (Likhomanenko 2021, arXiv:2106.03143), shifts and scales.
+// Section 24.
+#include "position/explicit_positions.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "position/alibi.h"
+#include "position/replaced_scores.h"
+#include "position/rotary_table.h"
+#include "position/sinusoid.h"
+#include "tensor/pair_tables.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kPastShift = 0.5;  // noisy_alibi: of the distances on the left side alone
+
+class ExplicitPositions : public PositionScheme {
+ public:
+  ExplicitPositions(const ExplicitPositionsSettings& settings, at::Tensor slopes)
+      : settings_(settings), slopes_(std::move(slopes)) {}
+
+  explicit ExplicitPositions(const SchemeInputs& in)
+      : ExplicitPositions(in.settings.of<ExplicitPositionsSettings>(),
+                          at::tensor(alibi_slopes(in.shape.heads), at::kDouble)) {
+    width_ = in.shape.width;
+    type_ = in.shape.type;
+    causal_ = in.shape.causal;
+    training_length_ = std::max<std::int64_t>(1, in.shape.training_length);
+    if (settings_.form != ExplicitForm::learned) return;
+    const bool offsets = settings_.draw == PositionDraw::shape;
+    table_ = in.parameters.add(
+        {.name = "position.table",
+         .shape = {settings_.positions + (offsets ? training_length_ : 0), width_},
+         .initial = truncated_normal(settings_.initialization)});
+  }
+
+  bool draws_places() const override { return true; }
+  at::Tensor draw_places(const PlaceInputs& in) const override {
+    switch (settings_.draw) {
+      case PositionDraw::randomized:
+        return randomized(in);
+      case PositionDraw::shape:
+        return shifted(in);
+      default:
+        return augmented(in);
+    }
+  }
+
+  at::Tensor embedding(const Positions& positions) const override {
+    const at::Tensor table = embedding_at(positions.tensor().to(at::kDouble).unsqueeze(0));
+    return table.defined() ? table.squeeze(0) : table;
+  }
+  at::Tensor embedding_at(const at::Tensor& places) const override {
+    if (settings_.form == ExplicitForm::sinusoidal) {
+      return sinusoids_at(places, width_, settings_.base, settings_.sinusoids).to(type_);
+    }
+    if (settings_.form != ExplicitForm::learned) return {};
+    if (places.max().item<double>() >= static_cast<double>(table_.size(0))) {
+      throw_usage("position.explicit_positions.positions",
+                  fmt::format("the table has {} positions, the text stands at position {}",
+                              table_.size(0), places.max().item<double>()),
+                  "more positions, or a shorter data.length");
+    }
+    return at::index_select(table_, 0, places.flatten().to(at::kLong).to(table_.device()))
+        .view({places.size(0), places.size(1), width_});
+  }
+
+  bool has_transform() const override { return settings_.form == ExplicitForm::rope; }
+  at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
+                         TokenSide side) const override {
+    const at::Tensor places =
+        side == TokenSide::query ? query_places(context) : key_places(context);
+    return turned_by_tables(x, tables(context, places.cpu(), x.size(-1)));
+  }
+
+  bool has_bias_of_places() const override {
+    return settings_.form == ExplicitForm::alibi || settings_.form == ExplicitForm::noisy_alibi;
+  }
+  at::Tensor bias(const AttentionContext& context) const override {
+    if (!has_bias_of_places()) return {};
+    const at::Tensor distance =
+        settings_.form == ExplicitForm::alibi ? past_places(context) : drawn_distances(context);
+    const auto options = at::TensorOptions().dtype(context.type).device(context.device);
+    return distance.to(options).unsqueeze(1) * -slopes_.to(options).view({1, -1, 1, 1});
+  }
+
+ private:
+  struct Tables {
+    at::Tensor places;  // [B or 1, L]
+    std::int64_t width = 0;
+    PairTables tables;
+  };
+
+  ExplicitPositionsSettings settings_;
+  at::Tensor slopes_;  // [H]
+  at::Tensor table_;   // [positions, M] of the form learned
+  std::int64_t width_ = 0, training_length_ = 1;
+  at::ScalarType type_ = at::kFloat;
+  bool causal_ = false;
+  mutable std::list<Tables> recent_;  // a batch's are the same in all layers
+
+  // max(p_i - p_j, 0), [B or 1, Lq, Lk].
+  static at::Tensor past_places(const AttentionContext& context) {
+    return (query_places(context).unsqueeze(2) - key_places(context).unsqueeze(1)).clamp_min(0);
+  }
+
+  // The drawn distance of each pair, whose places are 0, r_1, r_2, ..: [1, Lq, Lk].
+  static at::Tensor drawn_distances(const AttentionContext& context) {
+    const at::Tensor past = past_of_pairs(context);
+    const at::Tensor drawn =
+        at::index_select(key_places(context)[0], 0, past.abs().flatten()).view(past.sizes());
+    return (drawn - (past > 0).to(at::kDouble) * kPastShift).unsqueeze(0);
+  }
+
+  PairTables tables(const AttentionContext& context, const at::Tensor& places,
+                    std::int64_t width) const {
+    const auto known = [&](const Tables& all) {
+      return all.width == width && all.tables.cosine.scalar_type() == context.type &&
+             all.tables.cosine.device() == context.device && at::equal(all.places, places);
+    };
+    const auto found = std::find_if(recent_.begin(), recent_.end(), known);
+    if (found != recent_.end()) return found->tables;
+    constexpr std::size_t kKept = 8;
+    if (recent_.size() >= kKept) recent_.pop_back();
+    const at::Tensor angles =
+        (places.unsqueeze(-1) * at::tensor(rotary_frequencies(width, settings_.base), at::kDouble))
+            .unsqueeze(1);  // [B or 1, 1, L, pairs]
+    const auto options = at::TensorOptions().dtype(context.type).device(context.device);
+    recent_.push_front({.places = places,
+                        .width = width,
+                        .tables = {.cosine = angles.cos().to(options),
+                                   .sine = angles.sin().to(options),
+                                   .layout = settings_.layout}});
+    return recent_.front().tables;
+  }
+
+  // Distances of noisy_alibi begin with that of a token to itself, 0.
+  at::Tensor sample(std::int64_t count, std::uint64_t key) const {
+    const bool distances = settings_.form == ExplicitForm::noisy_alibi;
+    if (count > settings_.positions) {
+      throw_usage("position.explicit_positions.positions",
+                  fmt::format("got {}, but a text has {} tokens", settings_.positions, count),
+                  "as many as the longest text, better several times as many");
+    }
+    if (!distances)
+      return at::tensor(sorted_sample(count, 0, settings_.positions, key), at::kDouble);
+    std::vector<double> values = sorted_sample(count - 1, 1, settings_.positions - 1, key);
+    values.insert(values.begin(), 0);
+    return at::tensor(values, at::kDouble);
+  }
+
+  // One draw for all sequences. Outside of training it is always the same, of as many positions as
+  // a text of the training's length has, so that what is read does not move what was read; text
+  // beyond that length goes on token by token where a cache holds what came before.
+  at::Tensor randomized(const PlaceInputs& in) const {
+    const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
+    const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
+    if (in.training) return sample(count, in.key).unsqueeze(0);
+    if (before == 0 || before + count <= training_length_) {
+      return sample(std::max(before + count, training_length_), 0)
+          .narrow(0, before, count)
+          .unsqueeze(0);
+    }
+    const double last = in.earlier.max().item<double>();
+    if (last + static_cast<double>(count) >= static_cast<double>(settings_.positions)) {
+      throw_usage("position.explicit_positions.positions",
+                  fmt::format("the text has come to the last of {} positions", settings_.positions),
+                  "a shorter text, or a model with more positions");
+    }
+    return (at::arange(1, count + 1, at::kDouble) + last).unsqueeze(0);
+  }
+
+  // SHAPE: p_i = i + an offset of the sequence's own, in training.
+  at::Tensor shifted(const PlaceInputs& in) const {
+    const at::Tensor counted = counted_places(in);
+    if (!in.training) return counted;
+    std::vector<double> offsets;
+    for (std::size_t s = 0; s < in.lengths.size(); ++s) {
+      offsets.push_back(static_cast<double>(
+          Random(random_key({in.key, s})).below(static_cast<std::uint64_t>(settings_.positions))));
+    }
+    return counted + at::tensor(offsets, at::kDouble).unsqueeze(1);
+  }
+
+  // CAPE: p_i = (i - middle + g + e_i) e^s, where g and s are the sequence's and e_i the token's; 0
+  // outside of training. The middle is the sequence's, or where each token sees only what precedes
+  // it that of a text of the training's length: a text's own is not known while it is written.
+  at::Tensor augmented(const PlaceInputs& in) const {
+    const at::Tensor counted = counted_places(in);
+    if (causal_ && !in.training) return counted - middle_of(training_length_);
+    const auto sequences = static_cast<std::int64_t>(in.lengths.size());
+    const at::Tensor places = at::empty({sequences, counted.size(1)}, at::kDouble);
+    double* value = places.mutable_data_ptr<double>();
+    const auto around_zero = [](Random& random, double bound) {
+      return bound * (2 * random.uniform() - 1);
+    };
+    for (std::size_t s = 0; s < in.lengths.size(); ++s) {
+      Random random(random_key({in.key, s}));
+      const double middle = middle_of(causal_ ? training_length_ : in.lengths[s]);
+      const double shift = around_zero(random, settings_.global_shift);
+      const double scale = std::exp(around_zero(random, std::log(settings_.largest_scale)));
+      for (std::int64_t i = 0; i < counted.size(1); ++i) {
+        const double own = around_zero(random, settings_.local_shift);
+        const double place = static_cast<double>(i) - middle;
+        *value++ = in.training ? (place + shift + own) * scale : place;
+      }
+    }
+    return places;
+  }
+
+  static double middle_of(std::int64_t length) { return static_cast<double>(length - 1) / 2; }
+
+  // 0, 1, 2, .., behind what is in the cache, [1, L].
+  static at::Tensor counted_places(const PlaceInputs& in) {
+    const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
+    const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
+    return at::arange(before, before + count, at::kDouble).unsqueeze(0);
+  }
+};
+
+}  // namespace
+
+std::vector<double> sorted_sample(std::int64_t count, std::int64_t first, std::int64_t size,
+                                  std::uint64_t key) {
+  ROFORMER_ASSERT(count >= 0 && count <= size);
+  Random random(random_key({key, random_word("sorted sample")}));
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const std::int64_t wanted = count - static_cast<std::int64_t>(values.size());
+    if (random.below(static_cast<std::uint64_t>(size - i)) < static_cast<std::uint64_t>(wanted)) {
+      values.push_back(static_cast<double>(first + i));
+    }
+  }
+  return values;
+}
+
+std::unique_ptr<PositionScheme> make_explicit_positions_of_slopes(
+    const ExplicitPositionsSettings& settings, const at::Tensor& slopes) {
+  return std::make_unique<ExplicitPositions>(settings, slopes);
+}
+
+std::unique_ptr<PositionScheme> make_explicit_positions(const SchemeInputs& inputs) {
+  return std::make_unique<ExplicitPositions>(inputs);
+}
+
+}  // namespace roformer
