@@ -57,15 +57,16 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
   context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
                          .key_weight = layer.projection.narrow(0, width, width)};
   at::Tensor features;
-  if (scheme_->has_features()) {
-    features = scheme_->features(context.layer, state)
+  const PositionScheme& scheme = scheme_->of_layer(context.layer);
+  if (scheme.has_features()) {
+    features = scheme.features(context.layer, state)
                    .view({sequences, length, heads, -1})
                    .transpose(1, 2);
   }
   return plain_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
-                          .scheme = scheme_->of_layer(context.layer),
+                          .scheme = scheme,
                           .settings = settings_.position,
                           .parameters = parameters_,
                           .context = context,

@@ -99,12 +99,11 @@ bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
-    if (attention_[i].kernel != AttentionKernel::softmax &&
-        scheme.cached_keys() != CachedKeys::rotated) {
-      return false;
-    }
+    const bool linear = attention_[i].kernel != AttentionKernel::softmax;
+    const bool stays = !linear || scheme.cached_keys() == CachedKeys::rotated;
+    if (!scheme.can_cache() || !stays) return false;
   }
-  return settings_.causal && scheme_->can_cache();
+  return settings_.causal;
 }
 
 void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) const {

@@ -2,7 +2,6 @@
 // layer's attention asks the scheme of that layer and sees no other.
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,16 +28,6 @@ class Layers : public PositionScheme {
       for (const std::int64_t layer : part.layers) {
         of_layer_[static_cast<std::size_t>(layer)] = part.scheme.get();
       }
-      if (part.scheme->draws_places()) {
-        if (drawing_ != nullptr) refuse("two schemes that draw places");
-        drawing_ = part.scheme.get();
-      }
-    }
-    for (const Part& part : parts_) {
-      if (drawing_ == nullptr || part.scheme.get() == drawing_) continue;
-      if (part.scheme->embedding(Positions::range(0, 1)).defined()) {
-        refuse("one that draws places and one that adds positions to the embedding");
-      }
     }
   }
 
@@ -46,7 +35,7 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
-  // At most one of them has one.
+  // At most one of them adds something or draws places.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
       at::Tensor rows = part.scheme->embedding(positions);
@@ -54,28 +43,27 @@ class Layers : public PositionScheme {
     }
     return {};
   }
+
   at::Tensor embedding_at(const at::Tensor& places) const override {
-    return drawing_->embedding_at(places);
+    const PositionScheme* const drawing = that_draws();
+    return drawing != nullptr ? drawing->embedding_at(places) : at::Tensor();
   }
-
-  bool draws_places() const override { return drawing_ != nullptr; }
+  bool draws_places() const override { return that_draws() != nullptr; }
   at::Tensor draw_places(const PlaceInputs& inputs) const override {
-    return drawing_->draw_places(inputs);
-  }
-
-  bool can_cache() const override {
-    return std::ranges::all_of(parts_, [](const Part& part) { return part.scheme->can_cache(); });
+    const PositionScheme* const drawing = that_draws();
+    return drawing != nullptr ? drawing->draw_places(inputs) : at::Tensor();
   }
 
  private:
+  const PositionScheme* that_draws() const {
+    for (const Part& part : parts_) {
+      if (part.scheme->draws_places()) return part.scheme.get();
+    }
+    return nullptr;
+  }
+
   std::vector<Part> parts_;
   std::vector<const PositionScheme*> of_layer_;
-  const PositionScheme* drawing_ = nullptr;  // the part that draws places
-
-  [[noreturn]] static void refuse(const std::string& what) {
-    throw_usage("position.layers.schemes", "wanted schemes of one embedding, got " + what,
-                "give the layers that draw no places schemes without an embedding, or none");
-  }
 };
 
 // What a check of the settings has not seen: a stack of fewer layers than the model's.

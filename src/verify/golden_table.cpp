@@ -287,8 +287,6 @@ std::map<std::string, Table> make_tables() {
 
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
   static const std::set<std::string> kOptions{"L",
-                                              "attn_scale",
-                                              "floor_scale",
                                               "layers",
                                               "interval",
                                               "M",
