@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/softmax.h>
@@ -16,6 +17,7 @@
 
 #include "attention/wide_products.h"
 #include "base/error.h"
+#include "tensor/gradient.h"
 
 namespace roformer {
 namespace {
@@ -70,6 +72,14 @@ CrossMemory::CrossMemory(const TokenLayout& memory, const TokenLayout& queries) 
         {.memory = PaddedBlock::of_lengths(std::span(memory_lengths).subspan(begin, end - begin)),
          .queries = PaddedBlock::of_lengths(std::span(query_lengths).subspan(begin, end - begin))});
   }
+  AttentionSegment next;
+  for (std::size_t i = 0; i < memory_lengths.size(); ++i) {
+    next.query_length = query_lengths[i];
+    next.key_length = memory_lengths[i];
+    segments_.push_back(next);
+    next.query_begin += next.query_length;
+    next.key_begin += next.key_length;
+  }
 }
 
 CrossMemory::CrossMemory(const TokenLayout& memory) {
@@ -90,23 +100,79 @@ void CrossMemory::hide_padding(Group& group, const at::TensorOptions& options) c
 
 void CrossMemory::add_layer(const at::Tensor& packed, std::int64_t heads,
                             const PositionScheme& scheme, at::ScalarType table_type) {
+  if (!decoding()) {
+    if (packed_.empty()) {
+      for (Group& group : groups_) hide_padding(group, packed.options().requires_grad(false));
+    }
+    packed_.push_back(packed);
+    return;
+  }
+  Group& group = groups_[0];
+  if (group.layers.empty()) hide_padding(group, packed.options().requires_grad(false));
+  group.layers.push_back(keys_and_values(group, packed, heads, scheme, table_type));
+}
+
+KeyValue CrossMemory::keys_and_values(const Group& group, const at::Tensor& rows,
+                                      std::int64_t heads, const PositionScheme& scheme,
+                                      at::ScalarType table_type) const {
+  const at::Tensor block = padded(rows, group.memory);
+  KeyValue layer{.key = heads_of(block, 2, 0, heads), .value = heads_of(block, 2, 1, heads)};
+  const Positions positions = Positions::range(0, group.memory.length);
+  const AttentionContext context{
+      .queries = positions, .keys = positions, .type = table_type, .device = rows.device()};
+  if (const auto rotation = scheme.rotation(context, layer.key.size(3))) {
+    layer.key = rotated(layer.key, rotation->key);
+    if (rotation->value) layer.value = rotated(layer.value, rotation->key);
+  }
+  return layer;
+}
+
+std::vector<KeyValue> CrossMemory::layer(const CrossAttentionInputs& in) const {
+  const auto number = static_cast<std::size_t>(in.layer);
+  if (decoding()) return {groups_[0].layers.at(number)};
   std::vector<std::int64_t> tokens;
   for (const Group& group : groups_) tokens.push_back(group.memory.tokens);
-  const std::vector<at::Tensor> parts = packed.split_with_sizes(tokens, 0);
+  const std::vector<at::Tensor> rows = packed_.at(number).split_with_sizes(tokens, 0);
+  std::vector<KeyValue> result;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    if (group.layers.empty()) hide_padding(group, packed.options().requires_grad(false));
-    const at::Tensor block = padded(parts[i], group.memory);
-    KeyValue layer{.key = heads_of(block, 2, 0, heads), .value = heads_of(block, 2, 1, heads)};
-    const Positions positions = Positions::range(0, group.memory.length);
-    const AttentionContext context{
-        .queries = positions, .keys = positions, .type = table_type, .device = packed.device()};
-    if (const auto rotation = scheme.rotation(context, layer.key.size(3))) {
-      layer.key = rotated(layer.key, rotation->key);
-      if (rotation->value) layer.value = rotated(layer.value, rotation->key);
-    }
-    group.layers.push_back(std::move(layer));
+    result.push_back(keys_and_values(groups_[i], rows[i], in.heads, in.scheme, in.type));
   }
+  return result;
+}
+
+bool CrossMemory::can_tile(const CrossAttentionInputs& in) const {
+  if (decoding() || in.dropout.probability > 0 || !can_tile_attention(in.query)) return false;
+  const Positions first = Positions::range(0, 1);
+  return !in.scheme.rotation({.queries = first, .keys = first, .type = in.type},
+                             in.query.size(1) / in.heads);
+}
+
+at::Tensor CrossMemory::tiled(const CrossAttentionInputs& in) const {
+  const at::Tensor& packed = packed_.at(static_cast<std::size_t>(in.layer));
+  GradientRecorder recorder({in.query, packed});
+  const auto part = [](const at::Tensor& rows, std::int64_t which) {
+    const std::int64_t width = rows.size(1) / 2;
+    return rows.narrow(1, which * width, width);
+  };
+  const at::Tensor rows = packed.detach();
+  const TiledAttention attention{.query = in.query.detach(),
+                                 .key = part(rows, 0),
+                                 .value = part(rows, 1),
+                                 .segments = segments_,
+                                 .heads = in.heads,
+                                 .scale = in.scheme.score_scale(in.query.size(1) / in.heads)};
+  const at::Tensor output = at::empty_like(attention.query);
+  const at::Tensor logarithm = tiled_attention_forward(attention, output);
+  return recorder.finish(
+      output,
+      [attention, rows, part, logarithm,
+       held = output.detach()](const Gradients& gradients) -> Gradients {
+        const at::Tensor to_query = at::empty_like(attention.query), to_rows = at::empty_like(rows);
+        tiled_attention_backward(
+            attention, held, logarithm, gradients[0].contiguous(),
+            {.query = to_query, .key = part(to_rows, 0), .value = part(to_rows, 1)});
+        return {to_query, to_rows};
+      });
 }
 
 void CrossMemory::reorder(std::span<const std::int64_t> rows) {
@@ -144,8 +210,10 @@ void CrossMemory::select(std::span<const std::int64_t> sequences) {
 }
 
 at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
+  if (can_tile(in)) return tiled(in);
+  const std::vector<KeyValue> memory = layer(in);
   std::vector<PaddedBlock> queries;
-  if (sequence_of_row_.empty()) {
+  if (!decoding()) {
     for (const Group& group : groups_) queries.push_back(group.queries);
   } else {
     const auto rows = static_cast<std::int64_t>(sequence_of_row_.size());
@@ -162,7 +230,7 @@ at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
   CrossAttentionInputs group_inputs = in;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const at::Tensor query = heads_of(padded(parts[i], queries[i]), 1, 0, in.heads);
-    const at::Tensor output = attend(groups_[i], queries[i], group_inputs, query);
+    const at::Tensor output = attend(groups_[i], memory[i], queries[i], group_inputs, query);
     group_inputs.dropout.first_row += query.size(0) * query.size(1) * query.size(2);
     outputs.push_back(
         unpadded(output.transpose(1, 2).reshape({output.size(0), output.size(2), -1}), queries[i]));
@@ -171,7 +239,8 @@ at::Tensor CrossMemory::attend(const CrossAttentionInputs& in) const {
 }
 
 std::vector<at::Tensor> CrossMemory::mean_probabilities(const CrossAttentionInputs& in) const {
-  ROFORMER_ASSERT(sequence_of_row_.empty());
+  ROFORMER_ASSERT(!decoding());
+  const std::vector<KeyValue> memory = layer(in);
   std::vector<std::int64_t> tokens;
   for (const Group& group : groups_) tokens.push_back(group.queries.tokens);
   const std::vector<at::Tensor> parts = in.query.split_with_sizes(tokens, 0);
@@ -183,8 +252,7 @@ std::vector<at::Tensor> CrossMemory::mean_probabilities(const CrossAttentionInpu
             context_of(group, group.queries, in, query.device()), query.size(3))) {
       query = rotated(query, rotation->query);
     }
-    const at::Tensor& key = group.layers.at(static_cast<std::size_t>(in.layer)).key;
-    at::Tensor scores = content_scores(query, key, in.scheme.score_scale(query.size(3)));
+    at::Tensor scores = content_scores(query, memory[i].key, in.scheme.score_scale(query.size(3)));
     if (scores.scalar_type() != at::kDouble) scores = scores.to(at::kFloat);
     if (group.mask.defined()) {
       scores =
@@ -213,11 +281,11 @@ AttentionContext CrossMemory::context_of(const Group& group, const PaddedBlock& 
 }
 
 // query [B, H, Lq, D] -> the same shape.
-at::Tensor CrossMemory::attend(const Group& group, const PaddedBlock& queries,
-                               const CrossAttentionInputs& in, const at::Tensor& query) const {
-  const KeyValue& memory = group.layers.at(static_cast<std::size_t>(in.layer));
+at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
+                               const PaddedBlock& queries, const CrossAttentionInputs& in,
+                               const at::Tensor& query) const {
   const AttentionContext context = context_of(group, queries, in, query.device());
-  if (!query.is_cpu() || in.dropout.probability > 0) {
+  if (!decoding() || !query.is_cpu()) {
     const AttentionSettings plain;
     return roformer::attend({.query = query,
                              .key = memory.key,

@@ -14,6 +14,7 @@
 #include "config/attention_settings.h"
 #include "position/scheme.h"
 #include "tensor/operations.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
 
@@ -39,8 +40,8 @@ struct CrossProbe {
 
 class CrossMemory {
  public:
-  // Training: `queries` has a sequence for each of the memory's. Neighbours whose lengths are
-  // close are computed in one call.
+  // Training: `queries` has a sequence for each of the memory's. Without rotations and dropout each
+  // pair is computed as it lies; else neighbours whose lengths are close are padded to one call.
   CrossMemory(const TokenLayout& memory, const TokenLayout& queries);
   // Decoding: all sequences in one call, each asked by one row of tokens, until reorder().
   explicit CrossMemory(const TokenLayout& memory);
@@ -52,7 +53,7 @@ class CrossMemory {
   // Decoding: row i goes on from row rows[i]. Rows of one sequence best stand together. A sequence
   // that is left without rows leaves the memory.
   void reorder(std::span<const std::int64_t> rows);
-  // How many calls an attention takes.
+  // How many calls a padded attention takes.
   std::int64_t calls() const { return static_cast<std::int64_t>(groups_.size()); }
 
   // -> [T, H * D]
@@ -67,16 +68,26 @@ class CrossMemory {
     PaddedBlock queries;           // empty while decoding: by the rows
     at::Tensor mask;               // bool [B, 1, 1, L], true = visible, or undefined
     at::Tensor additive;           // the same as 0 and -infinity
-    std::vector<KeyValue> layers;  // [B, H, L, D]
+    std::vector<KeyValue> layers;  // [B, H, L, D]; while decoding
   };
   std::vector<Group> groups_;
   std::vector<std::int64_t> sequence_of_row_;  // while decoding
+  std::vector<AttentionSegment> segments_;     // while training, as what follows
+  std::vector<at::Tensor> packed_;             // of each layer, [S, 2 * H * D]
 
+  bool decoding() const { return segments_.empty(); }
   void hide_padding(Group& group, const at::TensorOptions& options) const;
   void select(std::span<const std::int64_t> sequences);
+  // The rows of a group's tokens, [tokens, 2 * H * D], padded and rotated.
+  KeyValue keys_and_values(const Group& group, const at::Tensor& rows, std::int64_t heads,
+                           const PositionScheme& scheme, at::ScalarType table_type) const;
+  // Of a layer, group by group.
+  std::vector<KeyValue> layer(const CrossAttentionInputs& inputs) const;
+  bool can_tile(const CrossAttentionInputs& inputs) const;
+  at::Tensor tiled(const CrossAttentionInputs& inputs) const;
   AttentionContext context_of(const Group& group, const PaddedBlock& queries,
                               const CrossAttentionInputs& inputs, at::Device device) const;
-  at::Tensor attend(const Group& group, const PaddedBlock& queries,
+  at::Tensor attend(const Group& group, const KeyValue& memory, const PaddedBlock& queries,
                     const CrossAttentionInputs& inputs, const at::Tensor& query) const;
 };
 

@@ -1,6 +1,5 @@
-// Softmax attention without its [L, L] matrix in memory: LibTorch's fused kernel for CPUs, with the
-// projection's bias and the rotation of q and k merged into the passes that have to touch them
-// anyway.
+// Softmax attention of packed q, k, v without its [L, L] matrix in memory, with the projection's
+// bias and the rotation of q and k merged into one pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,11 +13,12 @@
 namespace roformer {
 
 struct FusedAttentionInputs {
-  // [T, 3 * H * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
+  // [T, (H + 2G) * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
   at::Tensor projected;
-  at::Tensor bias;  // [3 * H * D]
+  at::Tensor bias;  // [(H + 2G) * D] or undefined: none
   const TokenLayout& layout;
-  std::int64_t heads = 0;
+  std::int64_t heads = 0;            // H
+  std::int64_t key_value_heads = 0;  // G, a divisor of H
   double scale = 1;
   bool causal = false;  // hide future keys; not needed where `additive` hides them
   // Of a sequence of the given length.
@@ -26,8 +26,8 @@ struct FusedAttentionInputs {
   std::function<at::Tensor(std::int64_t length)> additive;  // [1, 1 or H, L, L] or undefined
 };
 
-// -> [T, H * D]. A bias that needs a gradient gets it from a backward pass of our own, which
-// recomputes the probabilities for a few heads at a time.
+// -> [T, H * D]. `additive` is defined for all lengths or for none, and gets a gradient where it
+// wants one.
 at::Tensor fused_attention(const FusedAttentionInputs& inputs);
 
 }  // namespace roformer

@@ -49,10 +49,14 @@ KeyValue KeyValueCache::held(std::int64_t layer, std::int64_t held) const {
 }
 
 void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
-  if (layers_.empty()) return;
-  const RowMoves moves(sources, layers_[0].key.size(0));
+  // Layers of linear attention have nothing here.
+  const auto held = std::find_if(layers_.begin(), layers_.end(),
+                                 [](const KeyValue& layer) { return layer.key.defined(); });
+  if (held == layers_.end()) return;
+  const RowMoves moves(sources, held->key.size(0));
   if (moves.nothing()) return;
   for (KeyValue& layer : layers_) {
+    if (!layer.key.defined()) continue;
     layer.key = moves.apply(layer.key, used_);
     layer.value = moves.apply(layer.value, used_);
     if (layer.features.defined()) layer.features = moves.apply(layer.features, used_);

@@ -65,6 +65,7 @@ void LinearState::shrink(const at::Tensor& stabilizer) {
 }
 
 void LinearState::reorder(std::span<const std::int64_t> sources) {
+  if (!sums_.numerator.defined()) return;  // of a layer that has softmax attention
   const at::Tensor rows = at::tensor(at::IntArrayRef(sources.data(), sources.size()), at::kLong)
                               .to(sums_.numerator.device());
   sums_ = selected(sums_, rows);

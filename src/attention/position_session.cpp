@@ -69,63 +69,77 @@ AttentionContext PositionSession::context(std::int64_t layer, const Extent& exte
           .places = places};
 }
 
-void PositionSession::make_masks() {
-  if (masks_made_) return;
-  masks_made_ = true;
-  const AttentionContext all = context(0, whole());
-  at::Tensor mask = inputs_.scheme.mask(all);
-  if (inputs_.attention.window > 0) {
-    const at::Tensor window =
-        window_mask(all.queries, all.keys, inputs_.attention.window, inputs_.causal);
+PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
+  return {&scheme(layer), attention(layer).window};
+}
+
+const PositionSession::Mask& PositionSession::mask_of(std::int64_t layer) {
+  Mask& result = masks_[mask_key(layer)];
+  if (result.made) return result;
+  result.made = true;
+  const AttentionContext all = context(layer, whole());
+  at::Tensor mask = scheme(layer).mask(all);
+  if (const std::int64_t tokens = attention(layer).window; tokens > 0) {
+    const at::Tensor window = window_mask(all.queries, all.keys, tokens, inputs_.causal);
     mask = mask.defined() ? mask.logical_and(window) : window;
   }
   // One query behind all keys sees them all.
   if (inputs_.causal && !(all.queries.count() == 1 && all.queries[0] >= all.keys.largest())) {
-    only_causal_ = !mask.defined() && all.queries == all.keys;
+    result.only_causal = !mask.defined() && all.queries == all.keys;
     const at::Tensor past = causal_mask(all.queries, all.keys);
     mask = mask.defined() ? mask.logical_and(past) : past;
   }
-  if (mask.defined()) mask_ = mask.to(inputs_.device);
+  if (mask.defined()) result.visible = mask.to(inputs_.device);
+  return result;
 }
 
-at::Tensor PositionSession::mask(const Extent& extent) {
-  make_masks();
-  return mask_.defined() ? cut(mask_, extent) : mask_;
+at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
+  const at::Tensor& visible = mask_of(layer).visible;
+  return visible.defined() ? cut(visible, extent) : visible;
 }
 
-std::int64_t PositionSession::bias_key(std::int64_t layer) const {
-  return inputs_.scheme.has_bias() && inputs_.scheme.bias_of_each_layer() ? layer : -1;
+// What a bias is made for: everything at once, unless it depends on the length.
+Extent PositionSession::bias_extent(std::int64_t layer, const Extent& extent) const {
+  return scheme(layer).bias_of_each_length() ? extent : whole();
+}
+
+PositionSession::BiasKey PositionSession::bias_key(std::int64_t layer, const Extent& extent) const {
+  const PositionScheme& own = scheme(layer);
+  const bool each_layer = own.has_bias() && own.bias_of_each_layer();
+  return {&own, each_layer ? layer : -1, own.bias_of_each_length() ? extent.keys : -1};
 }
 
 at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
-  if (!inputs_.scheme.has_bias()) return {};
-  at::Tensor& all = biases_[bias_key(layer)];
-  if (!all.defined()) all = inputs_.scheme.bias(context(layer, whole()));
+  if (!scheme(layer).has_bias()) return {};
+  at::Tensor& all = biases_[bias_key(layer, extent)];
+  if (!all.defined()) all = scheme(layer).bias(context(layer, bias_extent(layer, extent)));
   return cut(all, extent);
 }
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
-  make_masks();
-  const bool biased = inputs_.scheme.has_bias();
-  if (!biased && (only_causal_ || !mask_.defined())) return {};
-  at::Tensor& all = additive_[bias_key(layer)];
+  const Mask& mask = mask_of(layer);
+  const bool biased = scheme(layer).has_bias();
+  if (!biased && (mask.only_causal || !mask.visible.defined())) return {};
+  at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
-    all = biased ? bias(layer, whole())
-                 : at::zeros({1, 1, whole().queries, whole().keys},
+    const Extent made = bias_extent(layer, extent);
+    all = biased ? bias(layer, made)
+                 : at::zeros({1, 1, made.queries, made.keys},
                              at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
-    if (mask_.defined()) {
-      all = all.masked_fill(mask_.logical_not(), -std::numeric_limits<double>::infinity());
+    if (mask.visible.defined()) {
+      all = all.masked_fill(cut(mask.visible, made).logical_not(),
+                            -std::numeric_limits<double>::infinity());
     }
   }
   return cut(all, extent);
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {
-  if (inputs_.attention.kernel != AttentionKernel::favor) return {};
+  if (attention(layer).kernel != AttentionKernel::favor) return {};
   at::Tensor& matrix = features_[layer];
   if (!matrix.defined()) {
     const std::uint64_t key = random_key({inputs_.feature_key, static_cast<std::uint64_t>(layer)});
-    matrix = favor_matrix(favor_features(inputs_.attention, head_width), head_width, key)
+    matrix = favor_matrix(favor_features(attention(layer), head_width), head_width, key)
                  .to(at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
   }
   return matrix;

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
+#include <tuple>
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
@@ -16,6 +18,7 @@ namespace roformer {
 struct SessionInputs {
   const PositionScheme& scheme;
   const AttentionSettings& attention;
+  std::span<const AttentionSettings> layers = {};  // of each layer; empty: `attention` for all
   // Of the longest sequence; shorter ones take its first positions.
   Positions queries, keys;
   bool causal = false;
@@ -41,8 +44,11 @@ class PositionSession {
  public:
   explicit PositionSession(SessionInputs inputs);
 
-  const PositionScheme& scheme() const { return inputs_.scheme; }
-  const AttentionSettings& attention() const { return inputs_.attention; }
+  const PositionScheme& scheme(std::int64_t layer) const { return inputs_.scheme.of_layer(layer); }
+  const AttentionSettings& attention(std::int64_t layer) const {
+    return inputs_.layers.empty() ? inputs_.attention
+                                  : inputs_.layers[static_cast<std::size_t>(layer)];
+  }
   bool causal() const { return inputs_.causal; }
 
   Extent whole() const {
@@ -60,7 +66,7 @@ class PositionSession {
     return context(layer, extent, {});
   }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
-  at::Tensor mask(const Extent& extent);
+  at::Tensor mask(std::int64_t layer, const Extent& extent);
   // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Has a graph where
   // trained.
   at::Tensor bias(std::int64_t layer, const Extent& extent);
@@ -74,15 +80,24 @@ class PositionSession {
 
  private:
   SessionInputs inputs_;
-  bool masks_made_ = false;
-  at::Tensor mask_;                            // of the whole extent, as the biases
-  bool only_causal_ = false;                   // the mask is the causality of equal positions
-  std::map<std::int64_t, at::Tensor> biases_;  // by layer, or -1 for all
-  std::map<std::int64_t, at::Tensor> additive_;
+  // Layers of the same scheme and window share a mask, of the same scheme a bias.
+  struct Mask {
+    bool made = false;
+    at::Tensor visible;        // of the whole extent
+    bool only_causal = false;  // the causality of equal positions
+  };
+  using MaskKey = std::pair<const PositionScheme*, std::int64_t>;
+  // Scheme, layer or -1 for all, keys or -1 for all lengths.
+  using BiasKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
+  std::map<MaskKey, Mask> masks_;
+  std::map<BiasKey, at::Tensor> biases_;
+  std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_;
   std::map<std::int64_t, at::Tensor> features_;
 
-  void make_masks();
-  std::int64_t bias_key(std::int64_t layer) const;
+  MaskKey mask_key(std::int64_t layer) const;
+  BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
+  Extent bias_extent(std::int64_t layer, const Extent& extent) const;
+  const Mask& mask_of(std::int64_t layer);
 };
 
 // Bool [Lq, Lk], true where key j <= query i.

@@ -13,36 +13,66 @@
 #include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
 namespace {
 
 // Whether a softmax of q.k, fixed biases and running sums is all there is.
 bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
-  const PositionScheme& scheme = session.scheme();
+  const PositionScheme& scheme = session.scheme(in.layer);
   return !scheme.has_content_scores() && !scheme.has_value_term() && !scheme.has_weights() &&
          !scheme.has_bias_of_places() && in.dropout.probability == 0 &&
-         session.attention().log_n == LogNScaling::none &&
-         session.attention().kernel == AttentionKernel::softmax;
+         session.attention(in.layer).log_n == LogNScaling::none &&
+         session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
 
 bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return in.projected.is_cpu() && plain_softmax(in, session) && !session.scheme().has_transform() &&
-         !session.scheme().has_running_sums();
+  return can_tile_attention(in.projected) && plain_softmax(in, session) &&
+         !session.scheme(in.layer).has_transform() && !session.scheme(in.layer).has_running_sums();
 }
 
-// q, k and v of a block, [B, H, L, D].
+std::int64_t key_heads(const SelfAttentionInputs& in) {
+  return in.key_value_heads > 0 ? in.key_value_heads : in.heads;
+}
+
+std::int64_t head_width_of(const SelfAttentionInputs& in) {
+  return in.projected.size(1) / (in.heads + 2 * key_heads(in));
+}
+
+at::Tensor with_bias(const SelfAttentionInputs& in) {
+  return in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
+}
+
+// q [B, H, L, D], k and v [B, G, L, D] of a block.
 struct Parts {
   at::Tensor query, key, value;
 };
 
-Parts parts_of(const at::Tensor& packed, const TokenBlock& block, std::int64_t heads) {
-  const auto parts =
-      packed.narrow(0, block.begin, block.sequences * block.length)
-          .view({block.sequences, block.length, 3, heads, packed.size(1) / (3 * heads)})
-          .permute({2, 0, 3, 1, 4})
-          .unbind(0);
-  return {.query = parts[0], .key = parts[1], .value = parts[2]};
+Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const TokenBlock& block) {
+  const std::int64_t shared = key_heads(in);
+  const at::Tensor all = packed.narrow(0, block.begin, block.sequences * block.length)
+                             .view({block.sequences, block.length, -1, head_width_of(in)})
+                             .transpose(1, 2);
+  return {.query = all.narrow(1, 0, in.heads),
+          .key = all.narrow(1, in.heads, shared),
+          .value = all.narrow(1, in.heads + shared, shared)};
+}
+
+// [B, G, L, D] -> [B, H, L, D]: each head as often as it serves heads of queries.
+at::Tensor for_each_query_head(const at::Tensor& x, std::int64_t heads) {
+  const std::int64_t shared = x.size(1);
+  if (shared == heads) return x;
+  return x.unsqueeze(2)
+      .expand({x.size(0), shared, heads / shared, x.size(2), x.size(3)})
+      .flatten(1, 2);
+}
+
+Parts for_each_query_head(const Parts& parts) {
+  const std::int64_t heads = parts.query.size(1);
+  return {.query = parts.query,
+          .key = for_each_query_head(parts.key, heads),
+          .value = for_each_query_head(parts.value, heads)};
 }
 
 at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
@@ -52,8 +82,8 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
   const LinearFeatures features =
       linear_features({.query = parts.query.to(wide),
                        .key = parts.key.to(wide),
-                       .scheme = session.scheme(),
-                       .attention = session.attention(),
+                       .scheme = session.scheme(in.layer),
+                       .attention = session.attention(in.layer),
                        .context = context,
                        .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
   return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
@@ -62,9 +92,9 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
 // The scheme's features of a block's tokens, [B, H, L, F]; undefined where it has none.
 at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& session,
                        const TokenBlock& block) {
-  if (!session.scheme().has_features()) return {};
+  if (!session.scheme(in.layer).has_features()) return {};
   const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
-  return session.scheme()
+  return session.scheme(in.layer)
       .features(in.layer, input)
       .view({block.sequences, block.length, in.heads, -1})
       .transpose(1, 2);
@@ -72,7 +102,7 @@ at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& ses
 
 at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
                    const AttentionContext& context, const Extent& extent) {
-  if (session.scheme().has_bias_of_places()) return session.scheme().bias(context);
+  if (session.scheme(in.layer).has_bias_of_places()) return session.scheme(in.layer).bias(context);
   return session.bias(in.layer, extent);
 }
 
@@ -89,10 +119,10 @@ at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& conte
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                      const TokenBlock& block, AttentionContext context) {
-  const PositionScheme& scheme = session.scheme();
+  const PositionScheme& scheme = session.scheme(in.layer);
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
-  context.mask = session.mask(extent);
+  context.mask = session.mask(in.layer, extent);
   if (scheme.has_features()) {
     context.features = scheme.remembered(features_of(in, session, block), {});
   }
@@ -119,8 +149,8 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   return attend({.query = parts.query,
                  .key = parts.key,
                  .value = parts.value,
-                 .scheme = session.scheme(),
-                 .attention = session.attention(),
+                 .scheme = session.scheme(in.layer),
+                 .attention = session.attention(in.layer),
                  .context = context,
                  .bias = bias_of(in, session, context, extent),
                  .dropout = dropout})
@@ -128,19 +158,19 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
 }
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
+  const at::Tensor biased = with_bias(in);
+  const std::int64_t width = in.heads * head_width_of(in);
+  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
   std::vector<at::Tensor> outputs;
   std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
-    const Parts parts = parts_of(biased, block, in.heads);
+    const Parts parts = for_each_query_head(parts_of(in, biased, block));
     const AttentionContext context = session.context(
         in.layer, Extent::square(block.length),
         {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
     const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
                                         : by_features(in, session, parts, context);
-    outputs.push_back(
-        attended.transpose(1, 2).reshape({block.sequences * block.length, biased.size(1) / 3}));
+    outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
 }
@@ -156,8 +186,8 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
   context.keys = context.queries;
   return layer.state.append({.query = parts.query,
                              .key = parts.key,
-                             .scheme = session.scheme(),
-                             .attention = session.attention(),
+                             .scheme = session.scheme(in.layer),
+                             .attention = session.attention(in.layer),
                              .context = context,
                              .matrix = layer.matrix},
                             parts.value);
@@ -166,7 +196,7 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
 // With the keys and values of the text so far.
 at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
                     const Parts& parts) {
-  const PositionScheme& scheme = session.scheme();
+  const PositionScheme& scheme = session.scheme(in.layer);
   AttentionContext context = session.context(in.layer, session.whole());
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
@@ -188,12 +218,12 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
                      session.additive(in.layer, session.whole()));
   }
   context.projections = in.projections;
-  context.mask = session.mask(session.whole());
+  context.mask = session.mask(in.layer, session.whole());
   const at::Tensor output = attend({.query = parts.query,
-                                    .key = all.key,
-                                    .value = all.value,
+                                    .key = for_each_query_head(all.key, in.heads),
+                                    .value = for_each_query_head(all.value, in.heads),
                                     .scheme = scheme,
-                                    .attention = session.attention(),
+                                    .attention = session.attention(in.layer),
                                     .context = context,
                                     .bias = bias_of(in, session, context, session.whole()),
                                     .keys = scheme.cached_keys(),
@@ -207,16 +237,17 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
   if (!can_fuse(in, session)) return block_by_block(in, session);
-  const std::int64_t head_width = in.projected.size(1) / (3 * in.heads);
+  const std::int64_t head_width = head_width_of(in);
   return fused_attention({.projected = in.projected,
                           .bias = in.bias,
                           .layout = in.layout,
                           .heads = in.heads,
-                          .scale = session.scheme().score_scale(head_width),
+                          .key_value_heads = key_heads(in),
+                          .scale = session.scheme(in.layer).score_scale(head_width),
                           .causal = session.causal(),
                           .rotation =
                               [&](std::int64_t length) {
-                                return session.scheme().rotation(
+                                return session.scheme(in.layer).rotation(
                                     session.context(in.layer, Extent::square(length)), head_width);
                               },
                           .additive =
@@ -228,12 +259,11 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
 at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,
                                  AttentionCache& cache) {
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
-  const at::Tensor biased = in.projected + in.bias.to(in.projected.scalar_type());
-  const Parts parts = parts_of(biased, in.layout.blocks[0], in.heads);
-  const bool softmax = session.attention().kernel == AttentionKernel::softmax;
-  const at::Tensor output =
-      softmax ? by_cache(in, session, cache, parts) : by_state(in, session, cache, parts);
-  return output.transpose(1, 2).reshape({in.layout.tokens, biased.size(1) / 3});
+  const Parts parts = parts_of(in, with_bias(in), in.layout.blocks[0]);
+  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
+  const at::Tensor output = softmax ? by_cache(in, session, cache, parts)
+                                    : by_state(in, session, cache, for_each_query_head(parts));
+  return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * head_width_of(in)});
 }
 
 }  // namespace roformer

@@ -12,10 +12,12 @@
 namespace roformer {
 
 struct SelfAttentionInputs {
-  at::Tensor projected;  // [T, 3 * H * D]: q, k, v of each token before the bias; consumed
-  at::Tensor bias;       // [3 * H * D]
+  // [T, (H + 2G) * D]: q of H heads, k and v of G of each token before the bias; consumed.
+  at::Tensor projected;
+  at::Tensor bias;  // [(H + 2G) * D] or undefined: none
   const TokenLayout& layout;
-  std::int64_t heads = 0;
+  std::int64_t heads = 0;            // H
+  std::int64_t key_value_heads = 0;  // G, a divisor of H; each serves H / G neighbours. 0: H
   std::int64_t layer = 0;
   LayerProjections projections;
   DropoutSpec dropout;  // of the probabilities

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "attention/self_attention.h"
+#include "base/error.h"
 #include "tensor/operations.h"
 #include "verify/plain_attention.h"
 
@@ -18,6 +19,12 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
                             .shape = std::move(shape),
                             .initial = std::move(initial)});
   };
+  const ModelSettings& model = settings.model;
+  if (model.head_width > 0 || model.heads_of_keys() != model.heads || model.query_key_norm) {
+    throw_usage("model.head_width, model.key_value_heads, model.query_key_norm",
+                "are given, but this measures layers whose heads are alike and share the width",
+                "roformer bench measures whole models with them");
+  }
   const auto weights = [&] { return truncated_normal(settings.model.initialization); };
   for (std::int64_t i = 0; i < layers; ++i) {
     layers_.push_back(
@@ -50,15 +57,16 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
   context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
                          .key_weight = layer.projection.narrow(0, width, width)};
   at::Tensor features;
-  if (scheme_->has_features()) {
-    features = scheme_->features(context.layer, state)
+  const PositionScheme& scheme = scheme_->of_layer(context.layer);
+  if (scheme.has_features()) {
+    features = scheme.features(context.layer, state)
                    .view({sequences, length, heads, -1})
                    .transpose(1, 2);
   }
   return plain_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
-                          .scheme = *scheme_,
+                          .scheme = scheme,
                           .settings = settings_.position,
                           .parameters = parameters_,
                           .context = context,

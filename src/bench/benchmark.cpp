@@ -25,12 +25,18 @@ double step_gflop(const Settings& settings, double tokens, double targets) {
   const auto narrow = settings.model.embedding_width > 0
                           ? static_cast<double>(settings.model.embedding_width)
                           : width;
-  const double projections = layers * tokens * 3 * width * width;
-  const double behind = ((layers - 1) * tokens + targets) * (width * width + 2 * width * inner);
+  const auto heads = static_cast<double>(settings.model.heads * settings.model.features_of_head());
+  const auto shared =
+      static_cast<double>(settings.model.heads_of_keys() * settings.model.features_of_head());
+  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
+  const double projections = layers * tokens * width * (heads + 2 * shared);
+  const double behind =
+      ((layers - 1) * tokens + targets) * (width * heads + matrices * width * inner);
   const double visible = task_facts(settings.task).causal ? 0.5 : 1;
   const double attention =
-      layers * tokens * 2 * static_cast<double>(settings.data.length) * width * visible;
-  const double head = targets * narrow * (width + static_cast<double>(settings.model.vocabulary));
+      layers * tokens * 2 * static_cast<double>(settings.data.length) * heads * visible;
+  const double dense = settings.model.head == LanguageHeadKind::bert ? width : 0;
+  const double head = targets * narrow * (dense + static_cast<double>(settings.model.vocabulary));
   return 6 * (projections + behind + attention + head) * 1e-9;
 }
 

@@ -27,9 +27,14 @@ double forward_gflop(const Settings& settings, const std::vector<std::int64_t>& 
     pairs += static_cast<double>(length * length);
   }
   const auto examples = static_cast<double>(lengths.size());
-  const double projections = layers * tokens * 3 * width * width;
-  const double behind = ((layers - 1) * tokens + examples) * (width * width + 2 * width * inner);
-  const double attention = layers * pairs * 2 * width;
+  const auto heads = static_cast<double>(settings.model.heads * settings.model.features_of_head());
+  const auto shared =
+      static_cast<double>(settings.model.heads_of_keys() * settings.model.features_of_head());
+  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
+  const double projections = layers * tokens * width * (heads + 2 * shared);
+  const double behind =
+      ((layers - 1) * tokens + examples) * (width * heads + matrices * width * inner);
+  const double attention = layers * pairs * 2 * heads;
   return 2 * (projections + behind + attention + examples * width * width) * 1e-9;
 }
 

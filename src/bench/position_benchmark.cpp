@@ -106,7 +106,7 @@ class Contestant {
                                 {.batch = options_.sequences,
                                  .heads = settings_.model.heads,
                                  .length = options_.length,
-                                 .head_width = settings_.model.width / settings_.model.heads});
+                                 .head_width = settings_.model.features_of_head()});
     if (bytes <= options_.memory) return true;
     remark_ = fmt::format("the plain form would take about {:.0f} GiB", bytes / (1 << 30));
     return false;

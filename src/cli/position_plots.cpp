@@ -122,14 +122,15 @@ class Plots {
     for (const std::string& name : in_.names) {
       ParameterStore parameters(in_.settings.seed);
       const auto scheme = make(name, parameters);
-      if (!scheme->has_bias()) continue;
+      if (!scheme->of_layer(0).has_bias()) continue;
       if (!std::exchange(any, true)) {
         report_.section("Biases");
         report_.paragraph(
             "What is added to the scores of each head before training, rows are "
             "queries, columns keys.");
       }
-      const at::Tensor bias = scheme->bias(context(kBiasLength))
+      const at::Tensor bias = scheme->of_layer(0)
+                                  .bias(context(kBiasLength))
                                   .detach()
                                   .to(at::kDouble)
                                   .expand({1, heads(), kBiasLength, kBiasLength})
@@ -200,7 +201,7 @@ class Plots {
   std::string csv_;
 
   std::int64_t heads() const { return in_.settings.model.heads; }
-  std::int64_t head_width() const { return in_.settings.model.width / heads(); }
+  std::int64_t head_width() const { return in_.settings.model.features_of_head(); }
   std::int64_t original_length() const {
     const std::int64_t given = in_.settings.position.of<RopeSettings>().original_length;
     return given > 0 ? given : in_.settings.data.length;
@@ -262,7 +263,7 @@ class Plots {
     PositionSettings position = in_.settings.position;
     position.scheme = name;
     return make_scheme({.settings = position,
-                        .shape = {.layers = 1,
+                        .shape = {.layers = in_.settings.model.layers,
                                   .width = in_.settings.model.width,
                                   .heads = heads(),
                                   .head_width = head_width(),
@@ -308,10 +309,10 @@ class Plots {
     const at::Tensor scores = attend({.query = q,
                                       .key = k,
                                       .value = k,
-                                      .scheme = *scheme,
+                                      .scheme = scheme->of_layer(0),
                                       .attention = {},
                                       .context = where,
-                                      .bias = scheme->bias(where)},
+                                      .bias = scheme->of_layer(0).bias(where)},
                                      /*with_scores=*/true)
                                   .scores;
     // The last query sees every distance.

@@ -49,7 +49,7 @@ ParameterStore parameters_of(Settings settings, const std::string& scheme, bool 
                .shape = {.layers = settings.model.layers,
                          .width = settings.model.width,
                          .heads = settings.model.heads,
-                         .head_width = settings.model.width / settings.model.heads,
+                         .head_width = settings.model.features_of_head(),
                          .causal = causal,
                          .training_length = settings.data.length},
                .parameters = parameters});
@@ -116,6 +116,11 @@ void show_scheme(const PositionsOptions& options) {
       line("", fmt::format("{} [{}]{}", parameter.spec.name, fmt::join(parameter.spec.shape, ", "),
                            parameter.spec.depth == 1 ? ", and of each further layer" : ""));
     }
+  }
+  for (const Key& key : schema()) {
+    static const Settings defaults;
+    if (key.scheme() != options.name || key.get(settings) == key.get(defaults)) continue;
+    line("here", key.name + ": " + key.get(settings));
   }
   const Table table = option_table(options.name);
   if (table.rows().empty()) return;

@@ -8,6 +8,7 @@
 #include "config/check.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/shorthand.h"
 #include "config/stages.h"
 #include "config/suggest.h"
 
@@ -22,7 +23,7 @@ const std::map<std::string, std::string> kFormerNames{
 
 // "buckets" for position.buckets, which means the chosen scheme's; "" for anything else.
 std::string short_option(const std::string& key) {
-  if (find_key(key) || !key.starts_with(kPosition)) return "";
+  if (find_key(key) || is_shorthand(key) || !key.starts_with(kPosition)) return "";
   std::string option = key.substr(kPosition.size());
   return option.find('.') == std::string::npos ? option : "";
 }
@@ -140,6 +141,7 @@ std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
 const std::vector<std::string>& assignable_keys() {
   static const auto keys = [] {
     std::vector<std::string> names{"position"};
+    for (const std::string& key : shorthand_keys()) names.push_back(key);
     for (const Key& key : schema()) {
       names.push_back(key.name);
       if (key.scheme().empty()) continue;

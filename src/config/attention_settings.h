@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "config/layer_map.h"
 
 namespace roformer {
 
@@ -20,6 +23,7 @@ struct AttentionSettings {
   bool favor_stabilize = true;
   double favor_epsilon = 1e-4;
   LinearRotation linear_rotation = LinearRotation::numerator;  // eq. 19, or rotate first
+  std::vector<LayerMapEntry> layers;  // what some layers have otherwise (attention_layers.h)
 };
 
 // FAVOR+ features of a head: attention.features, or D ln D rounded to even (Choromanski 2021).

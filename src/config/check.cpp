@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "config/attention_layers.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/schemes/check.h"
@@ -28,9 +30,17 @@ class Checker {
     model();
     data();
     const TaskFacts& task = task_facts(s_.task);
-    scheme({.position = s_.position, .causal = task.causal});
-    if (task.has_decoder && s_.position.decoder != "same") {
-      scheme({.position = s_.position.of_decoder(), .choice = "position.decoder", .causal = true});
+    const std::int64_t own = s_.translation.decoder_layers;
+    const std::int64_t decoder = task.has_decoder && own > 0 ? own : s_.model.layers;
+    attention_layers(s_.model.layers);
+    if (decoder != s_.model.layers) attention_layers(decoder);
+    scheme({.position = s_.position, .causal = task.causal, .layers = s_.model.layers});
+    if (task.has_decoder) {
+      const bool same = s_.position.decoder == "same";
+      scheme({.position = s_.position.of_decoder(),
+              .choice = same ? "position.scheme" : "position.decoder",
+              .causal = true,
+              .layers = decoder});
     }
     training();
     decoding();
@@ -70,16 +80,46 @@ class Checker {
 
   void model() {
     const ModelSettings& model = s_.model;
-    if (model.width % model.heads != 0) {
+    if (model.head_width == 0 && model.width % model.heads != 0) {
       problem({"model.width", "model.heads"},
               fmt::format("{} features cannot be divided among {} heads", model.width, model.heads),
               fmt::format("{} or {} can", model.width / model.heads * model.heads,
                           (model.width / model.heads + 1) * model.heads));
     }
+    blocks();
     if (model.freeze_layers > model.layers) {
       problem(
           {"model.freeze_layers", "model.layers"},
           fmt::format("got {}, but the model has {} layers", model.freeze_layers, model.layers));
+    }
+  }
+
+  void blocks() {
+    const ModelSettings& model = s_.model;
+    if (model.heads % model.heads_of_keys() != 0) {
+      problem({"model.key_value_heads", "model.heads"},
+              fmt::format("got {}, which {} heads of queries cannot share evenly",
+                          model.key_value_heads, model.heads),
+              "a divisor of model.heads");
+    }
+    if (model.norm_kind == NormKind::rms_norm && model.bias) {
+      problem({"model.norm_kind", "model.bias"},
+              "got rms_norm beside model.bias true, but RMSNorm has none",
+              "model.bias: false; queries, keys and values may have one by "
+              "model.query_key_value_bias");
+    }
+    if (model.parallel_residual && model.norm == NormPlacement::post) {
+      problem({"model.parallel_residual", "model.norm"},
+              "got true with norms behind the sums, which leave no common input",
+              "model.norm: pre");
+    }
+    const bool narrow = model.embedding_width > 0 && model.embedding_width != model.width;
+    if (model.head == LanguageHeadKind::linear && model.tie_output && narrow) {
+      problem({"model.head", "model.tie_output", "model.embedding_width", "model.width"},
+              fmt::format("got linear, but the token table that it shares has {} features and the "
+                          "model {}",
+                          model.embedding_width, model.width),
+              "model.tie_output: false, or no model.embedding_width");
     }
   }
 
@@ -100,6 +140,13 @@ class Checker {
   }
 
   void scheme(const SchemeCheck::Use& use) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(use.layers));
+    std::iota(all.begin(), all.end(), 0);
+    scheme(use, all);
+  }
+
+  // `layers`: those of the scheme.
+  void scheme(const SchemeCheck::Use& use, const std::vector<std::int64_t>& layers) {
     const SchemeDefinition* const scheme = find_scheme_definition(use.position.scheme);
     if (scheme == nullptr) return;  // the word has been refused
     const SchemeCheck check(s_, use, contradictions_);
@@ -111,7 +158,30 @@ class Checker {
               "it works with task: causal_lm");
     }
     if (scheme->check) scheme->check(check);
-    linear_attention(scheme->facts, use.choice);
+    if (!scheme->parts) {
+      linear_attention(scheme->facts, use, layers);
+      return;
+    }
+    try {
+      for (const SchemePart& part : scheme_parts(use.position, use.layers)) {
+        this->scheme({.position = part.position,
+                      .choice = use.choice,
+                      .causal = use.causal,
+                      .layers = use.layers},
+                     part.layers);
+      }
+    } catch (const InvalidValue&) {
+      return;  // reported by the scheme's own check
+    }
+  }
+
+  void attention_layers(std::int64_t layers) {
+    try {
+      attention_of_layers(s_.attention, layers);
+    } catch (const InvalidValue& invalid) {
+      problem({"attention.layers", "model.layers"}, fmt::format("wanted {}", invalid.what()),
+              invalid.hint);
+    }
   }
 
   static std::string linear_schemes() {
@@ -124,8 +194,21 @@ class Checker {
     return fmt::format("{} and {}", fmt::join(names, ", "), last);
   }
 
-  void linear_attention(const PositionFacts& facts, const std::string& choice) {
-    const AttentionSettings& attention = s_.attention;
+  void linear_attention(const PositionFacts& facts, const SchemeCheck::Use& use,
+                        const std::vector<std::int64_t>& layers) {
+    try {
+      const auto all = attention_of_layers(s_.attention, use.layers);
+      for (const std::int64_t layer : layers) {
+        linear_attention(facts, use.choice, all[static_cast<std::size_t>(layer)]);
+      }
+    } catch (const InvalidValue&) {
+      return;  // reported for attention.layers
+    }
+  }
+
+  // Of one layer; what several have wrong is reported once.
+  void linear_attention(const PositionFacts& facts, const std::string& choice,
+                        const AttentionSettings& attention) {
     if (attention.kernel == AttentionKernel::softmax) return;
     const std::string kernel = to_word(attention.kernel);
     if (!facts.linear_attention) {
@@ -149,7 +232,7 @@ class Checker {
               "attention.log_n: none");
     }
     const bool rotated = facts.rotary && attention.linear_rotation == LinearRotation::numerator;
-    const std::int64_t features = linear_feature_count(attention, s_.model.width / s_.model.heads);
+    const std::int64_t features = linear_feature_count(attention, s_.model.features_of_head());
     if (rotated && features % 2 != 0) {
       problem({"attention.features", "model.heads", "model.width", choice, "attention.kernel"},
               fmt::format("got {}, but {} turns pairs of features", features, facts.name),

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "config/position_facts.h"
 #include "config/schema.h"
 
 namespace roformer {
@@ -10,7 +11,7 @@ namespace {
 
 bool matters(const Key& key, const Settings& settings) {
   static const Settings defaults;
-  const bool chosen = key.scheme().empty() || key.scheme() == settings.position.scheme;
+  const bool chosen = key.scheme().empty() || uses_scheme(settings.position, key.scheme());
   return (chosen && key.applies_to(settings.task)) || key.get(settings) != key.get(defaults);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/schema.h"
+#include "config/shorthand.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
@@ -68,7 +69,9 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
                        const SourceKeys& source_keys) {
   Problems problems;
   YamlFile yaml = read_run_file(file, problems);
-  for (Assignment& flag : to_assignments(overrides)) yaml.assignments.push_back(std::move(flag));
+  for (Assignment& flag : expand_shorthands(to_assignments(overrides), problems)) {
+    yaml.assignments.push_back(std::move(flag));
+  }
   add_source_keys(yaml.assignments, source_keys);
   Settings settings = resolve(yaml.assignments, problems, problems);
   problems.throw_if_any();
@@ -79,7 +82,7 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
 GivenValues load_values(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   Problems problems, contradictions;
   const YamlFile yaml = read_run_file(file, problems);
-  const std::vector<Assignment> flags = to_assignments(overrides);
+  const std::vector<Assignment> flags = expand_shorthands(to_assignments(overrides), problems);
   std::vector<Assignment> all = yaml.assignments;
   all.insert(all.end(), flags.begin(), flags.end());
   GivenValues given{.settings = resolve(all, problems, contradictions)};
@@ -96,7 +99,8 @@ GivenValues load_values(const std::filesystem::path& file, const std::vector<Ove
 
 Settings default_settings(const std::vector<Override>& overrides) {
   Problems problems;
-  const Settings settings = resolve(to_assignments(overrides), problems, problems);
+  const Settings settings =
+      resolve(expand_shorthands(to_assignments(overrides), problems), problems, problems);
   problems.throw_if_any();
   return settings;
 }

@@ -7,27 +7,53 @@
 namespace roformer {
 
 enum class NormPlacement { post, pre };
+enum class NormKind { layer_norm, rms_norm };
 enum class EmbeddingScale { none, sqrt_width };
-enum class ActivationKind { gelu, gelu_tanh, relu, swish };
+enum class ActivationKind { gelu, gelu_tanh, relu, swish, swiglu, geglu };
+enum class LanguageHeadKind { bert, linear };
+
+// Whether the inner layer is two, of which one multiplies the activation of the other (Shazeer
+// 2020, eq. 6).
+constexpr bool is_gated(ActivationKind kind) {
+  return kind == ActivationKind::swiglu || kind == ActivationKind::geglu;
+}
+// What a gated one applies to its first half, and what a layer without gate has in its place.
+constexpr ActivationKind without_gate(ActivationKind kind) {
+  if (kind == ActivationKind::swiglu) return ActivationKind::swish;
+  return kind == ActivationKind::geglu ? ActivationKind::gelu : kind;
+}
 
 struct ModelSettings {
   std::int64_t layers = 4;
   std::int64_t width = 256;
   std::int64_t heads = 4;
+  std::int64_t head_width = 0;       // 0: the width divided by the heads
+  std::int64_t key_value_heads = 0;  // heads of keys and values; 0: as many as of queries
   std::int64_t feed_forward = 1024;
   std::int64_t embedding_width = 0;  // 0: the width; else a projection follows the embedding
   std::int64_t vocabulary = 0;       // 0: the tokenizer's
   std::int64_t token_types = 0;      // 0: no token type embedding
   NormPlacement norm = NormPlacement::post;
+  NormKind norm_kind = NormKind::layer_norm;
+  bool query_key_norm = false;        // RMSNorm of each head's queries and keys
+  bool parallel_residual = false;     // both sub-layers read the layer's input
+  bool bias = true;                   // of linear layers and norms
+  bool query_key_value_bias = false;  // these have one without `bias` too
   ActivationKind activation = ActivationKind::gelu;
   double norm_epsilon = 1e-12;
   double dropout = 0.1;
+  LanguageHeadKind head = LanguageHeadKind::bert;
+  bool tie_output = true;  // the language head's last layer is the token table
   EmbeddingScale embedding_scale = EmbeddingScale::none;
   double initialization = 0.02;  // standard deviation of the truncated normal
   std::filesystem::path from;  // start from the weights of a run, checkpoint or Hugging Face folder
   bool from_weights = true;    // false: take its shape, scheme and tokenizer only
   bool freeze_embeddings = false;
   std::int64_t freeze_layers = 0;  // the lowest N layers
+
+  // What the zeros stand for.
+  std::int64_t features_of_head() const { return head_width > 0 ? head_width : width / heads; }
+  std::int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
 };
 
 }  // namespace roformer

@@ -1,5 +1,8 @@
 #include "config/position_facts.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "config/schemes/definition.h"
 
 namespace roformer {
@@ -29,6 +32,22 @@ std::vector<std::string> position_names() {
 std::int64_t maximal_length(const PositionSettings& position) {
   const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
   return scheme && scheme->maximal_length ? scheme->maximal_length(position) : 0;
+}
+
+std::vector<SchemePart> scheme_parts(const PositionSettings& position, std::int64_t layers) {
+  const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
+  if (scheme && scheme->parts) return scheme->parts(position, layers);
+  SchemePart whole{.position = position};
+  for (std::int64_t layer = 0; layer < layers; ++layer) whole.layers.push_back(layer);
+  return {std::move(whole)};
+}
+
+bool uses_scheme(const PositionSettings& position, std::string_view name) {
+  if (position.scheme == name) return true;
+  const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
+  if (!scheme || !scheme->part_names) return false;
+  const std::vector<std::string> names = scheme->part_names(position);
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 void fit_to(PositionSettings& position, const SchemeUse& use) {

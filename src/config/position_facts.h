@@ -38,6 +38,16 @@ std::vector<std::string> position_names();
 // leave within float's range (xpos); 0: no limit.
 std::int64_t maximal_length(const PositionSettings& position);
 
+// The schemes of a model's layers: the chosen one in all of them, or those that it puts together
+// (`layers`). Throws InvalidValue where they do not fit the number of layers.
+struct SchemePart {
+  PositionSettings position;
+  std::vector<std::int64_t> layers;  // from 0
+};
+std::vector<SchemePart> scheme_parts(const PositionSettings& position, std::int64_t layers);
+// Whether it is the chosen scheme or one that the chosen one puts together.
+bool uses_scheme(const PositionSettings& position, std::string_view name);
+
 // Where a comparison of all schemes puts them.
 struct SchemeUse {
   std::int64_t length = 0;  // tokens

@@ -3,6 +3,17 @@
 #include "config/words.h"
 
 namespace roformer {
+namespace {
+
+// A translator's attention to its source text has heads of one kind, one behind the other.
+std::vector<TaskKind> tasks_of_one_stack() {
+  return {TaskKind::mlm, TaskKind::causal_lm, TaskKind::glue, TaskKind::matching, TaskKind::probe};
+}
+std::vector<TaskKind> tasks_with_language_head() {
+  return {TaskKind::mlm, TaskKind::causal_lm, TaskKind::probe};
+}
+
+}  // namespace
 
 std::vector<Key> model_keys() {
   return {
@@ -15,10 +26,23 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.heads, {.unit = "heads",
                                  .range = between(1, 1024),
                                  .help = "attention heads; the width is divided among them"}),
+      ROFORMER_KEY(model.head_width,
+                   {.unit = "features",
+                    .range = between(0, 65536),
+                    .help = "features of a head, where all heads together are not the width (Qwen "
+                            "3: 128); 0: the width divided by the heads",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.key_value_heads,
+                   {.unit = "heads",
+                    .range = between(0, 1024),
+                    .help = "heads of keys and values, each shared by as many heads of queries "
+                            "(grouped-query attention, Ainslie 2023; Llama 3: 8 for 32); 0: "
+                            "model.heads",
+                    .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.feed_forward, {.unit = "features",
                                         .range = between(1, 1 << 20),
                                         .help = "inner width of the feed-forward part, usually 4 "
-                                                "times the width"}),
+                                                "times the width (swiglu, geglu: 8/3)"}),
       ROFORMER_KEY(model.embedding_width,
                    {.unit = "features",
                     .range = between(0, 65536),
@@ -31,18 +55,45 @@ std::vector<Key> model_keys() {
                                        .help = "segment embeddings (BERT: 2); 0: none"}),
       ROFORMER_KEY(model.norm, {.help = "LayerNorm after each residual sum (post, BERT) or before "
                                         "each sublayer (pre, Xiong 2020; trains without warm-up)"}),
+      ROFORMER_KEY(model.norm_kind,
+                   {.help = "layer_norm; rms_norm: divided by the root mean square, without mean "
+                            "and bias (Zhang 2019; Llama)"}),
+      ROFORMER_KEY(model.query_key_norm,
+                   {.help = "RMSNorm of each head's queries and keys, before any rotation (Qwen "
+                            "3)",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.parallel_residual,
+                   {.help = "attention and feed-forward part of a layer read the same sum, each "
+                            "behind its norm, and are added together (GPT-NeoX)",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.bias,
+                   {.help = "linear layers and norms have biases; false: none (Llama)"}),
+      ROFORMER_KEY(model.query_key_value_bias,
+                   {.help = "with model.bias false: queries, keys and values have one (Qwen 2)",
+                    .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(
           model.activation,
           {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation; swish: x "
-                   "sigmoid(x), also called SiLU (Marian)"}),
+                   "sigmoid(x), also called SiLU (Marian); swiglu, geglu: swish or gelu of one "
+                   "half times the other, from two inner layers (Shazeer 2020)"}),
       ROFORMER_KEY(model.norm_epsilon,
-                   {.range = above(0), .help = "added to the variance in LayerNorm (BERT: 1e-12)"}),
+                   {.range = above(0),
+                    .help = "added to the variance or mean square in norms (BERT: 1e-12; Llama: "
+                            "1e-5)"}),
       ROFORMER_KEY(model.dropout, {.unit = "probability",
                                    .range = below_one(),
                                    .help = "after the embedding and each sublayer (BERT: 0.1)"}),
       ROFORMER_KEY(model.embedding_scale,
                    {.help = "sqrt_width: the token embedding times the square root of the width "
                             "before a position is added (Vaswani 2017, 3.4)"}),
+      ROFORMER_KEY(model.head,
+                   {.help = "language head: bert, a dense layer, activation and norm before the "
+                            "projection to the vocabulary, which has a bias; linear, that "
+                            "projection alone, without one (Llama)",
+                    .tasks = tasks_with_language_head()}),
+      ROFORMER_KEY(model.tie_output,
+                   {.help = "the language head's projection is the token table (Press 2017)",
+                    .tasks = tasks_with_language_head()}),
       ROFORMER_KEY(model.initialization,
                    {.unit = "standard deviation",
                     .range = above(0),
@@ -96,6 +147,10 @@ std::vector<Key> model_keys() {
                    {.help = "rope in linear attention: numerator turns the features and leaves the "
                             "denominator (RoFormer eq. 19); before turns q and k before the "
                             "feature map (performer-pytorch)"}),
+      ROFORMER_KEY(attention.layers,
+                   {.help = "what some layers (from 0) have otherwise: {0-1: {window: 128}, "
+                            "3-last/4: {window: 0}}; of kernel, window, log_n, log_n_length, "
+                            "features, linear_rotation and dropout"}),
   };
 }
 

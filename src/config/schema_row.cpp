@@ -149,6 +149,14 @@ Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowTex
   return key;
 }
 
+Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(
+      key, std::move(member), [](Text text, const Folder&) { return parse_layer_map(text); },
+      print_layer_map);
+  return key;
+}
+
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row) {
   Key key = key_of(std::move(name), KeyType::list, std::move(row));
   bind(

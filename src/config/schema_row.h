@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/layer_map.h"
 #include "config/schema.h"
 #include "config/word_list.h"
 
@@ -46,6 +47,8 @@ Key make_key(std::string name, Member<Period> member, RowText row);
 Key make_key(std::string name, Member<std::filesystem::path> member, RowText row);
 Key make_key(std::string name, Member<std::string> member, RowText row);
 Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row);
+// "{0-2: X, 3: Y}"
+Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowText row);
 // "[1, 1.5]"; each number within the row's range.
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/shorthand.h"
 #include "config/suggest.h"
 #include "config/value.h"
 
@@ -221,14 +222,41 @@ class SectionReader {
     MatrixAxis axis{.key = axis_key(entry.key), .where = entry.where, .values = {}};
     for (const YAML::Node& node : entry.value) {
       const std::string name = "matrix." + entry.key;
+      if (node.IsMap() && (axis.key == "position" || is_shorthand(entry.key))) {
+        axis.values.push_back(map_value(section, entry.key, node));
+        continue;
+      }
       if (!wanted(section, node, node.IsScalar(), name, "a single value")) continue;
-      axis.values.push_back({.label = node.Scalar(),
-                             .assignments = {{.key = entry.key,
-                                              .text = node.Scalar(),
-                                              .where = location_of(section.file, node),
-                                              .folder = section.file.parent_path()}}});
+      const Assignment one{.key = entry.key,
+                           .text = node.Scalar(),
+                           .where = location_of(section.file, node),
+                           .folder = section.file.parent_path()};
+      axis.values.push_back({.label = value_label(entry.key, node.Scalar()),
+                             .assignments = expand_shorthands({one}, problems_)});
     }
     return axis;
+  }
+
+  // `position: [{formula: FILE#NAME}, {layers: {0-2: rope, 3: none}}]`: keys of one value.
+  MatrixValue map_value(const Section& section, const std::string& key, const YAML::Node& node) {
+    MatrixValue value;
+    value.assignments = assignments_of(
+        section.file,
+        {{.key = axis_key(key), .where = location_of(section.file, node), .value = node}},
+        problems_);
+    for (const Assignment& one : value.assignments) {
+      if (one.key == "position.scheme") value.label = one.text;
+    }
+    for (const auto& pair : node) {
+      if (!pair.first.IsScalar() || !pair.second.IsDefined()) continue;
+      YAML::Emitter text;
+      text.SetMapFormat(YAML::Flow);
+      text << (is_shorthand(key) ? node : pair.second);
+      value.label = value_label(is_shorthand(key) ? key : "position." + pair.first.Scalar(),
+                                pair.second.IsScalar() ? pair.second.Scalar() : text.c_str());
+      break;
+    }
+    return value;
   }
 };
 
@@ -236,6 +264,11 @@ class SectionReader {
 
 std::string axis_key(const std::string& key) {
   return key == "position.scheme" ? "position" : key;
+}
+
+std::string value_label(const std::string& key, const std::string& text) {
+  const std::size_t sign = is_shorthand(key) ? text.rfind('#') : std::string::npos;
+  return sign == std::string::npos ? text : text.substr(sign + 1);
 }
 
 std::vector<NamedMetric> read_study_section(const Section& section, StudySettings& study,

@@ -13,6 +13,8 @@ namespace roformer {
 
 // What it calls the axis of a key: `position` for position.scheme.
 std::string axis_key(const std::string& key);
+// What a value of an axis is called: a formula of a file by its name there.
+std::string value_label(const std::string& key, const std::string& text);
 
 // A metric that the section names, to be looked for once the runs are known.
 struct NamedMetric {

@@ -9,6 +9,7 @@
 
 #include "config/check.h"
 #include "config/schema.h"
+#include "config/shorthand.h"
 #include "config/study_axis.h"
 #include "config/study_metrics.h"
 #include "config/study_sections.h"
@@ -46,19 +47,25 @@ std::string folder_name(const std::string& path) {
   return folder.parent_path().filename().string();
 }
 
+// Commas inside brackets belong to a value: min(a, b), {0-2: rope, 3: none}.
 std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  for (std::size_t comma; (comma = text.find(',', start)) != std::string::npos; start = comma + 1) {
-    parts.push_back(text.substr(start, comma - start));
+  std::vector<std::string> parts(1);
+  int open = 0;
+  for (const char c : text) {
+    open += c == '(' || c == '[' || c == '{';
+    open -= c == ')' || c == ']' || c == '}';
+    if (c == ',' && open <= 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
   }
-  parts.push_back(text.substr(start));
   return parts;
 }
 
 // Flags with several values, or of an axis, become axes; the others are set in all runs.
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
-                                    std::vector<MatrixAxis>& axes) {
+                                    std::vector<MatrixAxis>& axes, Problems& problems) {
   std::vector<Assignment> common;
   for (const Assignment& flag : to_assignments(overrides)) {
     const std::vector<std::string> values = split_at_commas(flag.text);
@@ -73,7 +80,8 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
     for (const std::string& value : values) {
       Assignment one = flag;
       one.text = value;
-      axis.values.push_back({.label = value, .assignments = {std::move(one)}});
+      axis.values.push_back({.label = value_label(one.key, value),
+                             .assignments = expand_shorthands({one}, problems)});
     }
     if (known == axes.end()) {
       axes.push_back(std::move(axis));
@@ -81,7 +89,7 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
       *known = std::move(axis);
     }
   }
-  return common;
+  return expand_shorthands(common, problems);
 }
 
 // Folders are known by their own names where those differ: runs/a and runs/b are a and b.
@@ -464,7 +472,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
       settings_flags.push_back(flag);
     }
   }
-  const std::vector<Assignment> flags = apply_flags(settings_flags, axes);
+  const std::vector<Assignment> flags = apply_flags(settings_flags, axes, problems);
   yaml.assignments.insert(yaml.assignments.end(), flags.begin(), flags.end());
   shorten_paths(axes);
   refuse_repeats(axes, problems);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/attention_layers.h"
 
 namespace roformer {
 namespace {
@@ -95,7 +96,7 @@ std::vector<TaskFigure> with_lengths(std::vector<TaskFigure> figures, const Sett
 // With those of the denominators of linear attention (attention/denominator_check.h).
 std::vector<TaskFigure> with_denominators(std::vector<TaskFigure> figures,
                                           const Settings& settings) {
-  if (settings.attention.kernel == AttentionKernel::softmax) return figures;
+  if (!uses_linear_attention(settings.attention)) return figures;
   for (const char* name : {"small_denominators", "least_denominator"}) {
     figures.push_back({name, name});
   }

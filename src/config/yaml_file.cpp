@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "config/schema.h"
+#include "config/shorthand.h"
 #include "config/suggest.h"
 
 namespace roformer {
@@ -94,29 +95,23 @@ class Flattener {
   void add(const std::string& name, const YamlEntry& entry) {
     const YAML::Node& value = entry.value;
     const bool section = is_section(name);
-    if (value.IsMap() && section) {
+    if (section && is_value_of_section(name, value)) {
+      assign(name, entry, value.IsMap() ? as_flow(value) : value.Scalar());
+    } else if (value.IsMap() && section) {
       // Only known sections are entered, which bounds the depth for any input.
       for (const YamlEntry& inner : entries_of(file_, value, problems_)) {
         add(name + "." + inner.key, inner);
       }
     } else if (section && name != "position") {
       if (!value.IsNull()) refuse(name, entry, "a section of keys");
-    } else if (value.IsSequence() && is_list(name)) {
-      assignments.push_back({.key = name,
-                             .text = as_flow(value),
-                             .where = entry.where,
-                             .folder = file_.parent_path(),
-                             .list = list_});
+    } else if ((value.IsSequence() || value.IsMap()) && is_list(name)) {
+      assign(name, entry, as_flow(value));
     } else if (value.IsMap() || value.IsSequence()) {
       refuse(name, entry, "a single value");
     } else if (const auto [first, added] = seen_.emplace(name, entry.where); !added) {
       problem(name, entry, "given twice, first at " + first->second, "");
     } else {
-      assignments.push_back({.key = name,
-                             .text = value.IsNull() ? "" : value.Scalar(),
-                             .where = entry.where,
-                             .folder = file_.parent_path(),
-                             .list = list_});
+      assign(name, entry, value.IsNull() ? "" : value.Scalar());
     }
   }
 
@@ -125,6 +120,23 @@ class Flattener {
   SourceLocation list_;
   Problems& problems_;
   std::map<std::string, SourceLocation> seen_;  // full key to where
+
+  void assign(const std::string& name, const YamlEntry& entry, std::string text) {
+    assignments.push_back({.key = name,
+                           .text = std::move(text),
+                           .where = entry.where,
+                           .folder = file_.parent_path(),
+                           .list = list_});
+  }
+
+  // `position.formula: FILE#NAME`, `position.layers: {0-2: rope}`
+  static bool is_value_of_section(const std::string& name, const YAML::Node& value) {
+    if (value.IsScalar()) return is_shorthand(name);
+    if (!value.IsMap()) return false;
+    return std::any_of(value.begin(), value.end(), [&](const auto& pair) {
+      return pair.first.IsScalar() && is_shorthand_map_key(name, pair.first.Scalar());
+    });
+  }
 
   void problem(const std::string& name, const YamlEntry& entry, std::string message,
                std::string hint) {
@@ -228,7 +240,7 @@ std::vector<Assignment> assignments_of(const std::filesystem::path& file,
   if (entries.empty()) return {};
   Flattener flattener(file, entries.front().where, problems);
   for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
-  return std::move(flattener.assignments);
+  return expand_shorthands(flattener.assignments, problems);
 }
 
 std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,

@@ -13,6 +13,27 @@
 
 namespace roformer {
 
+std::vector<std::string> newer_blocks(const ModelSettings& model) {
+  std::vector<std::string> problems;
+  const auto expect = [&](bool holds, const char* problem) {
+    if (!holds) problems.emplace_back(problem);
+  };
+  expect(model.norm_kind == NormKind::layer_norm,
+         "norms are LayerNorm (model.norm_kind layer_norm)");
+  expect(!is_gated(model.activation), "the feed-forward part has no gate (model.activation)");
+  expect(model.bias, "linear layers and norms have biases (model.bias true)");
+  expect(model.heads_of_keys() == model.heads,
+         "each head has keys and values of its own (model.key_value_heads 0)");
+  expect(model.features_of_head() * model.heads == model.width,
+         "all heads together have the width (model.head_width 0)");
+  expect(!model.query_key_norm, "queries and keys have no norm (model.query_key_norm false)");
+  expect(!model.parallel_residual,
+         "attention stands before the feed-forward part (model.parallel_residual false)");
+  expect(model.head == LanguageHeadKind::bert, "the language head is BERT's (model.head bert)");
+  expect(model.tie_output, "the language head shares the token table (model.tie_output true)");
+  return problems;
+}
+
 HuggingFaceFamily family_of(const Settings& settings) {
   const PositionSettings& position = settings.position;
   const ModelSettings& model = settings.model;
@@ -47,8 +68,11 @@ HuggingFaceFamily family_of(const Settings& settings) {
          "both have softmax attention (attention.kernel softmax)");
   expect(settings.attention.log_n == LogNScaling::none,
          "neither scales scores with the length (attention.log_n none)");
+  expect(settings.attention.layers.empty(),
+         "all of their layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
   expect(!task_facts(settings.task).matches, "neither is a matcher of texts");
+  for (std::string& problem : newer_blocks(model)) problems.push_back(std::move(problem));
   if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,

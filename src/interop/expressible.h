@@ -1,6 +1,9 @@
 // What transformers' BERT and RoFormer can be made to compute, and what only this program can.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "config/settings.h"
 #include "interop/hugging_face_config.h"
 
@@ -9,5 +12,9 @@ namespace roformer {
 // The family that can hold a model of these settings. Throws Error (usage) that says in words
 // everything that neither transformers' BERT nor its RoFormer can express.
 HuggingFaceFamily family_of(const Settings& settings);
+
+// What a model has that the layers of 2017 to 2020 (BERT, RoFormer, Marian) do not, in words: each
+// says what they have in its place, with the key.
+std::vector<std::string> newer_blocks(const ModelSettings& model);
 
 }  // namespace roformer

@@ -14,6 +14,7 @@
 #include "base/manifest.h"
 #include "base/output_folder.h"
 #include "config/schemes/sinusoidal.h"
+#include "interop/expressible.h"
 #include "interop/marian_config.h"
 #include "interop/marian_names.h"
 #include "interop/marian_tokenizers.h"
@@ -56,6 +57,7 @@ void require_expressible(const Settings& settings) {
   expect(settings.position.of_cross().scheme == "none",
          "its cross-attention has no positions (position.cross none)");
   expect(model.norm == NormPlacement::post, "it is post-norm (model.norm post)");
+  for (std::string& problem : newer_blocks(model)) problems.push_back(std::move(problem));
   expect(model.embedding_width == 0 || model.embedding_width == model.width,
          "it has no projection behind its embedding (model.embedding_width)");
   expect(model.token_types == 0, "it has no token types (model.token_types 0)");
@@ -65,6 +67,8 @@ void require_expressible(const Settings& settings) {
          "it has softmax attention (attention.kernel softmax)");
   expect(settings.attention.log_n == LogNScaling::none,
          "it does not scale scores with the length (attention.log_n none)");
+  expect(settings.attention.layers.empty(),
+         "its layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "it has no window (attention.window 0)");
   if (problems.empty()) return;
   throw_usage("export", fmt::format("transformers' MarianMTModel cannot express this translator: "

@@ -1,5 +1,3 @@
-#include <ATen/TensorOperators.h>
-
 #include "base/error.h"
 #include "model/sub_layer.h"
 
@@ -17,23 +15,25 @@ CrossAttention::CrossAttention(const SubLayerInputs& in, const PositionScheme& s
   const std::int64_t width = in.model.width;
   const auto add = [&](const char* name, std::int64_t out) {
     return add_linear(in.parameters, name,
-                      {.out = out, .in = width, .initialization = in.model.initialization});
+                      {.out = out,
+                       .in = width,
+                       .initialization = in.model.initialization,
+                       .bias = in.model.bias});
   };
   query_ = add("cross_attention.query", width);
   key_value_ = add("cross_attention.key_value", 2 * width);
   output_ = add("cross_attention.output", width);
-  norm_ = add_norm(in.parameters, "cross_attention.norm", width);
+  norm_ = add_norm(in.parameters, "cross_attention.norm", width, in.model);
 }
 
 void CrossAttention::remember(const at::Tensor& states, CrossMemory& memory) const {
-  memory.add_layer(project(states, key_value_.weight) + key_value_.bias.to(states.scalar_type()),
-                   heads_, scheme_, query_.weight.scalar_type());
+  memory.add_layer(apply(key_value_, states), heads_, scheme_, query_.weight.scalar_type());
 }
 
 at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pass) const {
   ROFORMER_ASSERT(pass.memory != nullptr);
   const CrossAttentionInputs inputs{
-      .query = project(input, query_.weight) + query_.bias.to(input.scalar_type()),
+      .query = apply(query_, input),
       .heads = heads_,
       .layer = layer(),
       .scheme = scheme_,

@@ -51,11 +51,13 @@ Embedding::Embedding(const ModelSettings& model, bool norm, const ParameterScope
                         .shape = {model.token_types, narrow},
                         .initial = truncated_normal(model.initialization)});
   }
-  if (norm) norm_ = add_norm(scope, "embedding.norm", narrow);
+  if (norm) norm_ = add_norm(scope, "embedding.norm", narrow, model);
   if (narrow != model.width) {
-    projection_ =
-        add_linear(scope, "embedding.projection",
-                   {.out = model.width, .in = narrow, .initialization = model.initialization});
+    projection_ = add_linear(scope, "embedding.projection",
+                             {.out = model.width,
+                              .in = narrow,
+                              .initialization = model.initialization,
+                              .bias = model.bias});
   }
 }
 
@@ -68,15 +70,15 @@ at::Tensor Embedding::forward(const EmbeddingInputs& in) const {
   }
   if (in.positions.defined()) sum = sum + spread(in.positions.to(sum.device()), in.layout);
   if (norm_.gain.defined()) {
-    sum = residual_norm(
-              {.residual = sum, .gain = norm_.gain, .shift = norm_.shift, .epsilon = norm_epsilon_})
+    sum = residual_norm({.residual = sum,
+                         .gain = norm_.gain,
+                         .shift = norm_.shift,
+                         .norm = norm_.kind,
+                         .epsilon = norm_epsilon_})
               .normed;
   }
   sum = dropout(sum.to(in.type), in.dropout);
-  if (projection_.weight.defined()) {
-    sum = project(sum, projection_.weight) + projection_.bias.to(in.type);
-  }
-  return sum;
+  return projection_.weight.defined() ? apply(projection_, sum) : sum;
 }
 
 }  // namespace roformer

@@ -1,10 +1,11 @@
-// The masked-language-model head of BERT: dense, activation, LayerNorm, then the decoder tied to
-// the token table, with a bias. Only the places that carry a loss are ever given to it. A causal
-// language model uses the same head at all places.
+// The head of a language model. BERT's: dense, activation, norm, then the decoder, tied to the
+// token table, with a bias. Or the decoder alone, without one, as today's causal models have it.
+// Only the places that carry a loss are ever given to it; a causal model uses it at all places.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include "model/layer_parameters.h"
 #include "model/transformer_stack.h"
 #include "tensor/operations.h"
 #include "tensor/parameters.h"
@@ -24,9 +25,10 @@ class LanguageHead {
   at::Tensor transform(const at::Tensor& states) const;  // [P, E]
 
   ModelSettings model_;
-  at::Tensor dense_, dense_bias_;  // [E, M], [E]
-  at::Tensor gain_, shift_;        // [E]
-  at::Tensor table_, bias_;        // [V, E] the embedding's, [V]
+  Linear dense_;      // [E, M]; undefined where there is the decoder alone
+  Norm norm_;         // [E]
+  at::Tensor table_;  // [V, E], the embedding's where tied
+  at::Tensor bias_;   // [V]; zeros that are not trained where there is the decoder alone
 };
 
 }  // namespace roformer

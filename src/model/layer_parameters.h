@@ -6,24 +6,32 @@
 #include <cstdint>
 #include <string>
 
+#include "config/model_settings.h"
 #include "tensor/parameter_scope.h"
 
 namespace roformer {
 
 struct Linear {
   at::Tensor weight;  // [out, in]
-  at::Tensor bias;    // [out]
+  at::Tensor bias;    // [out] or undefined
 };
 struct LinearShape {
   std::int64_t out = 0, in = 0;
   double initialization = 0.02;  // standard deviation of the truncated normal
+  bool bias = true;
 };
 // NAME.weight and NAME.bias.
 Linear add_linear(const ParameterScope& scope, const std::string& name, const LinearShape& shape);
 
+// x [T, in] -> [T, out], with the bias where there is one.
+at::Tensor apply(const Linear& linear, const at::Tensor& x);
+
 struct Norm {
-  at::Tensor gain, shift;  // [size]
+  at::Tensor gain, shift;  // [size]; shift undefined without biases
+  NormKind kind = NormKind::layer_norm;
 };
-Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size);
+// As the model's norms are.
+Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size,
+              const ModelSettings& model);
 
 }  // namespace roformer

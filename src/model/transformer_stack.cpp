@@ -8,6 +8,7 @@
 #include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "config/attention_layers.h"
 #include "tensor/finite_check.h"
 #include "tensor/operations.h"
 
@@ -51,14 +52,15 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     : settings_(std::move(settings)),
       dropout_word_(parameters.prefix().empty() ? 0 : random_word(parameters.prefix())) {
   const ModelSettings& model = settings_.model;
-  ROFORMER_ASSERT(model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.heads % model.heads_of_keys() == 0);
   embedding_ = std::make_unique<Embedding>(
       model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
       token_table);
   const ModelShape shape{.layers = model.layers,
                          .width = embedding_->width(),
                          .heads = model.heads,
-                         .head_width = model.width / model.heads,
+                         .head_width = model.features_of_head(),
                          .causal = settings_.causal,
                          .training_length = settings_.training_length,
                          .type = embedding_->table().scalar_type()};
@@ -69,12 +71,13 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
                                  .parameters = parameters.within("cross.")});
     ROFORMER_ASSERT(!cross_scheme_->has_bias() && !cross_scheme_->has_content_scores());
   }
+  attention_ = attention_of_layers(settings_.attention, model.layers);
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const SubLayerInputs inputs{.model = model,
                                 .layer = i,
                                 .parameters = parameters.within("layers." + std::to_string(i) + ".",
                                                                 static_cast<int>(i) + 1)};
-    const double dropout = settings_.attention.dropout;
+    const double dropout = attention_[static_cast<std::size_t>(i)].dropout;
     sub_layers_.push_back(make_self_attention(inputs, dropout));
     if (settings_.cross_attention) {
       auto cross = std::make_unique<CrossAttention>(inputs, *cross_scheme_, dropout);
@@ -87,16 +90,20 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     if (sub_layers_[i]->mixes_tokens()) last_mixing_ = i;
   }
   if (model.norm == NormPlacement::pre) {
-    final_norm_ =
-        add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm", model.width);
+    final_norm_ = add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm",
+                           model.width, model);
   }
 }
 
 bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
-  return settings_.causal && scheme_->can_cache() &&
-         (settings_.attention.kernel == AttentionKernel::softmax ||
-          scheme_->cached_keys() == CachedKeys::rotated);
+  for (std::size_t i = 0; i < attention_.size(); ++i) {
+    const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
+    const bool linear = attention_[i].kernel != AttentionKernel::softmax;
+    const bool stays = !linear || scheme.cached_keys() == CachedKeys::rotated;
+    if (!scheme.can_cache() || !stays) return false;
+  }
+  return settings_.causal;
 }
 
 void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) const {
@@ -115,6 +122,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   const at::Tensor places = places_of(*scheme_, in, dropout_key);
   PositionSession session({.scheme = *scheme_,
                            .attention = settings_.attention,
+                           .layers = attention_,
                            .queries = positions,
                            .keys = in.cache != nullptr ? in.cache->positions() : positions,
                            .causal = settings_.causal,
@@ -141,16 +149,17 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
+  const auto normed = [&](const at::Tensor& x, const Norm& norm) {
+    return residual_norm({.residual = x,
+                          .gain = norm.gain,
+                          .shift = norm.shift,
+                          .norm = norm.kind,
+                          .epsilon = model.norm_epsilon})
+        .normed;
+  };
   // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
-  if (pre && !sub_layers_.empty()) {
-    const Norm& first = sub_layers_[0]->norm();
-    input = residual_norm({.residual = sum,
-                           .gain = first.gain,
-                           .shift = first.shift,
-                           .epsilon = model.norm_epsilon})
-                .normed;
-  }
+  if (pre && !sub_layers_.empty()) input = normed(sum, sub_layers_[0]->norm());
   for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
     const SubLayer& layer = *sub_layers_[i];
     const bool last = i + 1 == sub_layers_.size();
@@ -161,16 +170,22 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       result = at::index_select(result, 0, in.rows);
       residual = at::index_select(residual, 0, in.rows);
     }
-    const Norm& norm = !pre ? layer.norm() : last ? final_norm_ : sub_layers_[i + 1]->norm();
+    // The feed-forward part beside it reads what it has read, and its sum needs no norm.
+    const bool beside = model.parallel_residual && layer.mixes_tokens();
+    const Norm norm = beside ? Norm{}
+                      : !pre ? layer.norm()
+                      : last ? final_norm_
+                             : sub_layers_[i + 1]->norm();
     const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
                                            .bias = layer.output().bias,
                                            .residual = residual,
                                            .gain = norm.gain,
                                            .shift = norm.shift,
+                                           .norm = norm.kind,
                                            .epsilon = model.norm_epsilon,
                                            .dropout = layer.residual_dropout(pass)});
     sum = state.sum;
-    input = state.normed;
+    input = beside ? normed(residual, sub_layers_[i + 1]->norm()) : state.normed;
     FiniteCheck::look(input, [&] { return layer.title() + ".output"; });
   }
   if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);

@@ -77,6 +77,7 @@ class TransformerStack {
   std::uint64_t dropout_word_;  // tells stacks of one model apart; 0: the only one
   std::unique_ptr<Embedding> embedding_;
   std::unique_ptr<PositionScheme> scheme_, cross_scheme_;
+  std::vector<AttentionSettings> attention_;           // of each layer
   std::vector<std::unique_ptr<SubLayer>> sub_layers_;  // of all layers
   std::vector<const CrossAttention*> cross_attentions_;
   std::size_t last_mixing_ = 0;  // the last sub-layer that mixes tokens

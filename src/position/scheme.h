@@ -103,6 +103,9 @@ class PositionScheme {
  public:
   virtual ~PositionScheme() = default;
 
+  // The scheme that answers questions 2 to 9 in a layer: another one where layers differ.
+  virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
+
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
   // The same at places that the scheme has drawn, [S or 1, L] -> [S or 1, L, M].
@@ -125,6 +128,8 @@ class PositionScheme {
   // 3. A bias that does not depend on content, [1 or B, H, Lq, Lk], added after the scale.
   virtual bool has_bias() const { return false; }
   virtual bool bias_of_each_layer() const { return false; }  // else one for all layers
+  // Whether it depends on the number of keys: then it is made for each length of a batch.
+  virtual bool bias_of_each_length() const { return false; }
   virtual at::Tensor bias(const AttentionContext& context) const { return {}; }
   // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
   virtual bool has_bias_of_places() const { return false; }

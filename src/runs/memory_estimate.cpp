@@ -17,11 +17,12 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
       (settings.training.reduce == GradientReduction::deterministic ? part : 0);
   // Of a token in a layer: queries, keys, values, what attention and both projections give, two
   // sums and two norms; before and after the activation.
-  constexpr double kOfWidth = 11, kOfFeedForward = 2;
+  constexpr double kOfWidth = 11;
   const ModelSettings& model = settings.model;
+  const double of_feed_forward = is_gated(model.activation) ? 3 : 2;
   const double bytes = plan.precision == Precision::bf16 ? 2.5 : 4;  // norms stay in fp32
   const double of_layer = kOfWidth * static_cast<double>(model.width) +
-                          kOfFeedForward * static_cast<double>(model.feed_forward);
+                          of_feed_forward * static_cast<double>(model.feed_forward);
   const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
   return {.state = whole(4 * numbers_of_state * static_cast<double>(parameters)),
           .activations = whole(bytes * tokens * static_cast<double>(model.layers) * of_layer)};

@@ -43,7 +43,7 @@ bool describes_model(const Key& key, const Settings& settings) {
       key.name.starts_with("matching.head") || key.name == "matching.pooling") {
     return true;
   }
-  if (!key.scheme().empty()) return key.scheme() == settings.position.scheme;
+  if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
   return (key.name.starts_with("model.") && !is_own(key.name)) ||
          key.name.starts_with("attention.");
 }

@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "config/dump.h"
 #include "config/load.h"
+#include "config/position_facts.h"
 #include "config/problems.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -96,7 +97,7 @@ std::string shown(const std::string& value) {
 void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
   for (const std::string& name : given.keys) {
     const Key& key = *find_key(name);
-    const bool idle = !key.scheme().empty() && key.scheme() != stored.position.scheme;
+    const bool idle = !key.scheme().empty() && !uses_scheme(stored.position, key.scheme());
     const std::string here = key.get(given.settings), there = key.get(stored);
     if (name == "run" || name == "runs" || idle || here == there) continue;
     log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),

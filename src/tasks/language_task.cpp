@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "config/attention_layers.h"
 #include "config/task_facts.h"
 #include "metrics/clustered_mean.h"
 #include "metrics/language.h"
@@ -98,7 +99,7 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   LanguageEvaluation result{.split = options.split};
   std::vector<double> sums(static_cast<std::size_t>(length));
   std::optional<DenominatorCheck> denominators;
-  if (settings.attention.kernel != AttentionKernel::softmax) denominators.emplace();
+  if (uses_linear_attention(settings.attention)) denominators.emplace();
   std::vector<double> counts(static_cast<std::size_t>(length));
   std::uint64_t fingerprint = 0;
   std::vector<std::vector<double>> found;  // of this process's batches, as BatchFigures says

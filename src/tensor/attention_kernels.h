@@ -1,10 +1,7 @@
-// The loops of attention between its matrix products, for CPUs: packing of operands, the softmax of
-// a row of scores and its slope. Compiled once per instruction set like the loops of kernels.h;
-// nothing here knows tensors or threads. M is the type in memory, T that of the products' operands
-// (float for bfloat16 memory where the processor does not multiply bfloat16), A that of their sums.
-//
-// A left operand is a plain row-major matrix. A right operand [K, N] of bfloat16 has its rows in
-// pairs: the numbers of rows 2k and 2k + 1 in a column lie side by side. Others are plain.
+// The loops of attention between its matrix products, for CPUs: the softmax of rows of scores and
+// its slope. Compiled once per instruction set like the loops of kernels.h; nothing here knows
+// tensors or threads. M is the type in memory, T that of the products' operands (float for bfloat16
+// memory where the processor does not multiply bfloat16), A that of their sums.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +13,17 @@ namespace roformer::kernels {
 // Rows of scores that become probabilities. Row r sees its first visible(r) columns.
 template <typename A>
 struct ScoreRows {
-  A* scores = nullptr;        // [rows, stride], before scale and bias; overwritten
-  std::int64_t stride = 0;    // columns from visible(r) on become 0
+  A* scores = nullptr;        // [rows, columns], before scale and bias; overwritten
   const A* bias = nullptr;    // of row 0, -infinity hides; or null
   std::int64_t bias_row = 0;  // stride between its rows
   A scale = 1;
   std::int64_t rows = 0;
-  std::int64_t first_row = 0;  // the position of row 0
-  std::int64_t length = 0;     // columns
+  std::int64_t columns = 0;    // from visible(r) on they become 0
+  std::int64_t first_row = 0;  // the position of row 0 among the keys
   bool causal = false;
 
   std::int64_t visible(std::int64_t row) const {
-    return causal && first_row + row + 1 < length ? first_row + row + 1 : length;
+    return causal && first_row + row + 1 < columns ? first_row + row + 1 : columns;
   }
 };
 
@@ -35,8 +31,8 @@ template <typename T>
 struct Softmax {
   using A = Accumulate<T>;
   ScoreRows<A> rows;
-  T* powers = nullptr;   // [rows, stride]: exp(score - largest), a left operand; may be the scores
-  A* inverse = nullptr;  // [rows] 1 / sum of the powers; 0 where everything is hidden
+  T* powers = nullptr;     // [rows, columns]: exp(score - largest); the scores where T is A
+  A* inverse = nullptr;    // [rows] 1 / sum of the powers; 0 where everything is hidden
   A* logarithm = nullptr;  // [rows] log of the sum of exp(score); infinity where all is hidden
 };
 
@@ -45,45 +41,35 @@ template <typename T>
 struct SoftmaxSlope {
   using A = Accumulate<T>;
   ScoreRows<A> rows;
-  A* slopes = nullptr;           // [rows, stride]: gradient of the probabilities; overwritten
+  A* gradients = nullptr;        // [rows, columns]: of the probabilities; overwritten
   const A* logarithm = nullptr;  // [rows]
   const A* shift = nullptr;      // [rows] sum of output * its gradient
-  A* bias_gradient = nullptr;    // of row 0, rows as the bias's: added to; or null
-  // Results; for float and double the same memory as scores and slopes.
-  T* right_probabilities = nullptr;  // [rows, stride] right operand
-  T* right_slopes = nullptr;         // [rows, stride] right operand, times scale
-  T* left_slopes = nullptr;          // [rows, stride] left operand, times scale
+  A* bias_gradient = nullptr;    // of row 0: added to; or null
+  std::int64_t bias_gradient_row = 0;
+  // Results [rows, columns]; for float and double they may be the memory of scores and gradients.
+  T* probabilities = nullptr;
+  T* slopes = nullptr;  // times scale
+};
+
+// [rows, width] with a stride between rows on either side; factors scale the rows where given.
+template <typename From, typename To>
+struct MovedRows {
+  const From* from = nullptr;
+  std::int64_t from_row = 0;
+  To* to = nullptr;
+  std::int64_t to_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  const Accumulate<From>* factors = nullptr;  // [rows]
 };
 
 template <typename M, typename T>
 struct AttentionKernels {
   using A = Accumulate<T>;
-  // [rows, width] with a stride -> [padded rows, padded width], zeros around.
-  struct Gather {
-    const M* from = nullptr;
-    std::int64_t stride = 0, rows = 0, width = 0;
-    T* to = nullptr;
-    std::int64_t padded_rows = 0, padded_width = 0;
-  };
-  void (*gather)(const Gather&);
-  // [rows, width] -> the right operand [rows, width] of the same numbers.
-  void (*right)(const T* from, std::int64_t rows, std::int64_t width, T* to);
-  // [rows, width] -> the right operand [width, rows] of the transposed matrix, and from that one
-  // the left operand.
-  void (*right_transposed)(const T* from, std::int64_t rows, std::int64_t width, T* to);
-  void (*left_from_right)(const T* from, std::int64_t rows, std::int64_t width, T* to);
+  void (*gather)(const MovedRows<M, T>&);   // operands of products
+  void (*scatter)(const MovedRows<A, M>&);  // their results
   void (*softmax)(const Softmax<T>&);
   void (*slope)(const SoftmaxSlope<T>&);
-  // to[r, c] = from[r, c] * factors[r]
-  struct Scatter {
-    const A* from = nullptr;
-    std::int64_t from_row = 0;
-    const A* factors = nullptr;  // or null
-    M* to = nullptr;
-    std::int64_t to_row = 0, rows = 0, width = 0;
-  };
-  void (*scatter)(const Scatter&);
-  void (*scatter_transposed)(const Scatter&);  // from[c, r]
   // sums[r] = sum of a[r, c] * b[r, c]
   void (*row_products)(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row,
                        std::int64_t rows, std::int64_t width, A* sums);

@@ -3,6 +3,7 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
+#include <ATen/ops/zeros.h>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
@@ -22,9 +23,19 @@ kernels::Activation kernel_activation(ActivationKind kind) {
       return kernels::Activation::relu;
     case ActivationKind::swish:
       return kernels::Activation::swish;
+    case ActivationKind::swiglu:
+    case ActivationKind::geglu:
+      break;  // gated_activation's
   }
   ROFORMER_ASSERT(false);
   return kernels::Activation::gelu;
+}
+
+// Adding zeros changes no number.
+at::Tensor bias_or_zeros(const at::Tensor& bias, const at::Tensor& x) {
+  const at::ScalarType type = accumulate_type(x.scalar_type());
+  return bias.defined() ? bias.detach().to(type).contiguous()
+                        : at::zeros({x.size(-1)}, at::TensorOptions().dtype(type));
 }
 
 template <typename T>
@@ -60,14 +71,14 @@ Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Te
 
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
   if (!x.is_cpu()) {
-    const at::Tensor biased = x + bias.to(x.scalar_type());
+    const at::Tensor biased = bias.defined() ? x + bias.to(x.scalar_type()) : x;
     if (activation == ActivationKind::relu) return at::relu(biased);
     if (activation == ActivationKind::swish) return at::silu(biased);
     return at::gelu(biased, activation == ActivationKind::gelu ? "none" : "tanh");
   }
   GradientRecorder recorder({x, bias});
   const at::Tensor input = x.detach().contiguous();
-  const at::Tensor typed = bias.detach().to(accumulate_type(x.scalar_type())).contiguous();
+  const at::Tensor typed = bias_or_zeros(bias, x);
   at::Tensor output = at::empty_like(input);
   with_type(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -76,8 +87,10 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
       kernels::table<T>().bias_activation_forward(work, begin, end);
     });
   });
-  return recorder.finish(output, [=](const Gradients& gradients) {
-    return backward(input, typed, gradients[0].contiguous(), activation);
+  return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
+    Gradients result = backward(input, typed, gradients[0].contiguous(), activation);
+    if (!biased) result[1] = at::Tensor();
+    return result;
   });
 }
 

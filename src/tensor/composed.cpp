@@ -5,6 +5,9 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/rsqrt.h>
+
+#include <optional>
 
 #include "tensor/dispatch.h"
 
@@ -65,9 +68,17 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
     if (in.residual.defined()) result.sum = result.sum + in.residual;
   }
   if (in.gain.defined()) {
-    result.normed = at::layer_norm(result.sum.to(in.gain.scalar_type()), {result.sum.size(1)},
-                                   in.gain, in.shift, in.epsilon)
-                        .to(result.sum.scalar_type());
+    const at::Tensor wide = result.sum.to(in.gain.scalar_type());
+    at::Tensor normed;
+    if (in.norm == NormKind::layer_norm) {
+      std::optional<at::Tensor> shift;
+      if (in.shift.defined()) shift = in.shift;
+      normed = at::layer_norm(wide, {wide.size(1)}, in.gain, shift, in.epsilon);
+    } else {
+      normed = wide * at::rsqrt(wide.square().mean(-1, true) + in.epsilon) * in.gain;
+      if (in.shift.defined()) normed = normed + in.shift;
+    }
+    result.normed = normed.to(result.sum.scalar_type());
   }
   return result;
 }

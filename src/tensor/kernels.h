@@ -37,18 +37,35 @@ struct BiasActivation {
   std::int64_t columns = 0;
 };
 
+// output = activation(a) * b, where a is the first half of the input with its bias and b the
+// second.
+template <typename T>
+struct GatedActivation {
+  using A = Accumulate<T>;
+  Activation activation = Activation::swish;
+  const T* input = nullptr;  // [rows, 2 * columns], before the bias
+  const A* bias = nullptr;   // [2 * columns]
+  T* output = nullptr;       // [rows, columns]
+  // Backward only: output is the gradient of the input, [rows, 2 * columns].
+  const T* output_gradient = nullptr;  // [rows, columns]
+  A* bias_gradient = nullptr;          // [2 * columns], added to
+  std::int64_t columns = 0;
+};
+
 // sum = residual + dropout(input + bias); normed = (sum - mean) * inverse_deviation * gain + shift.
+// Without `centred` the mean is taken as zero: RMSNorm.
 template <typename T>
 struct ResidualNorm {
   using A = Accumulate<T>;
   std::int64_t columns = 0;
   Dropout dropout;
   double epsilon = 1e-12;
+  bool centred = true;
   const T* input = nullptr;        // [rows, columns] or null (plain LayerNorm of the residual)
   const A* bias = nullptr;         // [columns] or null
   const T* residual = nullptr;     // [rows, columns] or null
   const A* gain = nullptr;         // [columns]; null: no norm, only the sum
-  const A* shift = nullptr;        // [columns]
+  const A* shift = nullptr;        // [columns] or null
   T* sum = nullptr;                // [rows, columns]
   T* normed = nullptr;             // [rows, columns]
   A* mean = nullptr;               // [rows]
@@ -118,6 +135,9 @@ struct KernelTable {
   using A = Accumulate<T>;
   void (*bias_activation_forward)(const BiasActivation<T>&, std::int64_t begin, std::int64_t end);
   void (*bias_activation_backward)(const BiasActivation<T>&, std::int64_t begin, std::int64_t end);
+  void (*gated_activation_forward)(const GatedActivation<T>&, std::int64_t begin, std::int64_t end);
+  void (*gated_activation_backward)(const GatedActivation<T>&, std::int64_t begin,
+                                    std::int64_t end);
   void (*residual_norm_forward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*residual_norm_backward)(const ResidualNorm<T>&, std::int64_t begin, std::int64_t end);
   void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);

@@ -173,6 +173,63 @@ void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, st
   }
 }
 
+template <Activation activation, typename T>
+void gated_activation_forward_as(const GatedActivation<T>& o, std::int64_t begin,
+                                 std::int64_t end) {
+  const std::int64_t n = o.columns;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* __restrict input = o.input + 2 * row * n;
+    const auto* __restrict bias = o.bias;
+    T* __restrict output = o.output + row * n;
+    for (std::int64_t c = 0; c < n; ++c) {
+      store(output[c],
+            activate<activation>(load(input[c]) + bias[c]) * (load(input[n + c]) + bias[n + c]));
+    }
+  }
+}
+
+template <Activation activation, typename T>
+void gated_activation_backward_as(const GatedActivation<T>& o, std::int64_t begin,
+                                  std::int64_t end) {
+  using A = Accumulate<T>;
+  const std::int64_t n = o.columns;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* __restrict input = o.input + 2 * row * n;
+    const T* __restrict gradient = o.output_gradient + row * n;
+    const A* __restrict bias = o.bias;
+    A* __restrict bias_gradient = o.bias_gradient;
+    T* __restrict output = o.output + 2 * row * n;
+    for (std::int64_t c = 0; c < n; ++c) {
+      const A inner = load(input[c]) + bias[c];
+      const A gate = load(input[n + c]) + bias[n + c];
+      const A outer = load(gradient[c]);
+      const A to_inner = outer * gate * activate_slope<activation>(inner);
+      const A to_gate = outer * activate<activation>(inner);
+      bias_gradient[c] += to_inner;
+      bias_gradient[n + c] += to_gate;
+      store(output[c], to_inner);
+      store(output[n + c], to_gate);
+    }
+  }
+}
+
+// Of the two activations that have a gated form.
+template <typename T>
+void gated_activation_forward(const GatedActivation<T>& o, std::int64_t begin, std::int64_t end) {
+  if (o.activation == Activation::swish) {
+    return gated_activation_forward_as<Activation::swish>(o, begin, end);
+  }
+  gated_activation_forward_as<Activation::gelu>(o, begin, end);
+}
+
+template <typename T>
+void gated_activation_backward(const GatedActivation<T>& o, std::int64_t begin, std::int64_t end) {
+  if (o.activation == Activation::swish) {
+    return gated_activation_backward_as<Activation::swish>(o, begin, end);
+  }
+  gated_activation_backward_as<Activation::gelu>(o, begin, end);
+}
+
 // The factor of an element under dropout: 0 or 1 / (1 - probability). 32-bit finaliser of Mueller
 // (lowbias32) over the row's key and the column. composed::dropped computes the same.
 struct DropoutRow {
@@ -229,7 +286,7 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     if (o.gain == nullptr) continue;
     A total = 0;
     for (std::int64_t c = 0; c < n; ++c) total += load(sum[c]);
-    const A mean = total / static_cast<A>(n);
+    const A mean = o.centred ? total / static_cast<A>(n) : A(0);
     A squares = 0;
     for (std::int64_t c = 0; c < n; ++c) {
       const A centred = load(sum[c]) - mean;
@@ -241,6 +298,12 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     T* __restrict normed = o.normed + row * n;
     const A* __restrict gain = o.gain;
     const A* __restrict shift = o.shift;
+    if (shift == nullptr) {
+      for (std::int64_t c = 0; c < n; ++c) {
+        store(normed[c], (load(sum[c]) - mean) * inverse * gain[c]);
+      }
+      continue;
+    }
     for (std::int64_t c = 0; c < n; ++c) {
       store(normed[c], (load(sum[c]) - mean) * inverse * gain[c] + shift[c]);
     }
@@ -275,7 +338,7 @@ void residual_norm_backward(const ResidualNorm<T>& o, std::int64_t begin, std::i
         total += inner;
         projection += inner * centred;
       }
-      total /= static_cast<A>(n);
+      total = o.centred ? total / static_cast<A>(n) : A(0);
       projection /= static_cast<A>(n);
       for (std::int64_t c = 0; c < n; ++c) {
         const A centred = (load(sum[c]) - mean) * inverse;
@@ -477,6 +540,8 @@ KernelTable<T> make_table() {
   return {
       bias_activation_forward<T>,
       bias_activation_backward<T>,
+      gated_activation_forward<T>,
+      gated_activation_backward<T>,
       residual_norm_forward<T>,
       residual_norm_backward<T>,
       rotate<T>,

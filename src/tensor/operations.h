@@ -24,17 +24,22 @@ struct DropoutSpec {
 // directly where that exists.
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight);
 
-// activation(x + bias). x [T, C], bias [C].
+// activation(x + bias). x [T, C], bias [C] or undefined: none. The activation has no gate.
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation);
 
-// sum = residual + dropout(input + bias); normed = LayerNorm(sum) * gain + shift. Undefined input,
-// bias or residual are left out; an undefined gain leaves `normed` undefined.
+// activation(a) * b for the halves a, b of x + bias (Shazeer 2020). x [T, 2C], bias [2C] or
+// undefined: none -> [T, C]. The activation is a gated one.
+at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation);
+
+// sum = residual + dropout(input + bias); normed = norm(sum) * gain + shift. Undefined input, bias,
+// residual or shift are left out; an undefined gain leaves `normed` undefined.
 struct ResidualNormInputs {
   at::Tensor input;     // [T, M]
   at::Tensor bias;      // [M]
   at::Tensor residual;  // [T, M]
   at::Tensor gain;      // [M]
   at::Tensor shift;     // [M]
+  NormKind norm = NormKind::layer_norm;
   double epsilon = 1e-12;
   DropoutSpec dropout;
 };

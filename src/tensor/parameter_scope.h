@@ -2,6 +2,10 @@
 // part begins. With it two parts of one kind stand beside each other in one store.
 #pragma once
 
+#include <ATen/ops/zeros.h>
+
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,8 +25,22 @@ class ParameterScope {
     return inner;
   }
 
+  // The same scope where names inside it become others; std::nullopt: such a parameter is not the
+  // model's, and whoever adds it gets zeros that nobody trains or stores.
+  using Rename = std::function<std::optional<std::string>(const std::string& name)>;
+  ParameterScope renamed(Rename rename) const {
+    ParameterScope inner = *this;
+    inner.rename_ = std::move(rename);
+    return inner;
+  }
+
   // Name and depth of the spec are those inside the scope.
   at::Tensor add(ParameterSpec spec) const {
+    if (rename_) {
+      std::optional<std::string> name = rename_(spec.name);
+      if (!name) return at::zeros(spec.shape);
+      spec.name = std::move(*name);
+    }
     spec.name = prefix_ + spec.name;
     spec.depth += depth_;
     return store_->add(std::move(spec));
@@ -33,6 +51,7 @@ class ParameterScope {
   ParameterStore* store_;
   std::string prefix_;
   int depth_ = 0;
+  Rename rename_;
 };
 
 }  // namespace roformer

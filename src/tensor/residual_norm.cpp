@@ -31,7 +31,8 @@ kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
 struct Saved {
   at::Tensor sum, mean, deviation, gain;  // undefined without a norm
   DropoutSpec dropout;
-  bool has_input = false, has_bias = false, has_residual = false;
+  bool centred = true;
+  bool has_input = false, has_bias = false, has_residual = false, has_shift = false;
 };
 
 Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Tensor& from_normed) {
@@ -51,6 +52,7 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
     using A = kernels::Accumulate<T>;
     const kernels::ResidualNorm<T> work{.columns = columns,
                                         .dropout = kernel_dropout(saved.dropout),
+                                        .centred = saved.centred,
                                         .gain = pointer<A>(saved.gain),
                                         .sum = mutable_pointer<T>(saved.sum),
                                         .mean = mutable_pointer<A>(saved.mean),
@@ -76,7 +78,7 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
   result[2] = shared ? to_input : to_residual;
   if (saved.gain.defined()) {
     result[3] = sums[1];
-    result[4] = sums[2];
+    if (saved.has_shift) result[4] = sums[2];
   }
   return result;
 }
@@ -102,9 +104,11 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor residual = contiguous_or_undefined(in.residual);
   const at::Tensor sum = at::empty(shape.sizes(), plain);
   Saved saved{.dropout = in.dropout,
+              .centred = in.norm == NormKind::layer_norm,
               .has_input = input.defined(),
               .has_bias = in.bias.defined(),
-              .has_residual = residual.defined()};
+              .has_residual = residual.defined(),
+              .has_shift = in.shift.defined()};
   at::Tensor normed;
   if (in.gain.defined()) {
     normed = at::empty(shape.sizes(), plain);
@@ -119,6 +123,7 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
     const kernels::ResidualNorm<T> work{.columns = columns,
                                         .dropout = kernel_dropout(in.dropout),
                                         .epsilon = in.epsilon,
+                                        .centred = saved.centred,
                                         .input = pointer<T>(input),
                                         .bias = pointer<A>(in.bias),
                                         .residual = pointer<T>(residual),

@@ -2,6 +2,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "config/layer_map.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
 #include "position/alibi.h"
@@ -190,6 +192,17 @@ std::map<std::string, Table> make_tables() {
       return of_pairs(in, [&](auto i, auto j) { return self_extend_distance(i, j, settings); });
     };
   };
+  // Llama 4's and SmolLM3's layers that rotate.
+  all["uses_rope"] = [](const GoldenCase& in) {
+    const std::int64_t interval = in.config.at("interval");
+    const auto map = fmt::format("{{{}-last/{}: none, others: rope}}", interval - 1, interval);
+    std::vector<double> rotates;
+    for (const std::int64_t entry :
+         entries_of_layers(parse_layer_map(map), in.config.at("layers"))) {
+      rotates.push_back(static_cast<double>(entry));  // rope is the second entry
+    }
+    return at::tensor(rotates, at::kDouble);
+  };
   add_self_extend("self_extend", SelfExtendShift::real);
   add_self_extend("self_extend_floor", SelfExtendShift::floor);
   all["dca"] = [](const GoldenCase& in) {
@@ -274,6 +287,8 @@ std::map<std::string, Table> make_tables() {
 
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
   static const std::set<std::string> kOptions{"L",
+                                              "layers",
+                                              "interval",
                                               "M",
                                               "D",
                                               "dim",

@@ -14,6 +14,7 @@
 #include "config/schemes/deberta.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/fire.h"
+#include "config/schemes/layers.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/music_transformer.h"
 #include "config/schemes/nezha.h"
@@ -57,6 +58,7 @@ struct SmallScheme {
     settings.of<StreamingSettings>().recent = 3;
     settings.of<T5Settings>().buckets = settings.of<TupeSettings>().buckets = 8;
     settings.of<T5Settings>().max_distance = settings.of<TupeSettings>().max_distance = 9;
+    settings.of<LayersSettings>().schemes = parse_layer_map("{0: none, 1: rope}");
     if (causal) settings.of<AlibiSettings>().variant = AlibiVariant::causal;
     if (change) change(settings);
     scheme = make_scheme({.settings = settings,

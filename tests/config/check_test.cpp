@@ -47,6 +47,30 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
 }
 
+TEST_CASE("blocks that cannot stand together are refused") {
+  const std::string no_bias = "model.bias";
+  CHECK(message({{"model.heads", "4"}, {"model.key_value_heads", "3"}}) ==
+        "--model.key_value_heads: got 3, which 4 heads of queries cannot share evenly (hint: a "
+        "divisor of model.heads)");
+  CHECK(has(message({{"model.key_value_heads", "8"}}), "4 heads of queries cannot share"));
+  CHECK(message({{"model.norm_kind", "rms_norm"}}) ==
+        "--model.norm_kind: got rms_norm beside model.bias true, but RMSNorm has none (hint: "
+        "model.bias: false; queries, keys and values may have one by model.query_key_value_bias)");
+  CHECK(message({{"model.norm_kind", "rms_norm"}, {no_bias, "false"}}) == "no error");
+  CHECK(has(message({{"model.parallel_residual", "true"}}), "model.norm: pre"));
+  CHECK(message({{"model.parallel_residual", "true"}, {"model.norm", "pre"}}) == "no error");
+  CHECK(has(message({{"model.head", "linear"}, {"model.embedding_width", "64"}}),
+            "has 64 features and the model 256"));
+  CHECK(message({{"model.head", "linear"},
+                 {"model.embedding_width", "64"},
+                 {"model.tie_output", "false"}}) == "no error");
+  CHECK(message({{"model.heads", "3"}, {"model.head_width", "32"}}) == "no error");
+  CHECK(has(message({{"model.head_width", "31"}}), "turns pairs of features"));
+  CHECK(has(message({{"task", "translation"}, {"model.key_value_heads", "2"}}),
+            "the task translation does not use it"));
+  CHECK(has(message({{"task", "glue"}, {"model.head", "linear"}}), "does not use it"));
+}
+
 TEST_CASE("a warm-up in minutes beside steps is refused before anything is written") {
   const auto with = [](const char* warmup, const char* steps) {
     return message({{"training.warmup", warmup}, {"training.steps", steps}});

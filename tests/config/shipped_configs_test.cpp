@@ -15,6 +15,7 @@ TEST_CASE("every shipped configuration is good") {
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kConfigs)) {
     if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().filename() == "formulas.yaml") continue;  // in formula_test.cpp
     CAPTURE(entry.path().string());
     ++files;
     if (is_study(entry.path())) {

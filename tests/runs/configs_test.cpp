@@ -43,6 +43,7 @@ TEST_CASE("every configuration trains for two steps on a small model") {
   int number = 0;
   for (const auto& entry : fs::recursive_directory_iterator(CONFIGS)) {
     if (entry.path().extension() != ".yaml" || is_study(entry.path())) continue;
+    if (entry.path().filename() == "formulas.yaml") continue;  // a library of formulas
     const Settings original = load_settings(entry.path());
     if (original.task != TaskKind::mlm && original.task != TaskKind::causal_lm) {
       continue;  // below, in matching_test.cpp and translation_test.cpp

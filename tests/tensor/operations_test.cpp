@@ -93,6 +93,99 @@ TEST_CASE("bias and activation of bf16 numbers are theirs but for one rounding, 
   }
 }
 
+TEST_CASE("a gated activation in one pass equals LibTorch's functions") {
+  const auto type = GENERATE(at::kDouble, at::kFloat);
+  const at::Tensor x = random({37, 58}, type), bias = random({58}, type);
+  const auto halves = [](const at::Tensor& sum) { return sum.chunk(2, 1); };
+  CHECK(compare(
+            {x, bias}, [&] { return gated_activation(x, bias, ActivationKind::swiglu); },
+            [&] { return at::silu(halves(x + bias)[0]) * halves(x + bias)[1]; }) < tolerance(type));
+  CHECK(compare(
+            {x, bias}, [&] { return gated_activation(x, bias, ActivationKind::geglu); },
+            [&] { return at::gelu(halves(x + bias)[0]) * halves(x + bias)[1]; }) < tolerance(type));
+  CHECK(compare(
+            {x}, [&] { return gated_activation(x, {}, ActivationKind::swiglu); },
+            [&] { return at::silu(halves(x)[0]) * halves(x)[1]; }) < tolerance(type));
+  CHECK(compare(
+            {x}, [&] { return bias_activation(x, {}, ActivationKind::gelu); },
+            [&] { return at::gelu(x); }) < tolerance(type));
+}
+
+TEST_CASE("a gated activation of bf16 numbers is theirs but for one rounding, backward too") {
+  const auto activation = GENERATE(ActivationKind::swiglu, ActivationKind::geglu);
+  const at::Tensor x = random({37, 58}, at::kBFloat16), bias = random({58}, at::kFloat);
+  const at::Tensor weight = at::randn({37, 29}).to(at::kBFloat16);
+  const auto run = [&](at::ScalarType type) {
+    at::Tensor input = x.detach().to(type).requires_grad_();
+    at::Tensor added = bias.detach().to(type == at::kBFloat16 ? at::kFloat : type).requires_grad_();
+    const at::Tensor output = gated_activation(input, added, activation);
+    (output * weight.to(type)).sum().backward();
+    return std::vector<at::Tensor>{output.detach(), input.grad(), added.grad()};
+  };
+  const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    CAPTURE(i);
+    const at::Tensor exact = wide[i].to(at::kDouble);
+    const at::Tensor error = (narrow[i].to(at::kDouble) - exact).abs();
+    CHECK((error <= exact.abs() / 256 + 1e-3).all().item<bool>());
+  }
+}
+
+TEST_CASE("RMSNorm and a norm without shift equal their formulas, by loops and composed") {
+  const auto type = GENERATE(at::kDouble, at::kFloat);
+  const at::Tensor x = random({33, 20}, type), residual = random({33, 20}, type);
+  const at::Tensor gain = random({20}, type);
+  ResidualNormInputs inputs{.input = x, .residual = residual, .gain = gain, .epsilon = 1e-5};
+  const auto both = [](const NormedSum& made) { return made.sum * 0.5 + made.normed; };
+  SECTION("RMSNorm") {
+    inputs.norm = NormKind::rms_norm;
+    const auto plain = [&] {
+      const at::Tensor sum = x + residual;
+      return sum * 0.5 + sum / at::sqrt(sum.square().mean(1, true) + 1e-5) * gain;
+    };
+    CHECK(compare(
+              {x, residual, gain}, [&] { return both(residual_norm(inputs)); }, plain) <
+          tolerance(type));
+    CHECK(compare(
+              {x, residual, gain}, [&] { return both(composed::residual_norm(inputs)); }, plain) <
+          tolerance(type));
+  }
+  SECTION("LayerNorm without shift") {
+    const auto plain = [&] {
+      const at::Tensor sum = x + residual;
+      return sum * 0.5 + at::layer_norm(sum, {20}, gain, {}, 1e-5);
+    };
+    CHECK(compare(
+              {x, residual, gain}, [&] { return both(residual_norm(inputs)); }, plain) <
+          tolerance(type));
+    CHECK(compare(
+              {x, residual, gain}, [&] { return both(composed::residual_norm(inputs)); }, plain) <
+          tolerance(type));
+  }
+}
+
+TEST_CASE("RMSNorm of bf16 numbers is theirs but for one rounding, backward too") {
+  const at::Tensor x = random({33, 20}, at::kBFloat16), gain = random({20}, at::kFloat);
+  const at::Tensor weight = at::randn({33, 20}).to(at::kBFloat16);
+  const auto run = [&](at::ScalarType type) {
+    at::Tensor input = x.detach().to(type).requires_grad_();
+    at::Tensor scale = gain.detach().to(type == at::kBFloat16 ? at::kFloat : type).requires_grad_();
+    const at::Tensor output =
+        residual_norm(
+            {.residual = input, .gain = scale, .norm = NormKind::rms_norm, .epsilon = 1e-5})
+            .normed;
+    (output * weight.to(type)).sum().backward();
+    return std::vector<at::Tensor>{output.detach(), input.grad(), scale.grad()};
+  };
+  const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    CAPTURE(i);
+    const at::Tensor exact = wide[i].to(at::kDouble);
+    const at::Tensor error = (narrow[i].to(at::kDouble) - exact).abs();
+    CHECK((error <= exact.abs() / 256 + 1e-3).all().item<bool>());
+  }
+}
+
 TEST_CASE("the float GELU is exact to rounding over its whole range") {
   const at::Tensor x = at::linspace(-20, 20, 40001, at::kFloat).unsqueeze(1);
   const at::Tensor got = bias_activation(x, at::zeros({1}), ActivationKind::gelu);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/attention_layers.h"
 #include "config/contradictions.h"
 #include "config/position_facts.h"
 #include "config/settings.h"
@@ -20,6 +21,7 @@ class SchemeCheck {
     const PositionSettings& position;
     std::string choice = "position.scheme";  // the key that chooses it
     bool causal = false;                     // each token sees only what precedes it
+    std::int64_t layers = 0;
   };
   SchemeCheck(const Settings& settings, Use use, const Contradictions& contradictions)
       : settings_(settings), use_(std::move(use)), contradictions_(contradictions) {}
@@ -34,10 +36,14 @@ class SchemeCheck {
 
   bool both_sides() const { return !use_.causal; }  // each token sees what follows it too
   std::string task() const;
-  std::int64_t head_width() const { return settings_.model.width / settings_.model.heads; }
+  std::int64_t head_width() const { return settings_.model.features_of_head(); }
   // False where heads do not divide the width, which is reported elsewhere.
-  bool has_head_width() const { return settings_.model.width % settings_.model.heads == 0; }
-  bool linear() const { return settings_.attention.kernel != AttentionKernel::softmax; }
+  bool has_head_width() const {
+    const ModelSettings& model = settings_.model;
+    return model.head_width > 0 || model.width % model.heads == 0;
+  }
+  bool linear() const { return uses_linear_attention(settings_.attention); }
+  std::int64_t layers() const { return use_.layers; }
 
   // Names of keys: "position.scheme", and "position.rope.base" for "base".
   const std::string& choice() const { return use_.choice; }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +18,12 @@ struct Key;
 struct SchemeSection;
 class SchemeCheck;
 
+// An option of a scheme by its name in the scheme's section, and its value as text.
+struct SchemeOption {
+  std::string option;
+  std::string text;
+};
+
 struct SchemeDefinition {
   PositionFacts facts;
   // The rest is left out where a scheme has nothing to say.
@@ -25,6 +33,15 @@ struct SchemeDefinition {
   std::int64_t (*maximal_length)(const PositionSettings& position) = nullptr;
   void (*fit)(PositionSettings& position, const SchemeUse& use) = nullptr;
   void (*keep_training_length)(PositionSettings& position, std::int64_t length) = nullptr;
+  // What the section may be given as instead of its options (position.formula: FILE#NAME), in
+  // options; throws InvalidValue. Relative paths are taken from `folder`. A map is meant that way
+  // where it has a key that `shorthand_key` answers for.
+  std::vector<SchemeOption> (*shorthand)(std::string_view text,
+                                         const std::filesystem::path& folder) = nullptr;
+  bool (*shorthand_key)(std::string_view key) = nullptr;
+  // The schemes that a composite one is made of; throws InvalidValue where its layers make none.
+  std::vector<SchemePart> (*parts)(const PositionSettings& position, std::int64_t layers) = nullptr;
+  std::vector<std::string> (*part_names)(const PositionSettings& position) = nullptr;
 };
 
 // Those of schemes/list.h in its order, then what was registered.

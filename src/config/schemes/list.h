@@ -30,4 +30,6 @@
   DO(rerope)                     \
   DO(self_extend)                \
   DO(dual_chunk)                 \
-  DO(streaming)
+  DO(streaming)                  \
+  DO(formula)                    \
+  DO(layers)

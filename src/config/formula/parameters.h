@@ -1,0 +1,34 @@
+// The parameters of a formula as text, `{slope: {per: head, initial: 1, positive: true}}`, which a
+// file may spread over lines, and what a formula with its parameters comes to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/formula/expression.h"
+#include "config/schemes/formula.h"
+
+namespace roformer {
+
+// Throws InvalidValue with what is wrong in which parameter.
+std::vector<FormulaParameter> parse_formula_parameters(std::string_view text);
+// What parse_formula_parameters reads back.
+std::string print_formula_parameters(const std::vector<FormulaParameter>& parameters);
+
+// The names that `bias` or `score` may use.
+FormulaNames formula_names(const FormulaSettings& settings);
+// The text that counts: score where there is one, else bias.
+const std::string& formula_text(const FormulaSettings& settings);
+// Those of an initial value.
+FormulaNames initial_names();
+
+// Where an initial value is asked for. `index`: the place in a table.
+struct InitialPlace {
+  std::int64_t head = 0, heads = 1, layer = 0, layers = 1, index = 0, size = 0;
+};
+double initial_value(const FormulaNode& initial, const InitialPlace& place);
+
+}  // namespace roformer

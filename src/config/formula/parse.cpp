@@ -1,0 +1,374 @@
+// From the text of a formula to its tree.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "config/formula/expression.h"
+#include "config/formula/functions.h"
+#include "config/formula/lexer.h"
+#include "config/suggest.h"
+
+namespace roformer {
+namespace {
+
+using Op = FormulaOperation;
+
+constexpr int kDeepest = 100;            // parentheses and signs within each other
+constexpr std::size_t kLongest = 10000;  // characters
+
+constexpr std::array<std::string_view, 13> kWords{"i",     "j",      "h",     "layer", "length",
+                                                  "heads", "layers", "score", "index", "size",
+                                                  "and",   "or",     "not"};
+
+struct Sign {
+  std::string_view text;
+  Op operation;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const FormulaNames& names)
+      : names_(names), tokens_(formula_tokens(text)) {}
+
+  FormulaNode whole() {
+    if (next().kind == FormulaToken::Kind::end) throw FormulaError(0, "an empty formula");
+    FormulaNode node = disjunction();
+    if (next().kind != FormulaToken::Kind::end) {
+      throw FormulaError(next().column, "`" + next().text + "` behind the end of the formula",
+                         "an operator before it, or a parenthesis too many");
+    }
+    return node;
+  }
+
+ private:
+  const FormulaNames& names_;
+  std::vector<FormulaToken> tokens_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  std::vector<std::string> sums_;  // variables of the sums that are open
+
+  const FormulaToken& next() const { return tokens_[at_]; }
+  bool is(std::string_view text) const {
+    return next().kind != FormulaToken::Kind::number && next().text == text &&
+           next().kind != FormulaToken::Kind::end;
+  }
+  bool take(std::string_view text) {
+    if (!is(text)) return false;
+    ++at_;
+    return true;
+  }
+  std::string shown_next() const {
+    return next().kind == FormulaToken::Kind::end ? "the end" : "`" + next().text + "`";
+  }
+  void expect(std::string_view text) {
+    if (take(text)) return;
+    throw FormulaError(next().column,
+                       shown_next() + " where `" + std::string(text) + "` is wanted");
+  }
+
+  static FormulaNode made(Op operation, std::size_t column, std::vector<FormulaNode> arguments) {
+    FormulaNode node{.operation = operation, .arguments = std::move(arguments), .column = column};
+    type_formula(node);
+    return node;
+  }
+
+  template <std::size_t count, class Inner>
+  FormulaNode chain(const std::array<Sign, count>& signs, Inner inner) {
+    FormulaNode left = inner();
+    for (;;) {
+      const auto sign =
+          std::find_if(signs.begin(), signs.end(), [&](const Sign& s) { return is(s.text); });
+      if (sign == signs.end()) return left;
+      ++at_;
+      const std::size_t column = left.column;
+      std::vector<FormulaNode> both;
+      both.push_back(std::move(left));
+      both.push_back(inner());
+      left = made(sign->operation, column, std::move(both));
+    }
+  }
+
+  FormulaNode disjunction() {
+    if (++depth_ > kDeepest) throw FormulaError(next().column, "too deep a nesting");
+    static constexpr std::array<Sign, 1> kOr{{{"or", Op::logical_or}}};
+    FormulaNode node = chain(kOr, [this] { return conjunction(); });
+    --depth_;
+    return node;
+  }
+
+  FormulaNode conjunction() {
+    static constexpr std::array<Sign, 1> kAnd{{{"and", Op::logical_and}}};
+    return chain(kAnd, [this] { return negation(); });
+  }
+
+  FormulaNode negation() {
+    const std::size_t column = next().column;
+    if (!take("not")) return comparison();
+    if (++depth_ > kDeepest) throw FormulaError(column, "too deep a nesting");
+    std::vector<FormulaNode> inner;
+    inner.push_back(negation());
+    --depth_;
+    return made(Op::logical_not, column, std::move(inner));
+  }
+
+  FormulaNode comparison() {
+    static constexpr std::array<Sign, 6> kComparisons{{{"<=", Op::less_equal},
+                                                       {">=", Op::greater_equal},
+                                                       {"==", Op::equal},
+                                                       {"!=", Op::not_equal},
+                                                       {"<", Op::less},
+                                                       {">", Op::greater}}};
+    return chain(kComparisons, [this] { return addition(); });
+  }
+
+  FormulaNode addition() {
+    static constexpr std::array<Sign, 2> kSums{{{"+", Op::add}, {"-", Op::subtract}}};
+    return chain(kSums, [this] { return multiplication(); });
+  }
+
+  FormulaNode multiplication() {
+    static constexpr std::array<Sign, 3> kProducts{
+        {{"*", Op::multiply}, {"/", Op::divide}, {"%", Op::remainder}}};
+    return chain(kProducts, [this] { return signed_value(); });
+  }
+
+  FormulaNode signed_value() {
+    const std::size_t column = next().column;
+    if (!is("-") && !is("+")) return power();
+    if (++depth_ > kDeepest) throw FormulaError(column, "too deep a nesting");
+    const bool negative = take("-");
+    if (!negative) expect("+");
+    std::vector<FormulaNode> inner;
+    inner.push_back(signed_value());
+    --depth_;
+    if (!negative) return std::move(inner[0]);
+    return made(Op::negate, column, std::move(inner));
+  }
+
+  FormulaNode power() {
+    FormulaNode base = value();
+    if (!take("^")) return base;
+    const std::size_t column = base.column;
+    std::vector<FormulaNode> both;
+    both.push_back(std::move(base));
+    both.push_back(signed_value());
+    return made(Op::power, column, std::move(both));
+  }
+
+  FormulaNode value() {
+    const FormulaToken token = next();
+    if (take("(")) {
+      FormulaNode inner = disjunction();
+      expect(")");
+      return inner;
+    }
+    if (token.kind == FormulaToken::Kind::number) {
+      ++at_;
+      const bool whole = token.text.find_first_not_of("0123456789") == std::string::npos;
+      return {.number = token.number,
+              .type = whole ? FormulaType::integer : FormulaType::number,
+              .column = token.column};
+    }
+    const bool name = token.kind == FormulaToken::Kind::name && token.text != "and" &&
+                      token.text != "or" && token.text != "not";
+    if (!name) {
+      throw FormulaError(token.column, shown_next() + " where a number, a name or ( is wanted");
+    }
+    ++at_;
+    if (is("(")) return call(token);
+    return named(token);
+  }
+
+  FormulaNode call(const FormulaToken& token) {
+    const FormulaFunction* const function = find_formula_function(token.text);
+    if (function == nullptr) {
+      const std::string near = suggestion(token.text, formula_function_words());
+      throw FormulaError(token.column, "no function is called " + token.text,
+                         near.empty() ? formula_function_names() : near);
+    }
+    expect("(");
+    if (function->operation == Op::sum) return sum(token);
+    std::vector<FormulaNode> arguments = list(")");
+    if (arguments.size() != function->arguments) {
+      throw FormulaError(token.column, token.text + " takes " +
+                                           std::to_string(function->arguments) +
+                                           " arguments, got " + std::to_string(arguments.size()));
+    }
+    return made(function->operation, token.column, std::move(arguments));
+  }
+
+  // The arguments up to the closing sign, which is taken.
+  std::vector<FormulaNode> list(std::string_view closing) {
+    std::vector<FormulaNode> arguments;
+    if (take(closing)) return arguments;
+    do {
+      arguments.push_back(disjunction());
+    } while (take(","));
+    expect(closing);
+    return arguments;
+  }
+
+  // sum(t, first, last, term), behind its parenthesis.
+  FormulaNode sum(const FormulaToken& token) {
+    const FormulaToken variable = next();
+    if (variable.kind != FormulaToken::Kind::name) {
+      throw FormulaError(variable.column, shown_next() + " where the sum's variable is wanted",
+                         "sum(t, 0, 15, cos((i - j) / 10000^(t / 16)))");
+    }
+    const auto parameter = std::find_if(
+        names_.parameters.begin(), names_.parameters.end(),
+        [&](const FormulaParameterName& known) { return known.name == variable.text; });
+    if (is_formula_word(variable.text) || parameter != names_.parameters.end() ||
+        std::find(sums_.begin(), sums_.end(), variable.text) != sums_.end()) {
+      throw FormulaError(variable.column,
+                         "the sum's variable " + variable.text + " is the name of something else",
+                         "another name");
+    }
+    ++at_;
+    expect(",");
+    std::vector<FormulaNode> parts;
+    parts.push_back(bound());
+    expect(",");
+    parts.push_back(bound());
+    expect(",");
+    sums_.push_back(variable.text);
+    parts.push_back(disjunction());
+    sums_.pop_back();
+    expect(")");
+    FormulaNode node = made(Op::sum, token.column, std::move(parts));
+    node.name = variable.text;
+    std::erase(node.uses.bound, variable.text);
+    return node;
+  }
+
+  // Where a sum begins or ends.
+  FormulaNode bound() {
+    FormulaNode node = disjunction();
+    const FormulaUses& uses = node.uses;
+    if (node.type != FormulaType::integer || uses.pairs() || uses.head || uses.score ||
+        uses.trained) {
+      throw FormulaError(node.column,
+                         "a sum goes from one integer to another, of numbers and of layer, heads, "
+                         "layers and length alone",
+                         "floor(...) makes an integer");
+    }
+    return node;
+  }
+
+  FormulaNode named(const FormulaToken& token) {
+    const std::string& name = token.text;
+    const auto parameter =
+        std::find_if(names_.parameters.begin(), names_.parameters.end(),
+                     [&](const FormulaParameterName& known) { return known.name == name; });
+    if (parameter != names_.parameters.end()) return parameter_node(token, *parameter);
+    const bool summed = std::find(sums_.begin(), sums_.end(), name) != sums_.end();
+    const bool known =
+        std::find(names_.variables.begin(), names_.variables.end(), name) != names_.variables.end();
+    if (!summed && !known) throw unknown(token);
+    if (is("[")) throw FormulaError(next().column, name + " is a number and has no places");
+    FormulaNode node{.operation = Op::variable,
+                     .name = name,
+                     .type = name == "score" ? FormulaType::number : FormulaType::integer,
+                     .column = token.column};
+    FormulaUses& uses = node.uses;
+    if (summed) uses.bound = {name};
+    uses.query = name == "i";
+    uses.key = name == "j";
+    uses.head = name == "h";
+    uses.layer = name == "layer";
+    uses.length = name == "length";
+    uses.score = name == "score";
+    uses.linear = !uses.score;
+    uses.query_factor = uses.query;
+    uses.key_factor = uses.key;
+    uses.by_distance = !uses.pairs();
+    return node;
+  }
+
+  FormulaError unknown(const FormulaToken& token) const {
+    std::vector<std::string> names = names_.variables;
+    for (const FormulaParameterName& known : names_.parameters) names.push_back(known.name);
+    const std::string near = suggestion(token.text, names);
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    return FormulaError(token.column, "nothing here is called " + token.text,
+                        near.empty() ? "there are " + all : near);
+  }
+
+  // slope, slope[h], slope[layer, h], table[i - j], table[h, i - j]
+  FormulaNode parameter_node(const FormulaToken& token, const FormulaParameterName& known) {
+    FormulaNode node{.operation = Op::parameter,
+                     .name = known.name,
+                     .parameter = static_cast<std::size_t>(&known - names_.parameters.data()),
+                     .column = token.column};
+    std::vector<FormulaNode> places;
+    if (take("[")) places = list("]");
+    if (known.table) {
+      if (places.empty()) {
+        throw FormulaError(token.column, "the table " + known.name + " without an index",
+                           known.name + "[floor(...)]");
+      }
+      node.arguments.push_back(std::move(places.back()));
+      places.pop_back();
+      index(node.arguments[0], known);
+    }
+    for (const FormulaNode& place : places) {
+      const bool of_head = place.operation == Op::variable && place.name == "h" && known.of_head;
+      const bool of_layer =
+          place.operation == Op::variable && place.name == "layer" && known.of_layer;
+      if (of_head || of_layer) continue;
+      throw FormulaError(place.column, known.name + " has no such place",
+                         "its `per` says what it has one number for: h, layer or both");
+    }
+    type_formula(node);
+    node.type = FormulaType::number;
+    node.uses.head |= known.of_head;
+    node.uses.layer |= known.of_layer;
+    node.uses.trained |= known.trained;
+    node.uses.linear = !node.uses.pairs();
+    return node;
+  }
+
+  static void index(const FormulaNode& node, const FormulaParameterName& known) {
+    if (node.type != FormulaType::integer) {
+      throw FormulaError(node.column,
+                         "the index of the table " + known.name + " is no integer expression",
+                         "floor(...) makes an integer");
+    }
+    if (node.uses.constant()) return;
+    throw FormulaError(node.column,
+                       "the index of the table " + known.name + " depends on " +
+                           (node.uses.score ? "the score" : "a trained parameter"),
+                       "an index is made of positions, h, layer and numbers");
+  }
+};
+
+}  // namespace
+
+std::string FormulaError::shown(std::string_view text) const {
+  std::string message = "column " + std::to_string(column + 1) + ": " + what();
+  if (!hint.empty()) message += " (hint: " + hint + ")";
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  // A caret stands under a character, of which one may take several bytes.
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < std::min(column, text.size()); ++i) {
+    place += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+  }
+  return message + "\n    " + line + "\n    " + std::string(place, ' ') + "^";
+}
+
+bool is_formula_word(std::string_view name) {
+  return std::find(kWords.begin(), kWords.end(), name) != kWords.end() ||
+         find_formula_function(name) != nullptr;
+}
+
+FormulaNode parse_formula(std::string_view text, const FormulaNames& names) {
+  if (text.size() > kLongest) {
+    throw FormulaError(kLongest, "a formula of more than 10,000 characters");
+  }
+  return Parser(text, names).whole();
+}
+
+}  // namespace roformer

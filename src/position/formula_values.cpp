@@ -1,0 +1,271 @@
+#include "position/formula_values.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "position/formula_operations.h"
+#include "position/relative_index.h"
+
+namespace roformer {
+namespace {
+
+using Op = FormulaOperation;
+
+// Positions of queries and keys as two tensors that broadcast. In a causal model a key behind its
+// query is hidden: it gets the value of the query's own, so that no formula needs to have one for
+// it.
+std::pair<at::Tensor, at::Tensor> all_pairs(const AttentionContext& context) {
+  const at::Tensor query = context.queries.tensor().to(at::kDouble).view({1, -1, 1});
+  const at::Tensor key = context.keys.tensor().to(at::kDouble).view({1, 1, -1});
+  return {query, context.causal ? at::minimum(key, query) : key};
+}
+
+// 1 + x or x + 1: x; else nullptr.
+const FormulaNode* beyond_one(const FormulaNode& node) {
+  if (node.operation != Op::add) return nullptr;
+  for (const std::size_t side : {0, 1}) {
+    const FormulaNode& one = node.arguments[side];
+    if (one.operation == Op::number && one.number == 1) return &node.arguments[1 - side];
+  }
+  return nullptr;
+}
+
+bool is_number(const FormulaNode& node) {
+  const FormulaUses& uses = node.uses;
+  return uses.constant() && !uses.pairs() && !uses.head;
+}
+
+}  // namespace
+
+FormulaEvaluator::FormulaEvaluator(FormulaNode root, std::vector<FormulaNumbers> numbers,
+                                   const ModelShape& shape)
+    : root_(std::move(root)),
+      numbers_(std::move(numbers)),
+      heads_(shape.heads),
+      layers_(shape.layers) {}
+
+at::Tensor FormulaEvaluator::pairs(const AttentionContext& context) const {
+  const at::Tensor values = spread(root_, context);
+  if (values.size(1) == heads_) return values;
+  return values.expand({1, heads_, values.size(2), values.size(3)}).contiguous();
+}
+
+at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
+                                    const at::Tensor& score) const {
+  const at::ScalarType type = score.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  Place place{.context = context, .type = type, .score = score.to(type)};
+  const Value value = evaluate(root_, place);
+  const at::Tensor result = value.tensor.defined() ? value.tensor : formula_number(value.number);
+  return result.to(score.scalar_type()).expand_as(score);
+}
+
+// [1, 1 or H, Lq, Lk] in context.type.
+at::Tensor FormulaEvaluator::spread(const FormulaNode& node,
+                                    const AttentionContext& context) const {
+  const at::ScalarType type = context.type == at::kDouble ? at::kDouble : at::kFloat;
+  const auto options = at::TensorOptions().dtype(context.type).device(context.device);
+  const auto valued = [&](const at::Tensor& query, const at::Tensor& key) {
+    Place place{.context = context, .type = type, .query = query, .key = key};
+    const Value value = evaluate(node, place);
+    return (value.tensor.defined() ? value.tensor : formula_number(value.number)).to(options);
+  };
+  const auto make = [&] {
+    const std::int64_t queries = context.queries.count(), keys = context.keys.count();
+    if (!node.uses.by_distance) {
+      const auto [query, key] = all_pairs(context);
+      const at::Tensor values = valued(query, key);
+      return values.expand({values.dim() == 3 ? values.size(0) : 1, queries, keys}).unsqueeze(0);
+    }
+    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
+      // key - query; hidden keys as above.
+      const at::Tensor past = context.causal ? (-distances).clamp_min(0) : -distances;
+      const at::Tensor values = valued(past.view({1, 1, -1}), at::zeros({1, 1, 1}, at::kDouble));
+      const std::int64_t rows = values.dim() == 3 ? values.size(0) : 1;
+      return values.expand({rows, 1, distances.size(0)}).squeeze(1).contiguous();
+    });
+  };
+  if (!node.uses.constant()) return make();
+  return kept(node, context, context.type, make);
+}
+
+template <class Make>
+at::Tensor FormulaEvaluator::kept(const FormulaNode& node, const AttentionContext& context,
+                                  at::ScalarType type, const Make& make) const {
+  Kept& last = kept_[{&node, node.uses.layer ? context.layer : -1}];
+  const bool same = last.tensor.defined() && last.queries == context.queries &&
+                    last.keys == context.keys && last.type == type &&
+                    last.tensor.device() == context.device;
+  if (!same) {
+    last = {.queries = context.queries,
+            .keys = context.keys,
+            .type = type,
+            .tensor = make().to(context.device)};
+  }
+  return last.tensor;
+}
+
+FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node, Place& place) const {
+  if (is_number(node) && node.operation != Op::parameter) {
+    return {.number = evaluate_formula(node, numbers_of(place))};
+  }
+  const FormulaUses& uses = node.uses;
+  // With a score, what is of pairs alone is made as a bias is.
+  if (!place.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
+    return {.tensor = spread(node, place.context)};
+  }
+  const bool constant_part = !place.exact && uses.constant() && uses.bound.empty();
+  if (!constant_part) return operation(node, place);
+  // In float64, then in the type of what it meets.
+  const auto make = [&] {
+    Place exact{.context = place.context,
+                .type = at::kDouble,
+                .query = place.query,
+                .key = place.key,
+                .exact = true};
+    const Value value = operation(node, exact);
+    const at::Tensor tensor = value.tensor.defined() ? value.tensor : formula_number(value.number);
+    return tensor.scalar_type() == at::kBool ? tensor : tensor.to(place.type);
+  };
+  // The root is kept where it has been spread.
+  if (&node == &root_) return {.tensor = make()};
+  return {.tensor = kept(node, place.context, place.type, make)};
+}
+
+FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node, Place& place) const {
+  switch (node.operation) {
+    case Op::number:
+      return {.number = node.number};
+    case Op::variable:
+      return variable(node, place);
+    case Op::parameter:
+      return parameter(node, place);
+    case Op::sum:
+      return sum(node, place);
+    default:
+      break;
+  }
+  std::vector<at::Tensor> arguments;
+  const FormulaNode* const small =
+      node.operation == Op::logarithm ? beyond_one(node.arguments[0]) : nullptr;
+  if (small != nullptr) {
+    const Value value = evaluate(*small, place);
+    return {.tensor =
+                at::log1p(value.tensor.defined() ? value.tensor : formula_number(value.number))};
+  }
+  for (const FormulaNode& argument : node.arguments) {
+    const Value value = evaluate(argument, place);
+    if (value.tensor.defined()) {
+      arguments.push_back(value.tensor);
+    } else if (argument.type == FormulaType::boolean) {
+      arguments.push_back(formula_number(value.number).to(at::kBool));
+    } else {
+      arguments.push_back(formula_number(value.number));
+    }
+  }
+  return {.tensor = apply_formula(node.operation, arguments)};
+}
+
+FormulaEvaluator::Value FormulaEvaluator::sum(const FormulaNode& node, Place& place) const {
+  const FormulaTerms terms = sum_terms(node, numbers_of(place));
+  at::Tensor total;
+  for (long t = terms.first; t <= terms.last; ++t) {
+    place.sums[node.name] = static_cast<double>(t);
+    const Value value = evaluate(node.arguments[2], place);
+    const at::Tensor term = value.tensor.defined() ? value.tensor : formula_number(value.number);
+    total = total.defined() ? total + term : term;
+  }
+  place.sums.erase(node.name);
+  return {.tensor = total};
+}
+
+FormulaEvaluator::Value FormulaEvaluator::variable(const FormulaNode& node,
+                                                   const Place& place) const {
+  if (node.name == "i") return {.tensor = place.query};
+  if (node.name == "j") return {.tensor = place.key};
+  if (node.name == "score") return {.tensor = place.score};
+  if (node.name == "h") return {.tensor = at::arange(heads_, at::kDouble).view({-1, 1, 1})};
+  return {.number = numbers_of(place).variable(node.name)};
+}
+
+FormulaValues FormulaEvaluator::numbers_of(const Place& place) const {
+  return {.variable =
+              [&](const std::string& name) {
+                const auto bound = place.sums.find(name);
+                if (bound != place.sums.end()) return bound->second;
+                return static_cast<double>(name == "layer"    ? place.context.layer
+                                           : name == "heads"  ? heads_
+                                           : name == "layers" ? layers_
+                                                              : place.context.keys.count());
+              },
+          .parameter =
+              [&](std::size_t parameter, double at) {
+                const FormulaNumbers& numbers = numbers_[parameter];
+                const at::Tensor& all = numbers.of(place.context.layer);
+                const auto size = static_cast<double>(numbers.table ? all.size(1) : 1);
+                const double inside = std::min(std::max(at, 0.0), size - 1);
+                if (inside != at && !numbers.clamped) {
+                  throw_usage(
+                      "position.formula",
+                      fmt::format("entry {:g} of {}, which has {:g}", at, numbers.name, size),
+                      "outside: clamp, a larger size, or min and max");
+                }
+                return all.view({-1})[static_cast<std::int64_t>(inside)].item<double>();
+              }};
+}
+
+FormulaEvaluator::Value FormulaEvaluator::parameter(const FormulaNode& node, Place& place) const {
+  const FormulaNumbers& numbers = numbers_[node.parameter];
+  if (numbers.table) return {.tensor = entries(node, place)};
+  const at::Tensor values = numbers.of(place.context.layer).to(place.type);
+  return {.tensor = values.view({-1, 1, 1})};
+}
+
+at::Tensor FormulaEvaluator::index(const FormulaNode& node, Place& place) const {
+  const FormulaNumbers& numbers = numbers_[node.parameter];
+  const std::int64_t size = numbers.of(place.context.layer).size(1);
+  Place exact{.context = place.context,
+              .type = at::kDouble,
+              .query = place.query,
+              .key = place.key,
+              .exact = true,
+              .sums = place.sums};
+  const Value value = evaluate(node.arguments[0], exact);
+  at::Tensor entries =
+      (value.tensor.defined() ? value.tensor : formula_number(value.number)).to(at::kLong);
+  if (entries.dim() == 0) entries = entries.view({1, 1, 1});
+  if (numbers.clamped) return entries.clamp(0, size - 1);
+  const auto least = entries.min().item<std::int64_t>(), most = entries.max().item<std::int64_t>();
+  if (least < 0 || most >= size) {
+    throw_usage(
+        "position.formula",
+        fmt::format("entry {} of {}, which has {}", least < 0 ? least : most, numbers.name, size),
+        "outside: clamp, a larger size, or min and max");
+  }
+  return entries;
+}
+
+// The table's entries at the index, [1 or H, Lq or 1, Lk or places].
+at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Place& place) const {
+  const at::Tensor table = numbers_[node.parameter].of(place.context.layer).to(place.type);
+  const auto make = [&] { return index(node, place); };
+  const bool keeps = node.arguments[0].uses.bound.empty() && !place.exact;
+  const at::Tensor at =
+      keeps ? kept(node.arguments[0], place.context, at::kLong, make) : make().to(table.device());
+  std::vector<std::int64_t> sizes = at.sizes().vec();
+  if (at.size(0) == 1) {
+    sizes[0] = table.size(0);
+    return at::index_select(table, 1, at.view({-1})).view(sizes);
+  }
+  const std::int64_t rows = at.size(0);
+  return at::gather(table.expand({rows, table.size(1)}), 1, at.reshape({rows, -1})).view(sizes);
+}
+
+}  // namespace roformer

@@ -1,0 +1,80 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/zeros.h>
+
+#include "tensor/dispatch.h"
+#include "tensor/gradient.h"
+#include "tensor/operations.h"
+#include "tensor/parallel.h"
+
+namespace roformer {
+namespace {
+
+template <typename T>
+kernels::GatedActivation<T> gated_work(const at::Tensor& input, const at::Tensor& bias,
+                                       at::Tensor& output, ActivationKind activation) {
+  return {.activation = activation == ActivationKind::swiglu ? kernels::Activation::swish
+                                                             : kernels::Activation::gelu,
+          .input = input.const_data_ptr<T>(),
+          .bias = bias.const_data_ptr<kernels::Accumulate<T>>(),
+          .output = output.mutable_data_ptr<T>(),
+          .columns = input.size(1) / 2};
+}
+
+Gradients gated_backward(const at::Tensor& input, const at::Tensor& bias,
+                         const at::Tensor& gradient, ActivationKind activation) {
+  at::Tensor input_gradient = at::empty_like(input);
+  at::Tensor bias_gradient;
+  with_type(input.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    kernels::GatedActivation<T> work = gated_work<T>(input, bias, input_gradient, activation);
+    work.output_gradient = gradient.const_data_ptr<T>();
+    bias_gradient = for_rows_with_sums(
+        input.size(0), 2 * work.columns, 1, bias.options(),
+        [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
+          kernels::GatedActivation<T> piece = work;
+          piece.bias_gradient = partial.mutable_data_ptr<kernels::Accumulate<T>>();
+          kernels::table<T>().gated_activation_backward(piece, begin, end);
+        })[0];
+  });
+  return {input_gradient, bias_gradient};
+}
+
+// The same from LibTorch's operations, for devices without the loops.
+at::Tensor composed_gate(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
+  const at::Tensor biased = bias.defined() ? x + bias.to(x.scalar_type()) : x;
+  const std::int64_t columns = x.size(1) / 2;
+  const at::Tensor inner = biased.narrow(1, 0, columns), gate = biased.narrow(1, columns, columns);
+  return (activation == ActivationKind::swiglu ? at::silu(inner) : at::gelu(inner)) * gate;
+}
+
+}  // namespace
+
+at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
+                            ActivationKind activation) {
+  ROFORMER_ASSERT(is_gated(activation) && x.dim() == 2 && x.size(1) % 2 == 0);
+  if (!x.is_cpu()) return composed_gate(x, bias, activation);
+  GradientRecorder recorder({x, bias});
+  const at::Tensor input = x.detach().contiguous();
+  const at::ScalarType wide = accumulate_type(x.scalar_type());
+  const at::Tensor typed = bias.defined() ? bias.detach().to(wide).contiguous()
+                                          : at::zeros({x.size(1)}, at::TensorOptions().dtype(wide));
+  at::Tensor output = at::empty({input.size(0), input.size(1) / 2}, input.options());
+  with_type(x.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const kernels::GatedActivation<T> work = gated_work<T>(input, typed, output, activation);
+    for_rows(input.size(0), input.size(1), [&](std::int64_t begin, std::int64_t end) {
+      kernels::table<T>().gated_activation_forward(work, begin, end);
+    });
+  });
+  return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
+    Gradients result = gated_backward(input, typed, gradients[0].contiguous(), activation);
+    if (!biased) result[1] = at::Tensor();
+    return result;
+  });
+}
+
+}  // namespace roformer

@@ -1,0 +1,415 @@
+#include "tensor/tiled_attention.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+#include "base/error.h"
+#include "tensor/attention_kernels.h"
+#include "tensor/block_products.h"
+#include "tensor/dispatch.h"
+#include "tensor/parallel.h"
+
+namespace roformer {
+namespace {
+
+// Scores held at a time by a thread: with their gradients they fit into a core's own cache.
+constexpr std::int64_t kScores = std::int64_t{1} << 16;
+constexpr std::int64_t kLeastQueries = 32, kMostQueries = 128;
+
+// Memory of one thread, which keeps it from call to call.
+template <typename T>
+class Scratch {
+ public:
+  T* operator()(std::int64_t count) {
+    if (count > static_cast<std::int64_t>(size_)) {
+      memory_.reset(new (std::align_val_t{64}) T[static_cast<std::size_t>(count)]);
+      size_ = static_cast<std::size_t>(count);
+    }
+    return memory_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+  };
+  std::unique_ptr<T[], Free> memory_;
+  std::size_t size_ = 0;
+};
+
+// The rows of one head in a [T, H * D] view.
+template <typename M>
+struct HeadRows {
+  M* data = nullptr;  // of the view's first row
+  std::int64_t row = 0;
+
+  HeadRows(const at::Tensor& view, std::int64_t head, std::int64_t width)
+      : data(view.data_ptr<M>() + head * width), row(view.stride(0)) {
+    ROFORMER_ASSERT(view.dim() == 2 && view.stride(1) == 1);
+  }
+  M* at(std::int64_t token) const { return data + token * row; }
+};
+
+// Segments that one thread takes after another, since they add to one gradient of a bias.
+struct Work {
+  std::size_t begin = 0, end = 0;  // of segments
+  std::int64_t head = 0;
+};
+
+std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>& additive_wanted) {
+  std::vector<Work> works;
+  for (std::size_t begin = 0, end = 0; begin < in.segments.size(); begin = end) {
+    const std::int64_t additive = in.segments[begin].additive;
+    const bool shared = additive >= 0 && !additive_wanted.empty() &&
+                        additive_wanted[static_cast<std::size_t>(additive)].defined();
+    end = begin + 1;
+    while (shared && end < in.segments.size() && in.segments[end].additive == additive) ++end;
+    for (std::int64_t head = 0; head < in.heads; ++head) {
+      works.push_back({.begin = begin, .end = end, .head = head});
+    }
+  }
+  return works;
+}
+
+// One head of one segment. M in memory, T in products.
+template <typename M, typename T>
+class Tile {
+ public:
+  using A = kernels::Accumulate<M>;
+
+  Tile(const TiledAttention& in, const AttentionSegment& segment, std::int64_t head)
+      : in_(in),
+        segment_(segment),
+        head_(head),
+        width_(in.query.size(1) / in.heads),
+        query_(in.query, head, width_),
+        key_(in.key, shared_head(in, head), width_),
+        value_(in.value, shared_head(in, head), width_) {
+    queries_ = std::clamp(kScores / std::max<std::int64_t>(1, segment.key_length), kLeastQueries,
+                          kMostQueries);
+    queries_ = std::min(queries_, segment.query_length);
+  }
+
+  void forward(const at::Tensor& output, const at::Tensor& logarithm) {
+    thread_local Scratch<A> score_memory, row_memory, sum_memory;
+    thread_local Scratch<T> power_memory, query_memory, key_memory, value_memory;
+    const HeadRows<M> out(output, head_, width_);
+    const std::int64_t keys = segment_.key_length;
+    const Operand<T> key = operand(key_, segment_.key_begin, keys, key_memory);
+    const Operand<T> value = operand(value_, segment_.key_begin, keys, value_memory);
+    A* const inverse = row_memory(queries_);
+    for (std::int64_t first = 0; first < segment_.query_length; first += queries_) {
+      const std::int64_t count = std::min(queries_, segment_.query_length - first);
+      const std::int64_t seen = seen_by(first + count);
+      const std::int64_t token = segment_.query_begin + first;
+      if (seen == 0) {
+        clear(out, token, count);
+        std::fill_n(logarithms(logarithm, token), count, std::numeric_limits<A>::infinity());
+        continue;
+      }
+      const Operand<T> query = operand(query_, token, count, query_memory);
+      A* const scores = score_memory(count * seen);
+      T* powers;
+      if constexpr (std::is_same_v<A, T>) {
+        powers = scores;
+      } else {
+        powers = power_memory(count * seen);
+      }
+      multiply<T>({.m = count,
+                   .n = seen,
+                   .k = width_,
+                   .a = query,
+                   .b = transposed(key),
+                   .product = scores,
+                   .product_row = seen});
+      loops_.softmax({.rows = rows(scores, first, count, seen),
+                      .powers = powers,
+                      .inverse = inverse,
+                      .logarithm = logarithms(logarithm, token)});
+      A* sums;
+      std::int64_t sum_row;
+      if constexpr (std::is_same_v<A, M>) {
+        sums = out.at(token);
+        sum_row = out.row;
+      } else {
+        sums = sum_memory(count * width_);
+        sum_row = width_;
+      }
+      multiply<T>({.m = count,
+                   .n = width_,
+                   .k = seen,
+                   .a = {.data = powers, .row = seen},
+                   .b = value,
+                   .product = sums,
+                   .product_row = sum_row});
+      loops_.scatter({.from = sums,
+                      .from_row = sum_row,
+                      .to = out.at(token),
+                      .to_row = out.row,
+                      .rows = count,
+                      .width = width_,
+                      .factors = inverse});
+    }
+  }
+
+  void backward(const at::Tensor& output, const at::Tensor& logarithm,
+                const at::Tensor& output_gradient, const TiledAttentionGradients& gradients) {
+    thread_local Scratch<A> score_memory, slope_memory, row_memory, sum_memory, key_sum_memory,
+        value_sum_memory;
+    thread_local Scratch<T> probability_memory, narrow_memory, query_memory, key_memory,
+        value_memory, gradient_memory;
+    const HeadRows<M> out(output, head_, width_), out_gradient(output_gradient, head_, width_);
+    const HeadRows<M> to_query(gradients.query, head_, width_),
+        to_key(gradients.key, head_, width_), to_value(gradients.value, head_, width_);
+    const std::int64_t keys = segment_.key_length;
+    const Operand<T> key = operand(key_, segment_.key_begin, keys, key_memory);
+    const Operand<T> value = operand(value_, segment_.key_begin, keys, value_memory);
+    const Sums key_sums = sums_of(to_key, segment_.key_begin, keys, key_sum_memory);
+    const Sums value_sums = sums_of(to_value, segment_.key_begin, keys, value_sum_memory);
+    A* const shift = row_memory(queries_);
+    // The last queries first: they see all keys and begin the sums.
+    const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
+    bool begun = false;
+    for (std::int64_t block = blocks - 1; block >= 0; --block) {
+      const std::int64_t first = block * queries_;
+      const std::int64_t count = std::min(queries_, segment_.query_length - first);
+      const std::int64_t seen = seen_by(first + count);
+      const std::int64_t token = segment_.query_begin + first;
+      if (seen == 0) {
+        clear(to_query, token, count);
+        continue;
+      }
+      const Operand<T> query = operand(query_, token, count, query_memory);
+      const Operand<T> gradient = operand(out_gradient, token, count, gradient_memory);
+      A* const scores = score_memory(count * seen);
+      A* const slopes = slope_memory(count * seen);
+      T *probabilities, *narrow;
+      if constexpr (std::is_same_v<A, T>) {
+        probabilities = scores;
+        narrow = slopes;
+      } else {
+        probabilities = probability_memory(count * seen);
+        narrow = narrow_memory(count * seen);
+      }
+      multiply<T>({.m = count,
+                   .n = seen,
+                   .k = width_,
+                   .a = query,
+                   .b = transposed(key),
+                   .product = scores,
+                   .product_row = seen});
+      multiply<T>({.m = count,
+                   .n = seen,
+                   .k = width_,
+                   .a = gradient,
+                   .b = transposed(value),
+                   .product = slopes,
+                   .product_row = seen});
+      loops_.row_products(out.at(token), out.row, out_gradient.at(token), out_gradient.row, count,
+                          width_, shift);
+      const at::Tensor* const wanted = wanted_of(gradients);
+      loops_.slope({.rows = rows(scores, first, count, seen),
+                    .gradients = slopes,
+                    .logarithm = logarithms(logarithm, token),
+                    .shift = shift,
+                    .bias_gradient = wanted == nullptr ? nullptr : pairs(*wanted, first),
+                    .bias_gradient_row = wanted == nullptr ? 0 : wanted->stride(1),
+                    .probabilities = probabilities,
+                    .slopes = narrow});
+      add_to_keys(value_sums, {.data = probabilities, .row = seen}, gradient, seen, count, begun);
+      add_to_keys(key_sums, {.data = narrow, .row = seen}, query, seen, count, begun);
+      begun = true;
+      const Sums query_sums = sums_of(to_query, token, count, sum_memory);
+      multiply<T>({.m = count,
+                   .n = width_,
+                   .k = seen,
+                   .a = {.data = narrow, .row = seen},
+                   .b = key,
+                   .product = query_sums.data,
+                   .product_row = query_sums.row});
+      finish(query_sums, to_query, token, count);
+    }
+    if (!begun) {
+      clear(to_key, segment_.key_begin, keys);
+      clear(to_value, segment_.key_begin, keys);
+      return;
+    }
+    finish(key_sums, to_key, segment_.key_begin, keys);
+    finish(value_sums, to_value, segment_.key_begin, keys);
+  }
+
+ private:
+  // Sums of products on their way to memory, or in it already.
+  struct Sums {
+    A* data = nullptr;
+    std::int64_t row = 0;
+  };
+
+  const TiledAttention& in_;
+  const AttentionSegment& segment_;
+  std::int64_t head_, width_, queries_ = 0;
+  HeadRows<M> query_, key_, value_;
+  const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
+
+  // The head of keys and values that serves a head of queries.
+  static std::int64_t shared_head(const TiledAttention& in, std::int64_t head) {
+    return in.key_value_heads > 0 ? head / (in.heads / in.key_value_heads) : head;
+  }
+
+  // How many keys the first `queries` queries see among them.
+  std::int64_t seen_by(std::int64_t queries) const {
+    const std::int64_t keys = segment_.key_length;
+    if (!in_.causal) return keys;
+    return std::clamp<std::int64_t>(queries + keys - segment_.query_length, 0, keys);
+  }
+
+  Operand<T> operand(const HeadRows<M>& rows, std::int64_t token, std::int64_t count,
+                     Scratch<T>& memory) const {
+    if constexpr (std::is_same_v<M, T>) {
+      return {.data = rows.at(token), .row = rows.row};
+    } else {
+      T* const copy = memory(count * width_);
+      loops_.gather({.from = rows.at(token),
+                     .from_row = rows.row,
+                     .to = copy,
+                     .to_row = width_,
+                     .rows = count,
+                     .width = width_});
+      return {.data = copy, .row = width_};
+    }
+  }
+  static Operand<T> transposed(Operand<T> operand) {
+    operand.transposed = true;
+    return operand;
+  }
+
+  Sums sums_of(const HeadRows<M>& rows, std::int64_t token, std::int64_t count,
+               Scratch<A>& memory) const {
+    if constexpr (std::is_same_v<M, A>) {
+      return {.data = rows.at(token), .row = rows.row};
+    } else {
+      return {.data = memory(count * width_), .row = width_};
+    }
+  }
+  void finish(const Sums& sums, const HeadRows<M>& rows, std::int64_t token,
+              std::int64_t count) const {
+    if constexpr (!std::is_same_v<M, A>) {
+      loops_.scatter({.from = sums.data,
+                      .from_row = sums.row,
+                      .to = rows.at(token),
+                      .to_row = rows.row,
+                      .rows = count,
+                      .width = width_});
+    }
+  }
+  // The first `seen` keys' sums gain pairs^T rows.
+  void add_to_keys(const Sums& sums, Operand<T> pairs, const Operand<T>& rows, std::int64_t seen,
+                   std::int64_t count, bool add) const {
+    multiply<T>({.m = seen,
+                 .n = width_,
+                 .k = count,
+                 .a = transposed(pairs),
+                 .b = rows,
+                 .product = sums.data,
+                 .product_row = sums.row,
+                 .add = add});
+  }
+  void clear(const HeadRows<M>& rows, std::int64_t token, std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) std::fill_n(rows.at(token + i), width_, M(0));
+  }
+
+  A* logarithms(const at::Tensor& logarithm, std::int64_t token) const {
+    return logarithm.data_ptr<A>() + head_ * logarithm.stride(0) + token;
+  }
+  // Of [1 or H, Lq, Lk], this head's row of a query.
+  A* pairs(const at::Tensor& additive, std::int64_t query) const {
+    return additive.data_ptr<A>() + (additive.size(0) == 1 ? 0 : head_ * additive.stride(0)) +
+           query * additive.stride(1);
+  }
+  kernels::ScoreRows<A> rows(A* scores, std::int64_t first, std::int64_t count,
+                             std::int64_t seen) const {
+    kernels::ScoreRows<A> result{.scores = scores,
+                                 .scale = static_cast<A>(in_.scale),
+                                 .rows = count,
+                                 .columns = seen,
+                                 .first_row = first + segment_.key_length - segment_.query_length,
+                                 .causal = in_.causal};
+    if (segment_.additive >= 0) {
+      const at::Tensor& additive = in_.additive[static_cast<std::size_t>(segment_.additive)];
+      result.bias = pairs(additive, first);
+      result.bias_row = additive.stride(1);
+    }
+    return result;
+  }
+  const at::Tensor* wanted_of(const TiledAttentionGradients& gradients) const {
+    if (segment_.additive < 0 || gradients.additive.empty()) return nullptr;
+    const at::Tensor& wanted = gradients.additive[static_cast<std::size_t>(segment_.additive)];
+    return wanted.defined() ? &wanted : nullptr;
+  }
+};
+
+// Calls function(M{}, T{}) with the types in memory and in products.
+template <typename Function>
+void with_types(const at::Tensor& query, const Function& function) {
+  with_type(query.scalar_type(), [&](auto type) {
+    using M = decltype(type);
+    if constexpr (std::is_same_v<M, c10::BFloat16>) {
+      if (!has_bfloat16_block_products()) return function(M{}, float{});
+    }
+    function(M{}, M{});
+  });
+}
+
+void check(const TiledAttention& in) {
+  for (const at::Tensor& additive : in.additive) {
+    ROFORMER_ASSERT(additive.dim() == 3 && additive.stride(2) == 1 &&
+                    additive.scalar_type() == accumulate_type(in.query.scalar_type()));
+  }
+}
+
+}  // namespace
+
+bool can_tile_attention(const at::Tensor& query) {
+  return query.is_cpu() && has_block_products();
+}
+
+at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& output) {
+  check(in);
+  const at::Tensor logarithm = at::empty(
+      {in.heads, output.size(0)}, output.options().dtype(accumulate_type(output.scalar_type())));
+  const std::vector<Work> works = split(in, {});
+  with_types(in.query, [&](auto memory, auto product) {
+    for_each_in_turn(
+        static_cast<std::int64_t>(works.size()),
+        [&](std::int64_t i) {
+          const Work& work = works[static_cast<std::size_t>(i)];
+          Tile<decltype(memory), decltype(product)>(in, in.segments[work.begin], work.head)
+              .forward(output, logarithm);
+        },
+        [] {});
+  });
+  return logarithm;
+}
+
+void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output,
+                              const at::Tensor& logarithm, const at::Tensor& output_gradient,
+                              const TiledAttentionGradients& gradients) {
+  check(in);
+  const std::vector<Work> works = split(in, gradients.additive);
+  with_types(in.query, [&](auto memory, auto product) {
+    for_each_in_turn(
+        static_cast<std::int64_t>(works.size()),
+        [&](std::int64_t i) {
+          const Work& work = works[static_cast<std::size_t>(i)];
+          for (std::size_t s = work.begin; s < work.end; ++s) {
+            Tile<decltype(memory), decltype(product)>(in, in.segments[s], work.head)
+                .backward(output, logarithm, output_gradient, gradients);
+          }
+        },
+        [] {});
+  });
+}
+
+}  // namespace roformer

@@ -1,0 +1,52 @@
+// Softmax attention on CPUs without its matrix of scores in memory: a few queries at a time against
+// all keys that they see, matrix products between loops of our own. What a backward pass needs is
+// the output and the logarithm of each row's denominator (Dao 2022, FlashAttention, section 3.1).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace roformer {
+
+// A sequence of queries and the keys that it sees.
+struct AttentionSegment {
+  std::int64_t query_begin = 0, query_length = 0;
+  std::int64_t key_begin = 0, key_length = 0;
+  std::int64_t additive = -1;  // which of `additive`; -1: none
+};
+
+struct TiledAttention {
+  // Rows of tokens, [Tq, H * D], [Tk, G * D], [Tk, G * D]: any stride between rows. A head of keys
+  // and values serves H / G neighbouring heads of queries.
+  at::Tensor query, key, value;
+  std::vector<AttentionSegment> segments;
+  // [1 or H, Lq, Lk], added to the scores in the type of their sums; -infinity hides.
+  std::vector<at::Tensor> additive;
+  std::int64_t heads = 0;
+  std::int64_t key_value_heads = 0;  // G; 0: H
+  double scale = 1;
+  bool causal = false;  // the last query of a segment sees its last key, the one before not
+};
+
+// Whether there are products for it on this machine.
+bool can_tile_attention(const at::Tensor& query);
+
+// Fills output [Tq, H * D] -> [H, Tq], the logarithms of the denominators: infinity, with zeros in
+// the output, where a query sees nothing.
+at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Tensor& output);
+
+// Where the gradients go: rows as those of query, [Tk, H * D] for key and value, also where heads
+// of queries share them, all overwritten within the segments; those of `additive` [H, Lq, Lk] are
+// added to, an undefined one is not wanted.
+struct TiledAttentionGradients {
+  at::Tensor query, key, value;
+  std::vector<at::Tensor> additive;
+};
+// A key belongs to one segment. The same numbers for any count of threads.
+void tiled_attention_backward(const TiledAttention& attention, const at::Tensor& output,
+                              const at::Tensor& logarithm, const at::Tensor& output_gradient,
+                              const TiledAttentionGradients& gradients);
+
+}  // namespace roformer
