@@ -201,7 +201,10 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
   if (context.places.defined()) added.places = query_places(context);
-  KeyValue step{.key = parts.key, .value = parts.value};
+  // Keys that each head of queries sees in its own way are held for each of them.
+  const bool apart = scheme.has_transform() || scheme.changes_keys();
+  const Parts held = apart ? for_each_query_head(parts) : parts;
+  KeyValue step{.key = held.key, .value = held.value};
   const std::int64_t length = parts.key.size(2);
   if (scheme.has_features()) {
     step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),

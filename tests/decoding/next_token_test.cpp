@@ -125,6 +125,11 @@ TEST_CASE("the cache holds what the options of newer schemes need") {
   CHECK(with("path", {{"convolution", "9"}}) < 2e-5);  // further back than the prompt
   // Beyond one chunk of PaTH's products, begun and read on.
   CHECK(difference(Decoder("path", {{"data.length", "160"}}), 140) < 2e-5);
+  for (const char* scheme :
+       {"fox", "stick_breaking", "explicit_positions", "dape", "fope", "path"}) {
+    CAPTURE(scheme);
+    CHECK(difference(Decoder(scheme, {{"model.key_value_heads", "1"}}), 24) < 2e-5);
+  }
   // A general path beside the one by rows, and attention by scores with a window.
   CHECK(difference(Decoder("fox", {{"attention.log_n", "query"}, {"attention.log_n_length", "8"}}),
                    24) < 2e-5);
