@@ -34,7 +34,8 @@ void add_export_command(CLI::App& program) {
       add_listed_command(program, "export",
                          "roformer export runs/wikipedia/rope my-roformer\n"
                          "Models with rope become RoFormer, with learned positions BERT, "
-                         "translators with\nsinusoidal positions MarianMT; what these cannot "
+                         "translators with\nsinusoidal positions MarianMT, causal models of "
+                         "their blocks Llama, Qwen 2, Qwen 3 or\nGPT-NeoX; what these cannot "
                          "express is refused in words.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();

@@ -9,9 +9,6 @@ namespace {
 std::vector<TaskKind> tasks_of_one_stack() {
   return {TaskKind::mlm, TaskKind::causal_lm, TaskKind::glue, TaskKind::matching, TaskKind::probe};
 }
-std::vector<TaskKind> tasks_with_language_head() {
-  return {TaskKind::mlm, TaskKind::causal_lm, TaskKind::probe};
-}
 
 }  // namespace
 
@@ -90,10 +87,10 @@ std::vector<Key> model_keys() {
                    {.help = "language head: bert, a dense layer, activation and norm before the "
                             "projection to the vocabulary, which has a bias; linear, that "
                             "projection alone, without one (Llama)",
-                    .tasks = tasks_with_language_head()}),
+                    .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.tie_output,
                    {.help = "the language head's projection is the token table (Press 2017)",
-                    .tasks = tasks_with_language_head()}),
+                    .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.initialization,
                    {.unit = "standard deviation",
                     .range = above(0),

@@ -13,7 +13,8 @@ enum class TokenizerKind {
   bytes,
   subwords,
   marian,
-  words
+  words,
+  ids
 };
 
 struct TokenizerSettings {

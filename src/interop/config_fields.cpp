@@ -47,6 +47,17 @@ double ConfigFields::small_number(const char* name, double standard) const {
   return number;
 }
 
+double ConfigFields::number(const char* name, double standard, double least, double most) const {
+  const json* value = find(name);
+  const double number = value == nullptr     ? standard
+                        : value->is_number() ? value->get<double>()
+                                             : least - 1;
+  if (!(number >= least && number <= most)) {
+    refuse(name, fmt::format("a number from {:g} to {:g}", least, most));
+  }
+  return number;
+}
+
 bool ConfigFields::flag(const char* name, bool standard) const {
   const json* value = find(name);
   if (value == nullptr) return standard;

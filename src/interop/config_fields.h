@@ -21,6 +21,7 @@ class ConfigFields {
                      std::int64_t most) const;
   double probability(const char* name, double standard) const;   // from 0 to below 1
   double small_number(const char* name, double standard) const;  // above 0, up to 1
+  double number(const char* name, double standard, double least, double most) const;
   bool flag(const char* name, bool standard) const;
   std::string text(const char* name, const std::string& standard) const;
 

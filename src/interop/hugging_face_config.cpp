@@ -22,7 +22,10 @@ HuggingFaceFamily parse_family(const ConfigFields& fields, const std::string& fi
   if (type.empty()) {
     throw_failure(file, "has no \"model_type\"", "add \"model_type\": \"bert\" or \"roformer\"");
   }
-  fields.refuse("model_type", "bert or roformer, the architectures that this program shares");
+  fields.refuse(
+      "model_type",
+      "bert, roformer, marian, llama, qwen2, qwen3 or gpt_neox, the architectures that this "
+      "program shares");
 }
 
 // What changes the computation and has no counterpart here.

@@ -20,6 +20,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
+#include "interop/causal_folder.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_export.h"
 #include "interop/marian_export.h"
@@ -199,6 +200,23 @@ ImportedRun import_translator(const fs::path& folder, const std::vector<Override
   return result;
 }
 
+ImportedRun import_causal_model(const fs::path& folder, const std::vector<Override>& overrides,
+                                ExistingRun existing) {
+  PretrainedModel model = read_causal_folder(folder);
+  std::vector<Override> keys = {{"task", "causal_lm"}};
+  append_keys(model.settings, /*with_glue=*/false, keys);
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  ImportedRun result{.model = causal_model_name(folder) + ", a causal language model",
+                     .notes = std::move(model.notes)};
+  write_run(
+      {.settings = default_settings(keys),
+       .tensors = model.tensors,
+       .from = folder,
+       .save_assets = [&](const fs::path& target) { save_tokenizer(*model.tokenizer, target); }},
+      existing, result);
+  return result;
+}
+
 void export_translator(const Settings& settings, const std::map<std::string, at::Tensor>& tensors,
                        const fs::path& folder, ExportedRun& result) {
   const TranslationTokenizers tokenizers = load_translation_tokenizers(result.checkpoint);
@@ -220,6 +238,7 @@ void export_translator(const Settings& settings, const std::map<std::string, at:
 ImportedRun import_run(const fs::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing) {
   if (is_marian_folder(folder)) return import_translator(folder, overrides, existing);
+  if (is_causal_folder(folder)) return import_causal_model(folder, overrides, existing);
   PretrainedModel model = read_hugging_face_folder(folder);
   const Settings settings = import_settings(model, overrides, folder);
   const bool classifier = model.has_classification_head();
@@ -260,7 +279,9 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
     ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
     if (task_facts(settings.task).predicts_labels)
       model.labels = glue_task_facts(settings.glue.task).labels;
-    ExportSummary summary = write_hugging_face_folder(model, folder);
+    ExportSummary summary = task_facts(settings.task).causal
+                                ? write_causal_folder(model, folder)
+                                : write_hugging_face_folder(model, folder);
     result.architecture = std::move(summary.architecture);
     result.notes = std::move(summary.notes);
     return result;

@@ -20,7 +20,8 @@ struct ImportedRun {
 };
 
 // Makes runs/NAME from the folder with one checkpoint, at step 0: task mlm for an encoder or a
-// masked language model, glue for a classifier, translation for a MarianMTModel. Among the
+// masked language model, causal_lm for Llama, Qwen and GPT-NeoX, glue for a classifier, translation
+// for a MarianMTModel. Among the
 // overrides are `run`, and for a classifier glue.task where the folder does not name it. A
 // classifier whose classes have the task's names in another order is put into the task's. Throws
 // Error as read_hugging_face_folder and RunDirectory do, and usage for keys that do not go with the
@@ -36,7 +37,7 @@ struct ExportedRun {
 
 // Writes the checkpoint of a run (`which` as find_checkpoint takes it) into a new folder, with
 // these of its weights; none: the run's training.weights. Throws Error as find_checkpoint,
-// weights_file, write_hugging_face_folder and write_marian_folder do.
+// weights_file, write_hugging_face_folder, write_causal_folder and write_marian_folder do.
 ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                        const std::filesystem::path& folder,
                        std::optional<WeightsKind> weights = std::nullopt);

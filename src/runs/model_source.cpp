@@ -15,6 +15,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "interop/causal_folder.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_config.h"
@@ -95,7 +96,8 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 }
 
 ModelSource open_hugging_face_source(const fs::path& from) {
-  PretrainedModel model = read_hugging_face_folder(from);
+  PretrainedModel model =
+      is_causal_folder(from) ? read_causal_folder(from) : read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
@@ -110,6 +112,7 @@ Settings source_settings(const fs::path& from) {
     const fs::path checkpoint = find_checkpoint(from);
     return checkpoint_settings(checkpoint, Safetensors(stored_weights(checkpoint)));
   }
+  if (is_causal_folder(from)) return hugging_face_settings(read_causal_settings(from));
   const fs::path file = from / "config.json";
   HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());
   const FolderWeights listed(from, canonical_names(config.family));

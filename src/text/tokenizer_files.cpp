@@ -9,6 +9,7 @@
 #include "config/words.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
+#include "text/id_tokenizer.h"
 #include "text/marian_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/subword_tokenizer.h"
@@ -30,6 +31,7 @@ TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
   if (is_marian_model(contents)) return TokenizerKind::marian;
   if (is_subword_model(contents)) return TokenizerKind::subwords;
+  if (is_id_model(contents)) return TokenizerKind::ids;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
   throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
                 "known are SentencePiece models, WordPiece's vocab.txt and character lists");
@@ -60,6 +62,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_marian_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::words:
       return make_word_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::ids:
+      return make_id_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -111,8 +115,8 @@ Description read_description(const fs::path& path) {
   const std::string kind = text_field("kind");
   for (const TokenizerKind value :
        {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
-        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian,
-        TokenizerKind::words}) {
+        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian, TokenizerKind::words,
+        TokenizerKind::ids}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {

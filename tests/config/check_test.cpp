@@ -68,7 +68,7 @@ TEST_CASE("blocks that cannot stand together are refused") {
   CHECK(has(message({{"model.head_width", "31"}}), "turns pairs of features"));
   CHECK(has(message({{"task", "translation"}, {"model.key_value_heads", "2"}}),
             "the task translation does not use it"));
-  CHECK(has(message({{"task", "glue"}, {"model.head", "linear"}}), "does not use it"));
+  CHECK(has(message({{"task", "translation"}, {"model.head", "linear"}}), "does not use it"));
 }
 
 TEST_CASE("a warm-up in minutes beside steps is refused before anything is written") {

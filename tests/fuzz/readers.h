@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/schemes/rope.h"
 #include "fuzz/reader.h"
+#include "interop/causal_config.h"
 #include "interop/hugging_face_config.h"
 #include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
@@ -58,6 +60,18 @@ inline void read_config(std::string_view input) {
   ROFORMER_ASSERT(config.settings.data.length > 0);
 }
 
+// Likewise of a causal model, whose heads and rotated features come out even.
+inline void read_causal(std::string_view input) {
+  const CausalConfig config = parse_causal_config(input, kFile);
+  const ModelSettings& model = config.settings.model;
+  ROFORMER_ASSERT(model.layers > 0 && model.heads % model.heads_of_keys() == 0);
+  ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
+  const RopeSettings& rope = config.settings.position.of<RopeSettings>();
+  const std::int64_t rotated = rotary_share(rope.fraction, model.features_of_head());
+  ROFORMER_ASSERT(rotated >= 2 && rotated % 2 == 0 && rotated <= model.features_of_head());
+  ROFORMER_ASSERT(rope.factor >= 1 && rope.base >= 1 && rope.original_length >= 0);
+}
+
 // A piece a line.
 inline void read_tokenizer(std::string_view input) {
   const std::string lines = vocabulary_of_tokenizer_json(input, kFile);
@@ -67,6 +81,7 @@ inline void read_tokenizer(std::string_view input) {
 inline constexpr Reader kReaders[] = {{"header", read_header},
                                       {"index", read_index},
                                       {"config", read_config},
+                                      {"causal", read_causal},
                                       {"tokenizer", read_tokenizer}};
 
 }  // namespace roformer::fuzz

@@ -48,7 +48,8 @@ std::string complaint(const std::function<void()>& call) {
 }  // namespace
 
 TEST_CASE("the keys of a folder of Hugging Face's are known without its weights") {
-  const std::string name = GENERATE("bert", "roformer_bfloat16_sharded", "roformer_classification");
+  const std::string name =
+      GENERATE("bert", "roformer_bfloat16_sharded", "roformer_classification", "llama");
   CAPTURE(name);
   const ModelSource source = open_model_source(model_folder(name));
   const std::string keys = text_of(model_source_keys(model_folder(name)));

@@ -1,0 +1,150 @@
+#include "interop/causal_folder.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "interop/causal_config.h"
+#include "interop/causal_names.h"
+#include "interop/folder.h"
+#include "interop/folder_weights.h"
+#include "text/id_tokenizer.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kCausalConfigFile = "config.json";
+constexpr const char* kSentencePieceFile = "tokenizer.model";
+
+CausalConfig read_causal_config(const fs::path& folder) {
+  const fs::path file = folder / kCausalConfigFile;
+  return parse_causal_config(read_file(file), file.string());
+}
+
+// Masks and frequencies that releases before 2023 kept among the weights.
+bool is_old_buffer(const std::string& name) {
+  return name.ends_with(".attention.bias") || name.ends_with(".attention.masked_bias") ||
+         name.ends_with(".rotary_emb.inv_freq");
+}
+
+class CausalReader {
+ public:
+  explicit CausalReader(const fs::path& folder)
+      : folder_(folder),
+        config_(read_causal_config(folder)),
+        weights_(folder, canonical_causal_names(config_.family)) {}
+
+  PretrainedModel read() {
+    result_.settings = config_.settings;
+    for (const CausalWeight& weight : causal_weights(result_.settings, config_.family)) {
+      take(weight);
+    }
+    check_tied();
+    report_rest();
+    read_tokenizer();
+    return std::move(result_);
+  }
+
+ private:
+  const fs::path& folder_;
+  CausalConfig config_;
+  FolderWeights weights_;
+  PretrainedModel result_;
+
+  void take(const CausalWeight& weight) {
+    std::vector<at::Tensor> parts;
+    for (const CausalWeight::Part& part : weight.parts) {
+      parts.push_back(weights_.take(part.theirs, weight.shape(part)));
+    }
+    const at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+    result_.tensors[weight.ours] =
+        weight.head_by_head ? heads_apart(whole, result_.settings.model.heads) : whole;
+  }
+
+  // A file may hold the output's table beside the one that config.json says it is.
+  void check_tied() {
+    const char* const name =
+        config_.family == CausalFamily::gpt_neox ? "embed_out.weight" : "lm_head.weight";
+    if (!result_.settings.model.tie_output || !weights_.contains(name)) return;
+    const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
+    if (at::equal(weights_.take(name, table.sizes().vec()), table)) return;
+    throw_failure(
+        weights_.place(),
+        fmt::format("\"{}\" differs from the table of tokens, which config.json says it is", name),
+        "\"tie_word_embeddings\": false");
+  }
+
+  void report_rest() {
+    std::vector<std::string> left;
+    for (const std::string& name : weights_.unused()) {
+      if (is_old_buffer(name)) continue;
+      if (name.starts_with("layers.") || name.starts_with("embed")) {
+        throw_failure(weights_.place(),
+                      fmt::format("holds {}, which transformers' {} does not have", printable(name),
+                                  causal_family_name(config_.family)),
+                      "the model computes something else than config.json says");
+      }
+      left.push_back(printable(name));
+    }
+    if (!left.empty()) {
+      result_.notes.push_back(
+          fmt::format("left out, no part of this model: {}", fmt::join(left, ", ")));
+    }
+  }
+
+  void read_tokenizer() {
+    const std::int64_t rows = result_.settings.model.vocabulary;
+    const fs::path file = folder_ / kSentencePieceFile;
+    if (is_there(file)) {
+      result_.tokenizer = open_tokenizer({.kind = TokenizerKind::sentencepiece, .file = file});
+      if (result_.tokenizer->vocabulary_size() <= rows) return;
+      throw_failure(folder_.string(),
+                    fmt::format("the vocabulary has {} pieces, the weights have rows for {}",
+                                result_.tokenizer->vocabulary_size(), rows),
+                    "vocabulary and weights must be of one model");
+    }
+    const bool other = is_there(folder_ / "tokenizer.json");
+    result_.notes.push_back(
+        fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
+                    other ? "its tokenizer.json is not one that is read here (only SentencePiece's "
+                            "tokenizer.model is)"
+                          : "it has no tokenizer.model"));
+    result_.tokenizer = make_id_tokenizer(id_model(rows), folder_.string());
+  }
+};
+
+}  // namespace
+
+bool is_causal_folder(const fs::path& folder) {
+  if (!is_there(folder / kCausalConfigFile)) return false;
+  const auto config = try_parse_json(read_file(folder / kCausalConfigFile));
+  if (!config || !config->is_object()) return false;
+  const auto type = config->find("model_type");
+  return type != config->end() && type->is_string() && is_causal_type(type->get<std::string>());
+}
+
+PretrainedModel read_causal_folder(const fs::path& folder) {
+  return CausalReader(folder).read();
+}
+
+Settings read_causal_settings(const fs::path& folder) {
+  CausalConfig config = read_causal_config(folder);
+  const FolderWeights listed(folder, canonical_causal_names(config.family));
+  return std::move(config.settings);
+}
+
+std::string causal_model_name(const fs::path& folder) {
+  return std::string(causal_family_name(read_causal_config(folder).family));
+}
+
+}  // namespace roformer

@@ -1,0 +1,154 @@
+#include "interop/rope_fields.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMostPlaces = 1 << 30;
+// The first name of a scaling is the one that is written; "su" was longrope's.
+constexpr std::array kScalings = {
+    std::pair("default", RopeScaling::none),        std::pair("linear", RopeScaling::linear),
+    std::pair("dynamic", RopeScaling::dynamic_ntk), std::pair("yarn", RopeScaling::yarn),
+    std::pair("llama3", RopeScaling::llama3),       std::pair("longrope", RopeScaling::longrope),
+    std::pair("su", RopeScaling::longrope)};
+
+// Where the numbers of the rotation stand: in an object of their own, or beside the others.
+const json& rope_object(const ConfigFields& fields) {
+  static const json kNone = json::object();
+  for (const char* name : {"rope_parameters", "rope_scaling"}) {
+    const json* found = fields.find(name);
+    if (found == nullptr) continue;
+    if (!found->is_object()) fields.refuse(name, "an object or null");
+    for (const auto& [key, value] : found->items()) {
+      if (value.is_object()) fields.refuse(name, "one rotation for all layers");
+    }
+    return *found;
+  }
+  return kNone;
+}
+
+RopeScaling scaling_of(const ConfigFields& rope) {
+  const char* const field = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string name = rope.text(field, "default");
+  std::string known;
+  for (const auto& [theirs, ours] : kScalings) {
+    if (name == theirs) return ours;
+    known += (known.empty() ? "" : ", ") + std::string(theirs);
+  }
+  rope.refuse(field, "one of " + known);
+}
+
+std::vector<double> factors(const ConfigFields& rope, const char* name) {
+  const json* list = rope.find(name);
+  const char* const wanted = "a list of numbers above 0";
+  if (list == nullptr || !list->is_array()) rope.refuse(name, wanted);
+  std::vector<double> result;
+  for (const json& value : *list) {
+    if (!value.is_number() || !(value.get<double>() > 0)) rope.refuse(name, wanted);
+    result.push_back(value.get<double>());
+  }
+  return result;
+}
+
+double mean_scale(double factor, double share) {
+  return factor <= 1 ? 1 : 0.1 * share * std::log(factor) + 1;
+}
+
+void parse_yarn(const ConfigFields& rope, RopeSettings& result) {
+  result.beta_fast = rope.number("beta_fast", 32, 0, 1e6);
+  result.beta_slow = rope.number("beta_slow", 1, 0, 1e6);
+  if (!rope.flag("truncate", true)) {
+    rope.refuse("truncate", "true: the ramp of this program's yarn begins and ends at whole pairs");
+  }
+  const double share = rope.number("mscale", 0, 0, 1e3),
+               all = rope.number("mscale_all_dim", 0, 0, 1e3);
+  if (result.attention_factor == 0 && share > 0 && all > 0) {
+    result.attention_factor = mean_scale(result.factor, share) / mean_scale(result.factor, all);
+  }
+}
+
+}  // namespace
+
+const char* rope_scaling_name(RopeScaling scaling) {
+  for (const auto& [theirs, ours] : kScalings) {
+    if (ours == scaling) return theirs;
+  }
+  return nullptr;
+}
+
+RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
+                        const RopeDefaults& defaults) {
+  const std::int64_t places = defaults.places;
+  const ConfigFields rope(rope_object(fields), file);
+  const auto either = [&](const char* name, double standard, double least, double most) {
+    return (rope.find(name) != nullptr ? rope : fields).number(name, standard, least, most);
+  };
+  RopeSettings result{.layout = RotaryLayout::half,
+                      .base = either("rope_theta", defaults.base, 1, 1e12),
+                      .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
+                      .scaling = scaling_of(rope)};
+  if (result.scaling == RopeScaling::none) return result;
+  const ConfigFields& original =
+      rope.find("original_max_position_embeddings") != nullptr ? rope : fields;
+  result.original_length =
+      result.scaling == RopeScaling::linear || result.scaling == RopeScaling::dynamic_ntk
+          ? places
+          : original.count("original_max_position_embeddings", places, 1, kMostPlaces);
+  const bool by_length =
+      rope.find("factor") == nullptr &&
+      (result.scaling == RopeScaling::longrope || result.scaling == RopeScaling::yarn);
+  result.factor =
+      by_length
+          ? std::max(1.0, static_cast<double>(places) / static_cast<double>(result.original_length))
+          : rope.number("factor", 0, 1, 1e6);
+  if (result.scaling == RopeScaling::yarn || result.scaling == RopeScaling::longrope) {
+    result.attention_factor = rope.number("attention_factor", 0, 0, 1e3);
+  }
+  if (result.scaling == RopeScaling::yarn) parse_yarn(rope, result);
+  if (result.scaling == RopeScaling::llama3) {
+    result.low_frequency_factor = rope.number("low_freq_factor", 1, 0, 1e6);
+    result.high_frequency_factor = rope.number("high_freq_factor", 4, 0, 1e6);
+  }
+  if (result.scaling == RopeScaling::longrope) {
+    result.short_factor = factors(rope, "short_factor");
+    result.long_factor = factors(rope, "long_factor");
+  }
+  return result;
+}
+
+void add_rope(const RopeSettings& rope, nlohmann::ordered_json& document) {
+  document["rope_theta"] = rope.base;
+  if (rope.scaling == RopeScaling::none) return;
+  nlohmann::ordered_json scaling = {{"rope_type", rope_scaling_name(rope.scaling)},
+                                    {"factor", rope.factor}};
+  if (rope.scaling != RopeScaling::linear && rope.scaling != RopeScaling::dynamic_ntk) {
+    scaling["original_max_position_embeddings"] = rope.original_length;
+  }
+  if (rope.attention_factor > 0) scaling["attention_factor"] = rope.attention_factor;
+  if (rope.scaling == RopeScaling::yarn) {
+    scaling["beta_fast"] = rope.beta_fast;
+    scaling["beta_slow"] = rope.beta_slow;
+  }
+  if (rope.scaling == RopeScaling::llama3) {
+    scaling["low_freq_factor"] = rope.low_frequency_factor;
+    scaling["high_freq_factor"] = rope.high_frequency_factor;
+  }
+  if (rope.scaling == RopeScaling::longrope) {
+    scaling["short_factor"] = rope.short_factor;
+    scaling["long_factor"] = rope.long_factor;
+  }
+  document["rope_scaling"] = std::move(scaling);
+}
+
+}  // namespace roformer

@@ -1,0 +1,31 @@
+// The rotation of a causal model's config.json: base, rotated share and scaling, as transformers 5
+// writes them (rope_parameters) and as the releases before it did (rope_theta, rope_scaling). The
+// scalings are those of modeling_rope_utils.py.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "config/schemes/rope.h"
+#include "interop/config_fields.h"
+
+namespace roformer {
+
+struct RopeDefaults {
+  std::int64_t places = 0;  // max_position_embeddings
+  double base = 10000;      // where the file does not say
+  double fraction = 1;
+};
+// Throws Error (failure) for a scaling that this program does not have and for values out of range.
+RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
+                        const RopeDefaults& defaults);
+
+// Adds rope_theta and, where the frequencies are scaled, rope_scaling, which every release reads.
+// The scaling is one of transformers' (rope_scaling_name), its original_length is resolved.
+void add_rope(const RopeSettings& rope, nlohmann::ordered_json& document);
+
+// "yarn"; null for a scaling that transformers does not have.
+const char* rope_scaling_name(RopeScaling scaling);
+
+}  // namespace roformer

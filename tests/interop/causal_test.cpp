@@ -1,0 +1,329 @@
+// Llama, Qwen 2, Qwen 3 and GPT-NeoX read from Hugging Face folders compute what transformers
+// computes from them (expected.safetensors, by make_causal_fixtures.py), and written again they are
+// the same folders.
+#include "interop/causal_folder.h"
+
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "config/schemes/rope.h"
+#include "interop/causal_config.h"
+#include "interop/causal_names.h"
+#include "interop/fixtures.h"
+#include "temporary_folder.h"
+#include "text/id_tokenizer.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+namespace {
+
+constexpr double kCausalTolerance = 1e-4;
+
+CausalConfig causal_config(const std::string& name, const std::string& file = "config.json") {
+  return parse_causal_config(read_file(model_folder(name) / file), file);
+}
+
+StackSettings causal_stack(const Settings& settings) {
+  StackSettings stack = encoder_of(settings);
+  stack.causal = true;
+  return stack;
+}
+
+struct CausalModel {
+  CausalModel(const Settings& settings, const std::map<std::string, at::Tensor>& tensors)
+      : parameters(1), stack(causal_stack(settings), parameters), head(stack, parameters) {
+    fill_parameters(parameters, tensors);
+    parameters.flatten();
+    parameters.zero_gradients();
+  }
+  at::Tensor states(const at::Tensor& ids) const {
+    return stack.forward(
+        {.ids = ids.flatten(), .layout = TokenLayout::uniform(ids.size(0), ids.size(1))});
+  }
+  at::Tensor logits(const at::Tensor& ids) const {
+    return head.logits(states(ids)).unflatten(0, {ids.size(0), ids.size(1)});
+  }
+
+  ParameterStore parameters;
+  TransformerStack stack;
+  LanguageHead head;
+};
+
+// A copy of a fixture to be spoiled, its weights in one file.
+struct CausalCopy {
+  explicit CausalCopy(const std::string& name) {
+    fs::copy(model_folder(name), folder.path, fs::copy_options::recursive);
+    fs::remove(folder.path / "expected.safetensors");
+  }
+  void set(const std::string& key, const nlohmann::json& value) const {
+    nlohmann::json config = nlohmann::json::parse(read_file(folder.path / "config.json"));
+    config[key] = value;
+    std::ofstream(folder.path / "config.json") << config.dump();
+  }
+  void change(const std::function<void(std::map<std::string, at::Tensor>&)>& edit) const {
+    std::map<std::string, at::Tensor> tensors;
+    {
+      const Safetensors file(folder.path);
+      for (const std::string& name : file.names()) tensors[name] = file.tensor(name).clone();
+    }
+    edit(tensors);
+    std::vector<NamedTensor> list;
+    for (const auto& [name, value] : tensors) list.push_back({.name = name, .value = value});
+    write_safetensors(folder.path / "model.safetensors", list);
+  }
+  PretrainedModel read() const { return read_causal_folder(folder.path); }
+
+  TemporaryFolder folder;
+};
+
+void check_causal_refused(const std::string& model, const std::string& key,
+                          const nlohmann::json& value, const std::string& words) {
+  CAPTURE(model, key, value.dump());
+  const CausalCopy copy(model);
+  copy.set(key, value);
+  CHECK_THROWS_WITH(copy.read(), Contains(words));
+}
+
+}  // namespace
+
+TEST_CASE("causal language models give transformers' logits, loss and gradients") {
+  const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
+  CAPTURE(name);
+  REQUIRE(is_causal_folder(model_folder(name)));
+  const PretrainedModel read = read_causal_folder(model_folder(name));
+  const CausalFamily family = causal_config(name).family;
+  const Expected expected(name);
+  const CausalModel model(read.settings, read.tensors);
+  CHECK(static_cast<std::size_t>(model.parameters.all().size()) == read.tensors.size());
+  const at::Tensor ids = expected["ids"];
+  CHECK(largest_difference(model.logits(ids), expected["logits"]) < kCausalTolerance);
+
+  const std::int64_t length = ids.size(1);
+  const at::Tensor states = model.states(ids).unflatten(0, {ids.size(0), length});
+  const at::Tensor labels = ids.narrow(1, 1, length - 1).flatten();
+  const CrossEntropy loss =
+      model.head.loss(states.narrow(1, 0, length - 1).flatten(0, 1).contiguous(), labels);
+  const auto targets = static_cast<double>(labels.numel());
+  CHECK(loss.loss_sum.item<double>() / targets ==
+        Approx(expected["loss"].item<double>()).margin(kCausalTolerance));
+  (loss.loss_sum / targets).backward();
+  for (const CausalWeight& weight : causal_weights(read.settings, family)) {
+    at::Tensor gradient = model.parameters.find(weight.ours)->value.grad();
+    if (weight.head_by_head) gradient = heads_together(gradient, read.settings.model.heads);
+    std::int64_t row = 0;
+    for (const CausalWeight::Part& part : weight.parts) {
+      const std::string theirs = "gradient." + with_causal_prefix(part.theirs, family);
+      CAPTURE(theirs);
+      REQUIRE(expected.file.contains(theirs));
+      CHECK(largest_difference(gradient.narrow(0, row, part.rows), expected[theirs]) <
+            kCausalTolerance);
+      row += part.rows;
+    }
+  }
+}
+
+TEST_CASE("every scaling of the rotation gives transformers' logits") {
+  const std::string name =
+      GENERATE("linear", "dynamic", "yarn", "yarn_mscale", "llama3", "longrope");
+  CAPTURE(name);
+  const Expected expected("llama");
+  const PretrainedModel read = read_causal_folder(model_folder("llama"));
+  const CausalConfig scaled = causal_config("llama", "config_" + name + ".json");
+  const CausalModel model(scaled.settings, read.tensors);
+  const at::Tensor logits = model.logits(expected["ids"]);
+  CHECK(largest_difference(logits, expected[name + ".logits"]) < kCausalTolerance);
+  CHECK(largest_difference(logits, expected["logits"]) > 100 * kCausalTolerance);
+  // As it is written: with rope_theta and rope_scaling beside each other, as older releases have
+  // it.
+  const nlohmann::json written =
+      to_causal_config({.family = scaled.family, .settings = scaled.settings});
+  CHECK(written.contains("rope_scaling"));
+  CHECK(!written.contains("rope_parameters"));
+  const CausalConfig again = parse_causal_config(written.dump(), "config.json");
+  const CausalModel same(again.settings, read.tensors);
+  CHECK(at::equal(same.logits(expected["ids"]), logits));
+}
+
+TEST_CASE("a causal model is written as the folder that it was read from") {
+  const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
+  CAPTURE(name);
+  const PretrainedModel read = read_causal_folder(model_folder(name));
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  const ExportSummary summary = write_causal_folder(
+      {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
+  const Safetensors theirs(model_folder(name)), ours(out);
+  const nlohmann::json config = nlohmann::json::parse(read_file(out / "config.json"));
+  const nlohmann::json original =
+      nlohmann::json::parse(read_file(model_folder(name) / "config.json"));
+  CHECK(summary.architecture == original["architectures"][0]);
+  CHECK(config["model_type"] == original["model_type"]);
+  for (const std::string& tensor : theirs.names()) {
+    CAPTURE(tensor);
+    REQUIRE(ours.contains(tensor));
+    CHECK(at::equal(ours.tensor(tensor), theirs.tensor(tensor)));
+  }
+  CHECK(ours.names().size() == theirs.names().size());
+  CHECK_THAT(summary.notes.front(), Contains("its texts are ids"));
+}
+
+TEST_CASE("a rotation of neighbours is written as one of halves") {
+  const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
+  CAPTURE(name);
+  PretrainedModel read = read_causal_folder(model_folder(name));
+  read.settings.position.of<RopeSettings>().layout = RotaryLayout::interleaved;
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  write_causal_folder(
+      {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
+  const PretrainedModel again = read_causal_folder(out);
+  CHECK(again.settings.position.of<RopeSettings>().layout == RotaryLayout::half);
+  const at::Tensor ids = Expected(name)["ids"];
+  const at::Tensor wanted = CausalModel(read.settings, read.tensors).logits(ids);
+  CHECK(largest_difference(CausalModel(again.settings, again.tensors).logits(ids), wanted) < 1e-5);
+}
+
+TEST_CASE("a causal folder's settings are told without its weights, its texts are ids") {
+  const Settings qwen = read_causal_settings(model_folder("qwen3"));
+  CHECK(qwen.task == TaskKind::causal_lm);
+  CHECK(qwen.model.head_width == 6);
+  CHECK(qwen.model.key_value_heads == 2);
+  CHECK(qwen.model.query_key_norm);
+  CHECK(!qwen.model.bias);
+  CHECK(qwen.model.activation == ActivationKind::swiglu);
+  CHECK(qwen.model.head == LanguageHeadKind::linear);
+  CHECK(!qwen.model.tie_output);
+  CHECK(qwen.position.of<RopeSettings>().base == 1000);
+  CHECK(qwen.data.length == 64);
+  CHECK(causal_model_name(model_folder("qwen2")) == "Qwen 2");
+  const Settings neox = read_causal_settings(model_folder("gpt_neox"));
+  CHECK(neox.model.parallel_residual);
+  CHECK(neox.position.of<RopeSettings>().fraction == 0.5);
+  CHECK(!is_causal_folder(model_folder("bert")));
+  const PretrainedModel read = read_causal_folder(model_folder("llama"));
+  CHECK(read.tokenizer->encode("3 1 47") == std::vector<TokenId>{3, 1, 47});
+  CHECK_THAT(read.notes.front(), Contains("it has no tokenizer.model: its texts are ids"));
+}
+
+TEST_CASE("GPT-NeoX's older fields and buffers are read") {
+  const CausalCopy copy("gpt_neox");
+  copy.set("rope_parameters", nullptr);
+  copy.set("rotary_pct", 0.5);
+  copy.set("rotary_emb_base", 10000);
+  copy.change([](auto& tensors) {
+    tensors["gpt_neox.layers.0.attention.bias"] = at::ones({1, 1, 4, 4}, at::kBool);
+    tensors["gpt_neox.layers.0.attention.masked_bias"] = at::ones({1});
+    tensors["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = at::ones({1});
+  });
+  const PretrainedModel read = copy.read();
+  const Expected expected("gpt_neox");
+  const CausalModel model(read.settings, read.tensors);
+  CHECK(largest_difference(model.logits(expected["ids"]), expected["logits"]) < kCausalTolerance);
+}
+
+TEST_CASE("a causal config.json of something else is refused") {
+  check_causal_refused("llama", "attention_bias", true, "\"attention_bias\" is true, wanted false");
+  check_causal_refused("llama", "mlp_bias", true, "no such biases");
+  check_causal_refused("llama", "hidden_act", "relu",
+                       "\"hidden_act\" is \"relu\", wanted silu or gelu");
+  check_causal_refused("llama", "num_key_value_heads", 3,
+                       "a divisor of \"num_attention_heads\", 4");
+  check_causal_refused("llama", "num_attention_heads", 0, "an integer from 1 to 1024");
+  check_causal_refused("llama", "rope_parameters", {{"rope_type", "axial"}},
+                       "wanted one of default");
+  check_causal_refused("llama", "rope_parameters", {{"rope_type", "linear"}}, "\"factor\" is left");
+  check_causal_refused("llama", "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}},
+                       "one rotation for all layers");
+  check_causal_refused("llama", "rope_parameters", 3, "wanted an object or null");
+  check_causal_refused("llama", "rope_parameters",
+                       {{"rope_type", "longrope"}, {"long_factor", {1}}, {"short_factor", {1}}},
+                       "1 factors of longrope for 2 pairs");
+  check_causal_refused("llama", "rope_parameters",
+                       {{"rope_type", "yarn"}, {"factor", 2}, {"truncate", false}}, "wanted true");
+  check_causal_refused("llama", "quantization_config", {{"bits", 4}}, "not quantised");
+  check_causal_refused("llama", "head_dim", 3, "rotates 3 of the 3 features of a head");
+  check_causal_refused("qwen2", "use_sliding_window", true, "every layer sees the whole text");
+  check_causal_refused("qwen2", "layer_types", {"full_attention", "sliding_attention"},
+                       "full_attention in every layer");
+  check_causal_refused("gpt_neox", "attention_bias", false, "its other layers have biases");
+  check_causal_refused("gpt_neox", "hidden_size", 18, "a divisor of \"hidden_size\", 18");
+  CHECK_THROWS_WITH(
+      parse_causal_config(R"({"model_type": "mamba"})", "config.json"),
+      Contains("\"model_type\" is \"mamba\", wanted llama, qwen2, qwen3 or gpt_neox"));
+  CHECK_THROWS_WITH(parse_causal_config("[]", "config.json"), Contains("is not a JSON object"));
+}
+
+TEST_CASE("weights that do not fit a causal model are refused") {
+  const auto refused = [](const std::string& model,
+                          const std::function<void(std::map<std::string, at::Tensor>&)>& edit,
+                          const std::string& words) {
+    CAPTURE(words);
+    const CausalCopy copy(model);
+    copy.change(edit);
+    CHECK_THROWS_WITH(copy.read(), Contains(words));
+  };
+  const std::string key = "model.layers.1.self_attn.k_proj.weight";
+  refused(
+      "llama", [&](auto& t) { t.erase(key); }, "has no tensor \"layers.1.self_attn.k_proj");
+  refused(
+      "llama",
+      [&](auto& t) {
+        t[key] = at::ones({16, 16});
+      },
+      "\"" + key + "\" has the shape [16, 16], config.json makes it [8, 16]");
+  refused(
+      "llama", [&](auto& t) { t["model.layers.1.self_attn.k_proj.bias"] = at::ones({8}); },
+      "which transformers' Llama does not have");
+  refused(
+      "llama",
+      [&](auto& t) {
+        t["lm_head.weight"] = at::ones({48, 16});
+      },
+      "\"lm_head.weight\" differs from the table of tokens");
+  refused(
+      "qwen3", [](auto& t) { t.erase("lm_head.weight"); }, "has no tensor \"lm_head.weight\"");
+  const CausalCopy twice("llama");
+  twice.change([](auto& t) { t["lm_head.weight"] = t["model.embed_tokens.weight"].clone(); });
+  CHECK(!twice.read().tensors.contains("head.decoder.weight"));
+}
+
+TEST_CASE("what no family of causal models can express is refused in words") {
+  const PretrainedModel llama = read_causal_folder(model_folder("llama"));
+  const auto refusal = [&](const std::function<void(Settings&)>& change) {
+    Settings settings = llama.settings;
+    change(settings);
+    const TemporaryFolder folder;
+    try {
+      write_causal_folder(
+          {.settings = settings, .tensors = llama.tensors, .tokenizer = *llama.tokenizer},
+          folder.path / "out");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK_THAT(refusal([](Settings& s) { s.position.scheme = "alibi"; }),
+             Contains("positions are rope, not alibi"));
+  CHECK_THAT(refusal([](Settings& s) { s.model.head = LanguageHeadKind::bert; }),
+             Contains("model.head linear"));
+  CHECK_THAT(refusal([](Settings& s) { s.model.parallel_residual = true; }),
+             Contains("one behind the other"));
+  CHECK_THAT(refusal([](Settings& s) { s.attention.window = 4; }), Contains("attention.window 0"));
+  CHECK_THAT(refusal([](Settings& s) { s.position.of<RopeSettings>().fraction = 0.5; }),
+             Contains("whole heads"));
+  CHECK_THAT(
+      refusal([](Settings& s) { s.position.of<RopeSettings>().scaling = RopeScaling::ntk_mixed; }),
+      Contains("scalings are linear"));
+  CHECK_THAT(
+      refusal([](Settings& s) { s.model.query_key_value_bias = s.model.query_key_norm = true; }),
+      Contains("in none both"));
+  CHECK_THAT(refusal([](Settings& s) { s.model.norm_kind = NormKind::layer_norm; }),
+             Contains("GPT-NeoX's layers have biases (model.bias true); GPT-NeoX has no gate"));
+}
