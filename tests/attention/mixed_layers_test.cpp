@@ -1,4 +1,5 @@
-// In a stack of mixed schemes each layer's attention is bitwise that of its own scheme.
+// In a stack of mixed schemes each layer's attention is bitwise that of its own scheme; what
+// depends on the length is each sequence's own.
 #include <ATen/ATen.h>
 
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "attention/self_attention.h"
 #include "catch.h"
+#include "config/schemes/formula.h"
 #include "schemes.h"
 
 using namespace roformer;
@@ -60,5 +62,36 @@ TEST_CASE("each layer of a mixed stack is bitwise its own scheme's") {
       CHECK(at::equal(got[0], wanted[0]));
       CHECK(at::equal(got[1], wanted[1]));
     }
+  }
+}
+
+TEST_CASE("a formula of the length knows each sequence's own and not the batch's") {
+  at::manual_seed(9);
+  const SmallScheme small("formula", false, at::kFloat, [](PositionSettings& position) {
+    position.of<FormulaSettings>().bias = "-(h + 1) * abs(i - j) / length";
+  });
+  const AttentionSettings attention;
+  const auto attended = [&](const at::Tensor& projected, const TokenLayout& layout) {
+    PositionSession session({.scheme = *small.scheme,
+                             .attention = attention,
+                             .queries = Positions::range(0, layout.longest),
+                             .keys = Positions::range(0, layout.longest)});
+    return self_attention({.projected = projected.clone(),
+                           .bias = at::zeros({3 * SmallScheme::kInner}),
+                           .layout = layout,
+                           .heads = SmallScheme::kHeads,
+                           .layer = 1},
+                          session);
+  };
+  const std::vector<std::int64_t> lengths{9, 4, 13};
+  const TokenLayout layout = TokenLayout::of_lengths(lengths);
+  const at::Tensor projected = at::randn({layout.tokens, 3 * SmallScheme::kInner});
+  const at::Tensor together = attended(projected, layout);
+  std::int64_t begin = 0;
+  for (const std::int64_t length : lengths) {
+    const at::Tensor alone =
+        attended(projected.narrow(0, begin, length), TokenLayout::uniform(1, length));
+    CHECK((together.narrow(0, begin, length) - alone).abs().max().item<double>() < 1e-6);
+    begin += length;
   }
 }

@@ -180,6 +180,10 @@ TEST_CASE("settings with a formula that cannot be are refused in words") {
        "below its least value");
   says({{"position.bias", "a*i"}, {"position.parameters", "{a: {initial: i}}"}},
        "initial of a: column 1: nothing here is called i");
+  says({{"position.bias", "sum(t, 0, 99999, t * i)"}}, "more than 65,536 terms");
+  says({{"position.bias", "a*i"},
+        {"position.parameters", "{a: {initial: \"sum(t, 0, 9999, sum(u, 0, 9999, u))\"}}"}},
+       "sums of too many terms together");
   says({{"position.bias", "i / length"}, {"task", "causal_lm"}}, "length in a model that looks");
 }
 

@@ -1,6 +1,7 @@
 // A formula's value as a number.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "base/error.h"
@@ -16,6 +17,8 @@ class Evaluation {
   explicit Evaluation(const FormulaValues& values) : values_(values) {}
 
   double of(const FormulaNode& node) {
+    constexpr std::int64_t kMost = 4'000'000;  // sums within sums grow beyond all patience
+    if (++steps_ > kMost) throw FormulaError(node.column, "sums of too many terms together");
     switch (node.operation) {
       case Op::number:
         return node.number;
@@ -49,6 +52,7 @@ class Evaluation {
 
  private:
   const FormulaValues& values_;
+  std::int64_t steps_ = 0;
   std::map<std::string, double> sums_;
 
   double sum(const FormulaNode& node) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -81,6 +82,7 @@ class FormulaCheck {
       }
       read_ = true;
       uses(root);
+      sums(root);
       indices(root);
     } catch (const FormulaError& error) {
       check_.problem({check_.option(option), check_.option("parameters"), check_.choice()},
@@ -145,6 +147,20 @@ class FormulaCheck {
     return true;
   }
 
+  // Sums of too many terms, where their bounds do not change with an outer sum's variable.
+  void sums(const FormulaNode& node) {
+    for (const FormulaNode& argument : node.arguments) sums(argument);
+    if (node.operation != FormulaOperation::sum) return;
+    if (!node.arguments[0].uses.bound.empty() || !node.arguments[1].uses.bound.empty()) return;
+    sum_terms(node, {.variable = [&](const std::string& name) { return variable(name, 0, 0); },
+                     .parameter = [](std::size_t, double) { return 0.0; }});
+  }
+
+  static bool has_sum(const FormulaNode& node) {
+    return node.operation == FormulaOperation::sum ||
+           std::any_of(node.arguments.begin(), node.arguments.end(), has_sum);
+  }
+
   // Indices of tables that do not clamp them, for the distances of data.length.
   void indices(const FormulaNode& node) {
     for (const FormulaNode& argument : node.arguments) indices(argument);
@@ -153,7 +169,7 @@ class FormulaCheck {
     const FormulaNode& index = node.arguments[0];
     if (table.outside == FormulaOutside::clamp || !index.uses.bound.empty()) return;
     const std::int64_t most = check_.settings().data.length - 1;
-    const std::int64_t step = most < 20000 ? 1 : most;
+    const std::int64_t step = most < 20000 && !has_sum(index) ? 1 : most;
     // A pair of distance d stands at (d, 0) or (0, -d); what is no function of the distance also
     // has corners in between, which are looked at where the attention is computed.
     for (std::int64_t d = check_.both_sides() ? -most : 0; d <= most; d += step) {
