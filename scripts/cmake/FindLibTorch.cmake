@@ -20,6 +20,10 @@ file(GLOB LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_LIBRARY_DIR}/libgomp*.so*"
      "${_libtorch_root}/../nvidia/cu*/lib/libcupti.so.*" "${_libtorch_root}/../nvidia/cu*/lib/libcudart.so.*")
 list(APPEND LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_c10_LIBRARY}" "${LIBTORCH_torch_cpu_LIBRARY}")
 
+# LibTorch's parallel loops are templates, which are loops of one thread where they are compiled without
+# OpenMP. Its own copy of the runtime has to be the only one in the process.
+file(GLOB LIBTORCH_OPENMP_LIBRARY "${LIBTORCH_LIBRARY_DIR}/libgomp*.so*" "${LIBTORCH_LIBRARY_DIR}/libiomp5*.so")
+
 set(LibTorch_VERSION "")
 foreach(part MAJOR MINOR PATCH)
   file(STRINGS "${_libtorch_root}/include/torch/headeronly/version.h" _line
@@ -46,4 +50,10 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   target_compile_definitions(LibTorch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
   target_link_libraries(LibTorch::cpu INTERFACE
     "${LIBTORCH_torch_cpu_LIBRARY}" "${LIBTORCH_c10_LIBRARY}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND LIBTORCH_OPENMP_LIBRARY)
+    target_compile_options(LibTorch::cpu INTERFACE -fopenmp)
+    target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_OPENMP_LIBRARY})
+  else()
+    message(WARNING "No OpenMP of GCC's kind beside LibTorch, or another compiler: the program's own loops take one thread.")
+  endif()
 endif()

@@ -30,6 +30,8 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 
 // Waits are cut into slices, between which the others' pulse is looked at.
 constexpr Milliseconds kSlice{500};
+// What the others need to find out who is silent or what was said, a few of their slices and beats.
+constexpr Milliseconds kTimeToRead{2000};
 // The last net, far beyond what the pulse finds.
 constexpr Milliseconds kGroupTimeout{std::chrono::hours(6)};
 
@@ -231,10 +233,11 @@ class GlooProcesses : public Processes {
   void alive() override { pulse_->alive(); }
   std::shared_ptr<void> busy() override { return pulse_->busy(); }
   void leave(const std::string& message) noexcept override {
-    if (std::exchange(failed_, true)) return;
-    pulse_->leave(message);
+    if (std::exchange(left_, true)) return;
+    // Who found another one silent has nothing to say that the others do not find themselves.
+    if (!std::exchange(failed_, true)) pulse_->leave(message);
     // The store goes with the first process: the others get the time to read it.
-    if (rank_ == 0) std::this_thread::sleep_for(3 * kSlice);
+    if (rank_ == 0) std::this_thread::sleep_for(kTimeToRead);
   }
 
  private:
@@ -256,6 +259,7 @@ class GlooProcesses : public Processes {
   std::unique_ptr<Pulse> pulse_;
   c10::intrusive_ptr<Group> group_;
   bool failed_ = false;
+  bool left_ = false;
 
   template <typename Begin>
   std::unique_ptr<PendingExchange> begun(const Begin& begin) {

@@ -179,7 +179,8 @@ class ExplicitPositions : public PositionScheme {
           .unsqueeze(0);
     }
     const double last = in.earlier.max().item<double>();
-    if (last + static_cast<double>(count) >= static_cast<double>(settings_.positions)) {
+    const bool table = settings_.form == ExplicitForm::learned;  // which has no row behind its last
+    if (table && last + static_cast<double>(count) >= static_cast<double>(settings_.positions)) {
       throw_usage("position.explicit_positions.positions",
                   fmt::format("the text has come to the last of {} positions", settings_.positions),
                   "a shorter text, or a model with more positions");

@@ -229,6 +229,7 @@ void compare_with_copies(const StackSettings& grouped, const StackSettings& whol
   CHECK(distance(states[0], states[1]) < 1e-11);
   for (const Parameter& parameter : few.parameters.all()) {
     CAPTURE(parameter.spec.name);
+    if (parameter.spec.fixed) continue;
     at::Tensor wanted = many.parameters.find(parameter.spec.name)->value.grad();
     if (parameter.spec.name.find("query_key_value") != std::string::npos) {
       wanted = summed_heads(wanted, 4);
@@ -279,6 +280,9 @@ TEST_CASE("a step of decoding with shared heads gives the whole text's states, a
                                              .cache = &cache}));
       }
       CHECK(distance(at::cat(steps, 0), whole) < 1e-10);
+      // Keys that a scheme turns or changes head by head stand apart.
+      const PositionScheme& scheme = small.stack.scheme().of_layer(1);
+      if (scheme.has_transform() || scheme.changes_keys()) continue;
       const at::Tensor nothing = at::empty({1, 2, 0, 4}, at::kDouble);
       CHECK(cache.append(1, {.key = nothing, .value = nothing}).value.size(1) == 2);
     }

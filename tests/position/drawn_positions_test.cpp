@@ -65,10 +65,12 @@ TEST_CASE("randomized positions change with the batch, and outside of training n
   const at::Tensor begun = draw({5}, false);
   CHECK(at::equal(whole.narrow(1, 0, 5), begun));
   CHECK(at::equal(whole.narrow(1, 5, 7), draw({7}, false, 1, begun)));
-  // Beyond the training's length it goes on one by one, up to the last position.
+  // Beyond the training's length it goes on one by one, in a table up to its last row.
   const at::Tensor full = draw({16}, false);
   CHECK(draw({1}, false, 1, full).item<double>() == full.max().item<double>() + 1);
-  CHECK_THROWS_AS(draw({64}, false, 1, full), Error);
+  CHECK(draw({64}, false, 1, full).max().item<double>() == full.max().item<double>() + 64);
+  const Drawer table({.form = ExplicitForm::learned, .positions = 64});
+  CHECK_THROWS_AS(table({64}, false, 1, full), Error);
   CHECK_THROWS_AS(draw({65}, true), Error);
 }
 
