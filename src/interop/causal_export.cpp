@@ -69,6 +69,7 @@ void expect_common(const Settings& settings, Wishes& wishes) {
   wishes.expect(settings.attention.log_n == LogNScaling::none,
                 "scores do not grow with the length (attention.log_n none)");
   wishes.expect(settings.attention.window == 0, "there is no window (attention.window 0)");
+  wishes.expect(settings.attention.layers.empty(), "all layers attend alike (attention.layers {})");
   expect_rope(settings, wishes);
 }
 
