@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/tuned_environment.h"
 #include "base/version.h"
 #include "cli/command_list.h"
 
@@ -43,6 +44,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
 }
 
 void continue_with_torch(char** arguments) {
+  tune_environment();
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   for (const fs::path& place :
        {folder / kTorchProgram, folder / ROFORMER_LIBEXEC / kTorchProgram}) {

@@ -114,8 +114,8 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(attention.dropout,
                    {.unit = "probability",
                     .range = below_one(),
-                    .help = "of the attention probabilities (BERT: 0.1). LibTorch's fused kernel "
-                            "on the CPU needs 0; anything else takes the slower form"}),
+                    .help = "of the attention probabilities (BERT: 0.1). The tiles of the CPU "
+                            "need 0; anything else takes the slower form"}),
       ROFORMER_KEY(attention.window,
                    {.unit = "tokens",
                     .range = between(0, 1 << 20),
