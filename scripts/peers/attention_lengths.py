@@ -27,6 +27,7 @@ parser.add_argument("--bidirectional", action="store_true", help="every token se
 options = parser.parse_args()
 torch.manual_seed(0)
 torch.set_num_threads(options.threads)
+torch.set_flush_denormal(True)  # as roformer does; without it some steps take twice as long
 
 HEAD = options.width // options.heads
 FEATURES = max(2, 2 * round(HEAD * math.log(HEAD) / 2))  # D ln D, even: as `attention.features: 0`

@@ -99,6 +99,7 @@ def make_model():
 
 torch.manual_seed(0)
 torch.set_num_threads(options.threads)
+torch.set_flush_denormal(True)  # as roformer does; without it some steps take twice as long
 model = make_model().train()
 forward = torch.compile(model) if options.compile else model
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/operations.h"
 #include "tensor/tiled_attention.h"
 
 namespace roformer {
@@ -133,8 +134,7 @@ Gradients backward(const State& state, const at::Tensor& gradient,
     store_shared(state, results.value, state.part(packed, 2));
   }
   for (const Block& block : state.blocks) rotate_back(state, block, packed);
-  Gradients all{
-      packed, biased ? packed.sum(0, false, accumulate_type(packed.scalar_type())) : at::Tensor()};
+  Gradients all{packed, biased ? column_sums(packed) : at::Tensor()};
   for (std::size_t i = 0; i < additives.size(); ++i) {
     at::Tensor& wanted = results.additive[i];
     if (wanted.defined()) {
@@ -155,7 +155,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   }
   std::vector<at::Tensor> recorded{inputs.projected, inputs.bias};
   recorded.insert(recorded.end(), additives.begin(), additives.end());
-  GradientRecorder recorder(std::move(recorded));
+  GradientRecorder recorder("attention/self", std::move(recorded));
 
   auto state = std::make_shared<State>();
   state->projected = inputs.projected.detach();

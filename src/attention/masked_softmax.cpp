@@ -28,7 +28,7 @@ at::Tensor slope_in_place(const at::Tensor& gradient, const at::Tensor& probabil
 }  // namespace
 
 at::Tensor masked_softmax(const MaskedSoftmaxInputs& in) {
-  GradientRecorder recorder({in.scores, in.bias});
+  GradientRecorder recorder("attention/masked_softmax", {in.scores, in.bias});
   const at::Tensor scores = in.scores.detach();
   if (in.bias.defined()) scores.add_(in.bias.detach());
   at::Tensor hidden;

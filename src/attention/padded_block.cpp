@@ -49,7 +49,7 @@ PaddedBlock PaddedBlock::of_lengths(std::span<const std::int64_t> lengths) {
 at::Tensor padded(const at::Tensor& flat, const PaddedBlock& block) {
   ROFORMER_ASSERT(flat.size(0) == block.tokens);
   if (!block.ragged()) return flat.view({block.sequences, block.length, flat.size(1)});
-  GradientRecorder recorder({flat});
+  GradientRecorder recorder("attention/pad", {flat});
   return recorder.finish(
       pad(flat.detach(), block),
       [block](const Gradients& gradients) -> Gradients { return {unpad(gradients[0], block)}; });
@@ -57,7 +57,7 @@ at::Tensor padded(const at::Tensor& flat, const PaddedBlock& block) {
 
 at::Tensor unpadded(const at::Tensor& values, const PaddedBlock& block) {
   if (!block.ragged()) return values.reshape({block.tokens, values.size(2)});
-  GradientRecorder recorder({values});
+  GradientRecorder recorder("attention/unpad", {values});
   return recorder.finish(
       unpad(values.detach(), block),
       [block](const Gradients& gradients) -> Gradients { return {pad(gradients[0], block)}; });

@@ -83,7 +83,7 @@ struct RowBlocks {
 }  // namespace
 
 at::Tensor running_sum_attention(const RunningSumInputs& in) {
-  GradientRecorder recorder({in.query, in.key, in.value, in.sums});
+  GradientRecorder recorder("attention/running_sums", {in.query, in.key, in.value, in.sums});
   const auto blocks = std::make_shared<RowBlocks>(RowBlocks{.query = in.query.detach(),
                                                             .key = in.key.detach(),
                                                             .value = in.value.detach(),

@@ -18,7 +18,7 @@ at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
 }
 
 at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double scale) {
-  GradientRecorder recorder({query, key});
+  GradientRecorder recorder("attention/scores", {query, key});
   const at::Tensor q = query.detach(), k = key.detach();
   return recorder.finish(wide_product(q, k.transpose(-2, -1)).mul_(scale),
                          [q, k, scale](const Gradients& gradients) -> Gradients {
@@ -28,7 +28,7 @@ at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double
 }
 
 at::Tensor weighted_values(const at::Tensor& probabilities, const at::Tensor& value) {
-  GradientRecorder recorder({probabilities, value});
+  GradientRecorder recorder("attention/weighted_values", {probabilities, value});
   const at::Tensor v = value.detach(), p = probabilities.detach().to(v.scalar_type());
   return recorder.finish(at::matmul(p, v), [p, v](const Gradients& gradients) -> Gradients {
     return {wide_product(gradients[0], v.transpose(-2, -1)),

@@ -1,5 +1,6 @@
 #include "bench/benchmark.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
@@ -58,11 +59,27 @@ double matmul_ceiling(const ComputePlan& plan, std::int64_t size) {
   return 2 * edge * edge * edge * 1e-6 / best;
 }
 
-StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
+RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
+                       const std::function<StepTime(std::int64_t number)>& round) {
+  RoundTimes times;
+  std::optional<OperationProfile> profile;
+  for (std::int64_t i = 0; i < rounds.warmup + rounds.measured; ++i) {
+    if (i == rounds.warmup && rounds.profile) profile.emplace();
+    const StepTime time = round(i);
+    if (i >= rounds.warmup) times.measured.push_back(time);
+  }
+  if (profile) {
+    profile->stop();
+    times.profile = step_profile(*profile, rounds.measured * steps, at::get_num_threads());
+  }
+  return times;
+}
+
+StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
                              const ComputePlan& plan) {
   double total = 0, loading = 0;
   std::vector<double> milliseconds;
-  for (const StepTime& time : times) {
+  for (const StepTime& time : times.measured) {
     milliseconds.push_back(time.milliseconds);
     total += time.milliseconds;
     loading += time.loading;
@@ -77,7 +94,8 @@ StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
       .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
       .gflop = work.gflop,
       .loader_share = loading / total,
-      .peak_memory_mib = usage.ru_maxrss / 1024};
+      .peak_memory_mib = usage.ru_maxrss / 1024,
+      .profile = times.profile};
   const double seconds = result.step_milliseconds * 1e-3;
   result.tokens_per_second = static_cast<double>(work.tokens) / seconds;
   result.examples_per_second = static_cast<double>(work.examples) / seconds;
@@ -88,18 +106,16 @@ StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
 }
 
 StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
-                                       std::int64_t steps, std::int64_t warmup) {
+                                       const BenchmarkRounds& rounds) {
   TimedTraining training(random_language(settings, plan), settings);
-  std::vector<StepTime> times;
+  const RoundTimes times =
+      time_rounds(rounds, 1, [&](std::int64_t number) { return training.step(number); });
   double targets = 0;
-  for (std::int64_t i = 0; i < warmup + steps; ++i) {
-    const StepTime step = training.step(i);
-    if (i < warmup) continue;
-    times.push_back(step);
-    targets += static_cast<double>(step.targets) / static_cast<double>(steps);
+  for (const StepTime& step : times.measured) {
+    targets += static_cast<double>(step.targets) / static_cast<double>(rounds.measured);
   }
   const std::int64_t tokens = settings.training.batch * settings.data.length;
-  return step_benchmark(std::move(times),
+  return step_benchmark(times,
                         {.parameters = training.parameters().count(),
                          .tokens = tokens,
                          .examples = settings.training.batch,

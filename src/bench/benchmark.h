@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
+#include "bench/step_profile.h"
 #include "bench/timed_training.h"
 #include "config/settings.h"
 #include "tensor/device.h"
@@ -25,12 +28,28 @@ struct StepBenchmark {
   double matmul_share = 0;               // of the ceiling
   double loader_share = 0;               // time of making the step's batch over the step's
   std::int64_t peak_memory_mib = 0;      // of the process
+  std::optional<StepProfile> profile;    // where one was asked for
+};
+
+struct BenchmarkRounds {
+  std::int64_t measured = 10;
+  std::int64_t warmup = 3;  // before them, not counted
+  bool profile = false;     // of those measured; recording it costs some microseconds an operation
 };
 
 // Full training steps (batch, forward, backward, clipping, AdamW) of settings' model on random
-// tokens. `warmup` steps are not counted.
+// tokens.
 StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
-                                       std::int64_t steps, std::int64_t warmup = 3);
+                                       const BenchmarkRounds& rounds);
+
+struct RoundTimes {
+  std::vector<StepTime> measured;
+  std::optional<StepProfile> profile;  // `milliseconds` and the rest of a step
+};
+// Calls round(number) for warmup and measured rounds; each takes `steps` steps and returns the mean
+// of their times.
+RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
+                       const std::function<StepTime(std::int64_t number)>& round);
 
 // From the times of single steps to the figures above.
 struct StepWork {
@@ -39,7 +58,7 @@ struct StepWork {
   std::int64_t examples = 0;
   double gflop = 0;
 };
-StepBenchmark step_benchmark(std::vector<StepTime> times, const StepWork& work,
+StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
                              const ComputePlan& plan);
 
 // GFLOP/s of square matrix products.

@@ -121,37 +121,30 @@ std::vector<std::int64_t> sst2_lengths(std::int64_t sentences) {
 }
 
 StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t steps, std::int64_t warmup) {
+                                   const BenchmarkRounds& rounds) {
   const std::vector<std::int64_t> lengths = sst2_lengths(settings.training.batch);
   TimedTraining training(std::make_unique<RandomSentences>(settings, plan, lengths), settings);
-  std::vector<StepTime> times;
-  for (std::int64_t i = 0; i < warmup + steps; ++i) {
-    const StepTime step = training.step(i);
-    if (i >= warmup) times.push_back(step);
-  }
+  const RoundTimes times =
+      time_rounds(rounds, 1, [&](std::int64_t number) { return training.step(number); });
   return step_benchmark(
-      std::move(times),
-      work_of(training.parameters(), lengths, 3 * forward_gflop(settings, lengths)), plan);
+      times, work_of(training.parameters(), lengths, 3 * forward_gflop(settings, lengths)), plan);
 }
 
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t steps, std::int64_t warmup) {
+                                   const BenchmarkRounds& rounds) {
   const std::int64_t vocabulary = settings.model.vocabulary;
   Classifier model(settings, vocabulary, glue_shape(settings.glue), plan);
   const std::vector<std::int64_t> lengths =
       sst2_lengths(kPredictedBatches * settings.training.batch);
-  std::vector<StepTime> times;
-  for (std::int64_t i = 0; i < warmup + steps; ++i) {
-    const auto number = static_cast<std::uint64_t>(i);
-    const std::vector<EncodedText> texts =
-        random_texts(lengths, vocabulary, random_key({settings.seed, number}));
+  const RoundTimes times = time_rounds(rounds, 1, [&](std::int64_t number) -> StepTime {
+    const std::vector<EncodedText> texts = random_texts(
+        lengths, vocabulary, random_key({settings.seed, static_cast<std::uint64_t>(number)}));
     const auto start = BenchmarkClock::now();
     model.predict(texts);
-    if (i >= warmup) times.push_back({.milliseconds = milliseconds_since(start)});
-  }
-  return step_benchmark(std::move(times),
-                        work_of(model.parameters(), lengths, forward_gflop(settings, lengths)),
-                        plan);
+    return {.milliseconds = milliseconds_since(start)};
+  });
+  return step_benchmark(
+      times, work_of(model.parameters(), lengths, forward_gflop(settings, lengths)), plan);
 }
 
 }  // namespace roformer

@@ -14,11 +14,11 @@ namespace roformer {
 // Full fine-tuning steps of settings' classifier on training.batch sentences of random tokens.
 // `warmup` steps are not counted.
 StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t steps, std::int64_t warmup = 3);
+                                   const BenchmarkRounds& rounds);
 
 // What `roformer predict` does with 16 times training.batch such sentences is a step.
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t steps, std::int64_t warmup = 3);
+                                   const BenchmarkRounds& rounds);
 
 // Lengths of sentences of SST-2's training set with BERT's vocabulary, [CLS] and [SEP] counted, by
 // rising length: 32 evenly spaced quantiles of its 67,349 sentences (mean 13.3), again and again.

@@ -120,7 +120,7 @@ std::vector<LengthBucket> wmt_buckets(std::int64_t tokens) {
 }
 
 StepBenchmark benchmark_translator(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t rounds, std::int64_t warmup) {
+                                   const BenchmarkRounds& rounds) {
   const std::vector<LengthBucket> buckets = wmt_buckets(settings.training.batch_tokens);
   const auto count = std::ssize(buckets);
   StepWork work;
@@ -135,17 +135,16 @@ StepBenchmark benchmark_translator(const Settings& settings, const ComputePlan& 
   work.tokens /= count;
   TimedTraining training(std::make_unique<RandomPairs>(settings, plan, buckets), settings);
   work.parameters = training.parameters().count();
-  std::vector<StepTime> times;
-  for (std::int64_t round = 0; round < warmup + rounds; ++round) {
+  const RoundTimes times = time_rounds(rounds, count, [&](std::int64_t round) {
     StepTime mean;
     for (std::int64_t i = 0; i < count; ++i) {
       const StepTime step = training.step(round * count + i);
       mean.milliseconds += step.milliseconds / static_cast<double>(count);
       mean.loading += step.loading / static_cast<double>(count);
     }
-    if (round >= warmup) times.push_back(mean);
-  }
-  return step_benchmark(std::move(times), work, plan);
+    return mean;
+  });
+  return step_benchmark(times, work, plan);
 }
 
 }  // namespace roformer

@@ -24,6 +24,6 @@ std::vector<LengthBucket> wmt_buckets(std::int64_t tokens);
 // trains on each of wmt_buckets(training.batch_tokens) once; the figures are of an average step of
 // the round: `tokens` are targets, `examples` pairs. `warmup` rounds are not counted.
 StepBenchmark benchmark_translator(const Settings& settings, const ComputePlan& plan,
-                                   std::int64_t rounds, std::int64_t warmup = 1);
+                                   const BenchmarkRounds& rounds);
 
 }  // namespace roformer

@@ -19,6 +19,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
+#include "report/table.h"
 
 namespace roformer {
 namespace {
@@ -31,6 +32,7 @@ struct BenchOptions {
   std::int64_t steps = 0;
   bool json = false;
   bool lengths = false;
+  bool profile = false;
   std::vector<Override> overrides;
 };
 
@@ -53,8 +55,43 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"max_rss_mib", result.peak_memory_mib}};
 }
 
-using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, std::int64_t steps,
-                                    std::int64_t warmup);
+Table parts_table(const std::string& title, const std::vector<StepPart>& parts) {
+  using Alignment = Column::Alignment;
+  using Style = NumberFormat::Style;
+  Table table({{.title = title, .alignment = Alignment::left},
+               {.title = "time", .unit = "ms", .format = {.style = Style::fixed, .digits = 2}},
+               {.title = "share", .unit = "%", .format = {.style = Style::fixed, .digits = 1}},
+               {.title = "calls", .format = {.style = Style::fixed, .digits = 1}}});
+  for (const StepPart& part : parts) {
+    const bool called = part.calls > 0;
+    table.add_row({part.name, part.milliseconds, 100 * part.share,
+                   called ? Cell(part.calls) : Cell(std::monostate{})});
+  }
+  return table;
+}
+
+void print_profile(const StepProfile& profile) {
+  fmt::print(
+      "\nWhile a profile was made, a step took {:.1f} ms; of the cores that it may use, "
+      "{:.0f} %\nof the time went to waiting: for another thread, or for work.\n\n",
+      profile.milliseconds, 100 * profile.idle_share);
+  const TextTableOptions width{.width = terminal_width()};
+  fmt::print("{}\n", to_text(parts_table("part of a step", profile.parts), width));
+  fmt::print("{}", to_text(parts_table("its longest operations", profile.operations), width));
+}
+
+nlohmann::ordered_json to_json(const std::vector<StepPart>& parts) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const StepPart& part : parts) {
+    list.push_back({{"name", part.name},
+                    {"ms", part.milliseconds},
+                    {"share", part.share},
+                    {"calls", part.calls}});
+  }
+  return list;
+}
+
+using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, const BenchmarkRounds&);
 
 Settings benchmark_settings(const BenchOptions& options) {
   Settings settings = load_settings(options.config, options.overrides);
@@ -70,9 +107,16 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
   const Settings settings = benchmark_settings(options);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
-  const StepBenchmark result = benchmark(settings, plan, options.steps, warmup);
+  const StepBenchmark result = benchmark(
+      settings, plan, {.measured = options.steps, .warmup = warmup, .profile = options.profile});
   if (options.json) {
-    std::cout << to_json(settings, plan, result).dump() << '\n';
+    nlohmann::ordered_json object = to_json(settings, plan, result);
+    if (result.profile) {
+      object["parts"] = to_json(result.profile->parts);
+      object["operations"] = to_json(result.profile->operations);
+      object["idle_share"] = result.profile->idle_share;
+    }
+    std::cout << object.dump() << '\n';
     return;
   }
   fmt::print("{} parameters, {} tokens a step, position {}, {}\n", format_count(result.parameters),
@@ -90,6 +134,7 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
       result.ceiling_gflops_per_second);
   fmt::print("batches    {:.2f} % of a step\n", 100 * result.loader_share);
   fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
+  if (result.profile) print_profile(*result.profile);
 }
 
 std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& steps,
@@ -98,6 +143,8 @@ std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& 
   command.add_option("--config", options->config, "configuration file, for its sizes")->required();
   command.add_option("--steps", options->steps, steps)->default_val(standard)->check(positive());
   command.add_flag("--json", options->json, "one JSON object");
+  command.add_flag("--profile", options->profile,
+                   "and where a step's time goes, part by part (it takes a little longer then)");
   accept_settings(command, options->overrides);
   return options;
 }

@@ -109,7 +109,7 @@ at::Tensor contextual_positions(const at::Tensor& scores, const at::Tensor& mask
 at::Tensor add_contextual_products(const at::Tensor& scores, const at::Tensor& products,
                                    const at::Tensor& mask) {
   if (!scores.is_cpu()) return composed(scores, products, mask);
-  GradientRecorder recorder({scores, products});
+  GradientRecorder recorder("attention/contextual_positions", {scores, products});
   const at::Tensor result = scores.detach();
   const at::Tensor gates = gates_of(result, mask), held = products.detach().contiguous();
   const bool wide = result.scalar_type() == at::kDouble;

@@ -40,7 +40,7 @@ at::Tensor apply(const Network& network, const at::Tensor& x) {
   std::vector<at::Tensor> inputs{x};
   inputs.insert(inputs.end(), network.weights.begin(), network.weights.end());
   inputs.insert(inputs.end(), network.biases.begin(), network.biases.end());
-  GradientRecorder recorder(std::move(inputs));
+  GradientRecorder recorder("attention/fire", std::move(inputs));
   Network held;
   for (const at::Tensor& weight : network.weights) held.weights.push_back(weight.detach());
   for (const at::Tensor& bias : network.biases) held.biases.push_back(bias.detach());

@@ -24,7 +24,7 @@ at::Tensor past_of_pairs(const AttentionContext& context) {
 
 at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, const at::Tensor& key,
                           const at::Tensor& far) {
-  GradientRecorder recorder({scores, query, key});
+  GradientRecorder recorder("attention/replaced_scores", {scores, query, key});
   struct Part {
     std::int64_t row, rows;  // queries; all keys
   };

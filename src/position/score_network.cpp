@@ -94,6 +94,7 @@ struct ScoreNetworkState {
 at::Tensor with_score_network(const ScoreNetworkInputs& in) {
   const ScoreNetwork& net = in.network;
   GradientRecorder recorder(
+      "attention/score_network",
       {in.scores, in.bias, net.first_weight, net.first_bias, net.second_weight, net.second_bias});
   const auto state = std::make_shared<ScoreNetworkState>(ScoreNetworkState{
       .scores = in.scores.detach(),

@@ -88,7 +88,7 @@ AttentionWeights composed_sticks(const at::Tensor& scores, const at::Tensor& mas
 
 template <typename T>
 AttentionWeights looped_sticks(const at::Tensor& scores, const at::Tensor& mask) {
-  GradientRecorder recorder({scores});
+  GradientRecorder recorder("attention/stick_breaking", {scores});
   const at::Tensor weights = scores.detach();
   ROFORMER_ASSERT(weights.is_contiguous());
   const at::Tensor visible =

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tuned_environment.h"
 #include "data/recipe_reader.h"
 #include "metrics/statistics.h"
 #include "study/child_process.h"
@@ -134,7 +135,7 @@ ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
   for (std::int64_t round = 0; round < rounds; ++round) {
     timings.ours.push_back(
         time_command(options.program + " " + pair.ours, pair.figure, options.scratch));
-    timings.peers.push_back(time_command(pair.command, pair.figure, options.scratch));
+    timings.peers.push_back(time_command(untuned(pair.command), pair.figure, options.scratch));
   }
   return timings;
 }

@@ -1,7 +1,5 @@
 // The loops behind attention_kernels.h, included after kernels_implementation.h once per
 // instruction set.
-#include <limits>
-
 #include "tensor/attention_kernels.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
@@ -38,25 +36,7 @@ ROFORMER_INLINE void finish_scores(const ScoreRows<A>& o, std::int64_t row, A* _
   for (std::int64_t c = 0; c < count; ++c) scores[c] = scores[c] * o.scale + bias[c];
 }
 
-// The largest of some numbers; what is not a number is passed over.
-template <typename A>
-ROFORMER_INLINE A largest_of(const A* numbers, std::int64_t count) {
-  constexpr std::int64_t kLanes = 64 / sizeof(A);
-  A lanes[kLanes];
-  for (A& lane : lanes) lane = -std::numeric_limits<A>::infinity();
-  std::int64_t c = 0;
-  for (; c + kLanes <= count; c += kLanes) {
-    for (std::int64_t i = 0; i < kLanes; ++i) {
-      lanes[i] = numbers[c + i] > lanes[i] ? numbers[c + i] : lanes[i];
-    }
-  }
-  for (; c < count; ++c) lanes[0] = numbers[c] > lanes[0] ? numbers[c] : lanes[0];
-  A largest = lanes[0];
-  for (const A lane : lanes) largest = lane > largest ? lane : largest;
-  return largest;
-}
-
-// Their sum, in lanes whose number depends on the type alone.
+// The sum of some numbers, in lanes whose number depends on the type alone.
 template <typename A>
 ROFORMER_INLINE A sum_of(const A* numbers, std::int64_t count) {
   constexpr std::int64_t kLanes = 64 / sizeof(A);

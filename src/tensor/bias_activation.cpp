@@ -76,7 +76,7 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
     if (activation == ActivationKind::swish) return at::silu(biased);
     return at::gelu(biased, activation == ActivationKind::gelu ? "none" : "tanh");
   }
-  GradientRecorder recorder({x, bias});
+  GradientRecorder recorder("elementwise/bias_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous();
   const at::Tensor typed = bias_or_zeros(bias, x);
   at::Tensor output = at::empty_like(input);

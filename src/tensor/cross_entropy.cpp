@@ -16,8 +16,8 @@
 namespace roformer {
 namespace {
 
-// Logits of one block: 32 MB of floats, so that it stays in a large cache between its passes.
-constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 23;
+// Of the logits of one block.
+constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 
 // Losses of the logits of one block; the logits become their gradient.
 void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Tensor& labels,
@@ -73,7 +73,7 @@ void add_product(const at::Tensor& total, const at::Tensor& a, const at::Tensor&
 CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& table,
                                   const at::Tensor& bias, const at::Tensor& labels,
                                   double smoothing) {
-  GradientRecorder recorder({hidden, table, bias});
+  GradientRecorder recorder("loss/cross_entropy", {hidden, table, bias});
   const bool trains = recorder.wanted();
   const at::Tensor states = hidden.detach().contiguous();
   const at::Tensor typed = table.detach().to(states.scalar_type());
@@ -89,8 +89,9 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     hidden_gradient = at::empty_like(states);
     bias_gradient = at::zeros_like(bias);
   }
+  const auto row_bytes = vocabulary * static_cast<std::int64_t>(states.element_size());
   const std::int64_t block =
-      std::clamp<std::int64_t>(kBlockNumbers / vocabulary, 1, std::max<std::int64_t>(targets, 1));
+      std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, std::max<std::int64_t>(targets, 1));
   at::Tensor buffer = at::empty({std::min(block, targets), vocabulary}, states.options());
   for (std::int64_t begin = 0; begin < targets; begin += block) {
     const std::int64_t size = std::min(block, targets - begin);
@@ -110,7 +111,7 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
       }
       add_product(table_gradient, logits, rows);
     }
-    bias_gradient.add_(logits.sum(0, false, bias.scalar_type()));
+    bias_gradient.add_(column_sums(logits));
   }
   const at::Tensor loss_sum =
       recorder.finish(losses.smoothed.sum(), [=](const Gradients& gradients) -> Gradients {

@@ -57,7 +57,7 @@ at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
                             ActivationKind activation) {
   ROFORMER_ASSERT(is_gated(activation) && x.dim() == 2 && x.size(1) % 2 == 0);
   if (!x.is_cpu()) return composed_gate(x, bias, activation);
-  GradientRecorder recorder({x, bias});
+  GradientRecorder recorder("elementwise/gated_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous();
   const at::ScalarType wide = accumulate_type(x.scalar_type());
   const at::Tensor typed = bias.defined() ? bias.detach().to(wide).contiguous()

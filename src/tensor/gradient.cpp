@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -11,12 +12,14 @@ namespace roformer {
 namespace {
 
 struct ClosureNode : torch::autograd::Node {
+  const char* title = "";
   Backward backward;
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     ROFORMER_ASSERT(backward != nullptr);
     return backward(gradients);
   }
+  std::string name() const override { return title; }
   void release_variables() override { backward = nullptr; }
 };
 
@@ -29,8 +32,10 @@ bool any_wants_gradient(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-GradientRecorder::GradientRecorder(std::vector<at::Tensor> inputs)
-    : inputs_(std::move(inputs)),
+GradientRecorder::GradientRecorder(const char* name, std::vector<at::Tensor> inputs)
+    : name_(name),
+      scope_(name),
+      inputs_(std::move(inputs)),
       wanted_(c10::GradMode::is_enabled() && any_wants_gradient(inputs_)),
       silence_(false) {}
 
@@ -47,6 +52,7 @@ std::vector<at::Tensor> GradientRecorder::finish(std::vector<at::Tensor> outputs
   if (!wanted_) return outputs;
   const c10::AutoGradMode recording(true);
   auto node = std::shared_ptr<ClosureNode>(new ClosureNode(), torch::autograd::deleteNode);
+  node->title = name_;
   node->backward = std::move(backward);
   node->set_next_edges(torch::autograd::collect_next_edges(inputs_));
   for (at::Tensor& output : outputs) {

@@ -1,13 +1,14 @@
 // Operations with a hand-written gradient, without the weight of LibTorch's autograd headers:
 //
 //   at::Tensor twice(const at::Tensor& x) {
-//     GradientRecorder recorder({x});            // from here on nothing is recorded
+//     GradientRecorder recorder("elementwise/twice", {x});  // from here on nothing is recorded
 //     return recorder.finish(x * 2, [](const Gradients& g) -> Gradients { return {g[0] * 2}; });
 //   }
 //
 // The closure gets the gradients of the outputs (undefined where nothing flows) and returns those
 // of the inputs in their order (undefined where none is needed). It must not hold an output with
-// its graph, which would be a cycle: hold output.detach().
+// its graph, which would be a cycle: hold output.detach(). The name is that of a profile
+// (operation_profile.h); the backward pass is called so, too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +17,8 @@
 #include <functional>
 #include <vector>
 
+#include "tensor/operation_profile.h"
+
 namespace roformer {
 
 using Gradients = std::vector<at::Tensor>;
@@ -23,7 +26,7 @@ using Backward = std::function<Gradients(const Gradients&)>;
 
 class GradientRecorder {
  public:
-  explicit GradientRecorder(std::vector<at::Tensor> inputs);
+  GradientRecorder(const char* name, std::vector<at::Tensor> inputs);
   GradientRecorder(const GradientRecorder&) = delete;
   GradientRecorder& operator=(const GradientRecorder&) = delete;
 
@@ -35,6 +38,8 @@ class GradientRecorder {
   std::vector<at::Tensor> finish(std::vector<at::Tensor> outputs, Backward backward);
 
  private:
+  const char* name_;
+  OperationScope scope_;
   std::vector<at::Tensor> inputs_;
   bool wanted_;
   c10::AutoGradMode silence_;

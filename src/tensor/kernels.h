@@ -130,6 +130,14 @@ struct RowTops {
   T* normalizers = nullptr;     // [rows]
 };
 
+// Adds rows to one row of sums.
+template <typename T>
+struct ColumnSums {
+  const T* rows = nullptr;  // [rows, columns]
+  std::int64_t columns = 0;
+  Accumulate<T>* sums = nullptr;  // [columns]
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -143,6 +151,7 @@ struct KernelTable {
   void (*rotate)(const Rotate<T>&, std::int64_t begin, std::int64_t end);
   RowLoss (*cross_entropy_row)(const CrossEntropyRow<T>&);
   void (*row_tops)(const RowTops<T>&, std::int64_t begin, std::int64_t end);
+  void (*column_sums)(const ColumnSums<T>&, std::int64_t begin, std::int64_t end);
 };
 
 // The table of the best instruction set of this processor.

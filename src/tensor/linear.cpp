@@ -45,7 +45,7 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
   if (const Int8Weights* const small = Int8Weights::in_use()) {
     if (at::Tensor product = small->project(x, weight); product.defined()) return product;
   }
-  GradientRecorder recorder({x, weight});
+  GradientRecorder recorder("products/project", {x, weight});
   const at::Tensor typed = weight.to(x.scalar_type());
   const bool x_wanted = recorder.wanted(0), weight_wanted = recorder.wanted(1);
   return recorder.finish(at::mm(x, typed.t()),
@@ -68,7 +68,7 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
 }
 
 at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids) {
-  GradientRecorder recorder({table});
+  GradientRecorder recorder("embedding/rows", {table});
   return recorder.finish(at::index_select(table, 0, ids),
                          [table, ids](const Gradients& gradients) -> Gradients {
                            at::Tensor total = table.grad();

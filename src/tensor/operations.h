@@ -19,6 +19,10 @@ struct DropoutSpec {
   std::int64_t first_row = 0;  // the number of the tensor's row 0 among all rows of the key
 };
 
+// The sum of the rows of x [T, C], in float for bfloat16 -> [C]. LibTorch's sum makes a float copy
+// of all of x first. Without graph.
+at::Tensor column_sums(const at::Tensor& x);
+
 // x W^T without bias (LibTorch has a function named linear). x [T, in] (float, double or bfloat16),
 // weight [out, in] -> [T, out] in x's type. The gradient of the weight is added to weight.grad()
 // directly where that exists.

@@ -29,7 +29,7 @@ at::Tensor of_halves(const at::Tensor& a, const at::Tensor& b, RotaryLayout layo
 
 at::Tensor turned_by_tables(const at::Tensor& x, const PairTables& tables) {
   ROFORMER_ASSERT(x.dim() == 4 && 2 * tables.cosine.size(3) == x.size(3));
-  GradientRecorder recorder({x, tables.cosine, tables.sine});
+  GradientRecorder recorder("position/rotate_pairs", {x, tables.cosine, tables.sine});
   const at::Tensor cosine = tables.cosine.detach(), sine = tables.sine.detach();
   const at::Tensor input = x.detach();
   const auto type = x.scalar_type(), wide = cosine.scalar_type();

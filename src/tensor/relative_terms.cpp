@@ -277,7 +277,7 @@ at::Tensor add_relative_products(const RelativeProducts& products) {
     return in.scores + (in.side == RelativeSide::key ? chosen.transpose(-2, -1) : chosen);
   }
   ROFORMER_ASSERT(in.scores.is_contiguous());
-  GradientRecorder recorder({in.scores, in.vectors, in.table});
+  GradientRecorder recorder("attention/relative_scores", {in.scores, in.vectors, in.table});
   const at::Tensor scores = in.scores.detach();
   add_products({.scores = scores,
                 .vectors = in.vectors,
@@ -317,7 +317,7 @@ at::Tensor relative_sums(const at::Tensor& weights, const at::Tensor& given_tabl
             .scatter_add(-1, matrix, weights);
     return at::matmul(sums, table);
   }
-  GradientRecorder recorder({weights, table});
+  GradientRecorder recorder("attention/relative_values", {weights, table});
   at::Tensor output = at::empty({batch, heads, index.queries(), table.size(2)}, weights.options());
   const auto sums_of = [](const at::Tensor& pairs, const Exchange& work, std::int64_t count) {
     const at::Tensor sums = at::zeros({pairs.size(0), count, work.reach.count}, pairs.options());
@@ -356,7 +356,7 @@ at::Tensor expand_relative(const at::Tensor& values, const RelativeIndex& index)
     const at::Tensor flat = index.matrix(values.device()).flatten();
     return at::index_select(values, 1, flat).view({1, heads, index.queries(), index.keys()});
   }
-  GradientRecorder recorder({values});
+  GradientRecorder recorder("attention/expand_relative", {values});
   const at::Tensor held = values.detach().contiguous();
   at::Tensor pairs = at::empty({1, heads, index.queries(), index.keys()}, held.options());
   exchange_values(index, Move::set_pairs, pairs, held);

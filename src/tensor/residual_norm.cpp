@@ -95,7 +95,7 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
   if (!shape.is_cpu()) return composed::residual_norm(in);
 
-  GradientRecorder recorder({in.input, in.bias, in.residual, in.gain, in.shift});
+  GradientRecorder recorder("elementwise/residual_norm", {in.input, in.bias, in.residual, in.gain, in.shift});
   const at::ScalarType type = shape.scalar_type();
   const auto statistics = shape.options().dtype(accumulate_type(type)).requires_grad(false);
   const auto plain = shape.options().requires_grad(false);

@@ -86,7 +86,7 @@ void rotate_rows(const RotationRows& rows) {
 at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
   ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
   if (!x.is_cpu()) return composed_rotation(x, rotation);
-  GradientRecorder recorder({x});
+  GradientRecorder recorder("position/rotate", {x});
   return recorder.finish(rotate(x.detach(), rotation, false),
                          [rotation](const Gradients& gradients) -> Gradients {
                            return {rotate(gradients[0], rotation, true)};

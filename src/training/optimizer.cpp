@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tensor/operation_profile.h"
 #include "training/adamw_kernel.h"
 
 namespace roformer {
@@ -83,6 +84,7 @@ AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes*
 }
 
 OptimizerOutcome AdamW::step(const OptimizerStep& step) {
+  const OperationScope scope("optimizer/adamw");
   return first_.is_cpu() ? step_on_cpu(step) : step_on_device(step);
 }
 

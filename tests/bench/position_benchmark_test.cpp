@@ -82,9 +82,11 @@ TEST_CASE("a causal scheme is measured in spite of keys that serve the other tas
 }
 
 TEST_CASE("a step of an even number of steps lies between the two in the middle") {
-  const StepBenchmark result = step_benchmark(
-      {{.milliseconds = 4}, {.milliseconds = 1}, {.milliseconds = 2}, {.milliseconds = 9}},
-      {.tokens = 6}, {});
+  const StepBenchmark result = step_benchmark({.measured = {{.milliseconds = 4},
+                                                            {.milliseconds = 1},
+                                                            {.milliseconds = 2},
+                                                            {.milliseconds = 9}}},
+                                              {.tokens = 6}, {});
   CHECK(result.step_milliseconds == 3);
   CHECK(result.best_milliseconds == 1);
   CHECK(result.tokens_per_second == Approx(2000));

@@ -40,7 +40,7 @@ TEST_CASE("a translator's steps are measured with their arithmetic") {
                                               {"model.feed_forward", "32"},
                                               {"model.vocabulary", "50"},
                                               {"training.batch_tokens", "200"}});
-  const StepBenchmark result = benchmark_translator(settings, {}, 1, 0);
+  const StepBenchmark result = benchmark_translator(settings, {}, {.measured = 1, .warmup = 0});
   CHECK(result.tokens > 100);
   CHECK(result.tokens <= 200);
   CHECK(result.examples > 1);

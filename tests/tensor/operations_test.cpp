@@ -54,6 +54,19 @@ double tolerance(at::ScalarType type) {
 
 }  // namespace
 
+TEST_CASE("sums of columns equal LibTorch's, whatever the number of rows and threads") {
+  const auto type = GENERATE(at::kDouble, at::kFloat, at::kBFloat16);
+  const auto rows = GENERATE(0, 1, 3, 17, 130);
+  const at::Tensor x = random({rows, 37}, at::kFloat).detach().to(type);
+  const at::Tensor sums = column_sums(x);
+  CHECK(sums.scalar_type() == (type == at::kDouble ? at::kDouble : at::kFloat));
+  CHECK(difference(sums, x.to(at::kDouble).sum(0)) < 1e-4);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  CHECK(at::equal(column_sums(x), sums));
+  at::set_num_threads(threads);
+}
+
 TEST_CASE("bias and activation in one pass equal LibTorch's functions") {
   const auto type = GENERATE(at::kDouble, at::kFloat);
   const at::Tensor x = random({37, 29}, type), bias = random({29}, type);

@@ -1,0 +1,71 @@
+#include "bench/step_profile.h"
+
+#include <ATen/ATen.h>
+
+#include "bench/benchmark.h"
+#include "catch.h"
+#include "config/load.h"
+#include "tensor/operations.h"
+
+using namespace roformer;
+
+namespace {
+
+double milliseconds_of(const std::vector<StepPart>& parts, const std::string& name) {
+  for (const StepPart& part : parts) {
+    if (part.name == name) return part.milliseconds;
+  }
+  return 0;
+}
+
+double calls_of(const std::vector<OperationTime>& operations, const std::string& scope,
+                const std::string& name) {
+  for (const OperationTime& operation : operations) {
+    if (operation.scope == scope && operation.name == name) {
+      return static_cast<double>(operation.calls);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("operations are recorded forward and backward, by the scope they ran in") {
+  const at::Tensor x = at::rand({8, 4}).set_requires_grad(true);
+  const at::Tensor weight = at::rand({4, 4}).set_requires_grad(true);
+  OperationProfile profile;
+  project(x, weight).sum().backward();
+  profile.stop();
+  const std::vector<OperationTime> operations = profile.operations();
+  CHECK(calls_of(operations, "products/project", "") == 2);          // and its backward pass
+  CHECK(calls_of(operations, "products/project", "aten::mm") == 3);  // and both gradients
+  CHECK(calls_of(operations, "", "aten::sum") >= 1);
+  at::rand({4}).add(1);
+  CHECK(profile.operations().size() == operations.size());
+}
+
+TEST_CASE("the parts of a step sum to it") {
+  const Settings settings = default_settings({{"model.layers", "2"},
+                                              {"model.width", "32"},
+                                              {"model.heads", "2"},
+                                              {"model.feed_forward", "64"},
+                                              {"model.vocabulary", "100"},
+                                              {"data.length", "16"},
+                                              {"training.batch", "4"}});
+  const StepBenchmark result =
+      benchmark_language_model(settings, {}, {.measured = 3, .warmup = 1, .profile = true});
+  REQUIRE(result.profile);
+  double sum = 0;
+  for (const StepPart& part : result.profile->parts) {
+    CHECK(part.milliseconds >= 0);
+    sum += part.milliseconds;
+  }
+  CHECK(sum == Approx(result.profile->milliseconds));
+  for (const char* name : {"matrix products", "attention", "embeddings",
+                           "norms, activations, dropout", "cross entropy", "optimiser"}) {
+    INFO(name);
+    CHECK(milliseconds_of(result.profile->parts, name) > 0);
+  }
+  CHECK(result.profile->idle_share < 1);
+  CHECK_FALSE(benchmark_language_model(settings, {}, {.measured = 1, .warmup = 0}).profile);
+}
