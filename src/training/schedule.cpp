@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
+
 namespace roformer {
 
 double learning_rate_share(const Schedule& schedule, const Progress& progress) {
@@ -31,6 +33,35 @@ double learning_rate_share(const Schedule& schedule, const Progress& progress) {
     }
   }
   return 1;
+}
+
+double steps_in(const Period& period, const BatchMeasure& batch) {
+  switch (period.unit) {
+    case Period::Unit::epochs:
+      return period.amount * batch.batches_per_epoch / batch.batches_per_step;
+    case Period::Unit::tokens:
+      return period.amount / (batch.tokens_per_batch * batch.batches_per_step);
+    default:
+      return period.amount;
+  }
+}
+
+Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& batch) {
+  Schedule schedule{.kind = settings.schedule,
+                    .warmup = settings.warmup_ratio,
+                    .initial_rate = settings.initial_learning_rate / settings.learning_rate,
+                    .final_rate = settings.final_learning_rate};
+  if (settings.warmup.is_zero()) return schedule;
+  if (settings.warmup.unit == settings.steps.unit) {
+    schedule.warmup = settings.warmup.amount / settings.steps.amount;
+  } else {
+    // The check of the configuration refuses minutes beside another unit.
+    ROFORMER_ASSERT(settings.warmup.unit != Period::Unit::minutes &&
+                    settings.steps.unit != Period::Unit::minutes);
+    schedule.warmup = steps_in(settings.warmup, batch) / steps_in(settings.steps, batch);
+  }
+  schedule.warmup = std::min(schedule.warmup, 1.0);
+  return schedule;
 }
 
 }  // namespace roformer

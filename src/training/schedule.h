@@ -26,4 +26,16 @@ struct Progress {
 // eq. 3, scaled to a peak of 1).
 double learning_rate_share(const Schedule& schedule, const Progress& progress);
 
+// How much a batch is, to measure periods in steps.
+struct BatchMeasure {
+  double batches_per_epoch = 0;
+  double tokens_per_batch = 0;
+  double batches_per_step = 1;
+};
+// How many steps a period is, as far as it can be known before (not for minutes).
+double steps_in(const Period& period, const BatchMeasure& batch);
+
+// The schedule of the settings, its warm-up as a share of the training.
+Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& batch);
+
 }  // namespace roformer

@@ -18,8 +18,9 @@
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
-#include "training/loss_spikes.h"
+#include "training/divergence.h"
 #include "training/optimizer.h"
+#include "training/resumption.h"
 #include "training/schedule.h"
 #include "training/signals.h"
 #include "training/stage_plan.h"
@@ -31,13 +32,6 @@
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kRemedies =
-    "lower training.learning_rate or training.clip, lengthen training.warmup or set "
-    "training.precision to fp32; each can be given with --resume";
-
-// Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
-constexpr double kHopelessLoss = 100;
 
 class Stopwatch {
  public:
@@ -55,37 +49,10 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// How many steps a period is, as far as it can be known before (not for minutes).
-double steps_in(const Period& period, const TrainingTask& task, const BatchNumbers& numbers) {
-  const auto batches = static_cast<double>(numbers.per_step());
-  switch (period.unit) {
-    case Period::Unit::epochs:
-      return period.amount * task.batches_per_epoch() / batches;
-    case Period::Unit::tokens:
-      return period.amount / (task.tokens_per_batch() * batches);
-    default:
-      return period.amount;
-  }
-}
-
-Schedule make_schedule(const TrainingSettings& settings, const TrainingTask& task,
-                       const BatchNumbers& numbers) {
-  Schedule schedule{.kind = settings.schedule,
-                    .warmup = settings.warmup_ratio,
-                    .initial_rate = settings.initial_learning_rate / settings.learning_rate,
-                    .final_rate = settings.final_learning_rate};
-  if (settings.warmup.is_zero()) return schedule;
-  if (settings.warmup.unit == settings.steps.unit) {
-    schedule.warmup = settings.warmup.amount / settings.steps.amount;
-  } else {
-    // The check of the configuration refuses minutes beside another unit.
-    ROFORMER_ASSERT(settings.warmup.unit != Period::Unit::minutes &&
-                    settings.steps.unit != Period::Unit::minutes);
-    schedule.warmup =
-        steps_in(settings.warmup, task, numbers) / steps_in(settings.steps, task, numbers);
-  }
-  schedule.warmup = std::min(schedule.warmup, 1.0);
-  return schedule;
+BatchMeasure batch_measure(const TrainingTask& task, const BatchNumbers& numbers) {
+  return {.batches_per_epoch = task.batches_per_epoch(),
+          .tokens_per_batch = task.tokens_per_batch(),
+          .batches_per_step = static_cast<double>(numbers.per_step())};
 }
 
 Processes& alone() {
@@ -124,7 +91,7 @@ class Trainer {
         processes_(setup.processes != nullptr ? *setup.processes : alone()),
         numbers_(batch_numbers(setup, processes_)),
         plan_(settings_, setup.stages, numbers_),
-        schedule_(make_schedule(setup.settings, task, numbers_)),
+        schedule_(make_schedule(setup.settings, batch_measure(task, numbers_))),
         optimizer_(make_optimizer(task.parameters(), settings_, processes_)),
         reduction_(make_step_reduction(
             processes_, task.parameters(),
@@ -135,6 +102,7 @@ class Trainer {
         state_(begin(setup)),
         looked_at_(state_.consumed),
         done_at_start_(done()),
+        divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const StagePlan::Place place = plan_.of_batch(numbers_.number(first, i));
           return task_.make_batch_of(place.stage, place.number);
@@ -161,8 +129,8 @@ class Trainer {
       run_.confirm();  // one of no steps, too
     }
     if (*reason != StopReason::signal && !is_sound()) {
-      diverged(fmt::format("the validation after step {} is not finite",
-                           format_count(state_.consumed.steps)));
+      divergence_.diverged(fmt::format("the validation after step {} is not finite",
+                                       format_count(state_.consumed.steps)));
     }
     if (changed) save();
     const TrainingSummary summary = summarize(*reason);
@@ -200,63 +168,20 @@ class Trainer {
   int stop_signal_ = 0;  // that one of the processes has received
   double done_at_start_;
   std::optional<TrainingLog> log_;  // of the first process
-  LossSpikes spikes_;
-  bool was_sound_ = false;  // some loss was that of a training that works
-  std::int64_t hopeless_in_row_ = 0;
+  DivergenceWatch divergence_;
   std::vector<Unsettled> unsettled_;
   std::int64_t saved_step_ = -1;
   Stopwatch session_;
   StepReport report_;                                  // of the last step that was settled
   Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
 
-  // The first process reads, and the others are given, where the training stands.
   TrainingState begin(const TrainerSetup& setup) {
-    TrainingState state{.seed = setup.seed};
-    if (!run_.resumed()) return state;
-    const Moments moments = optimizer_.room_for_moments();
-    if (processes_.first()) state = read_checkpoint(setup, moments);
-    if (!processes_.alone()) {
-      state = training_state_from_json(
-          nlohmann::json::parse(text_of_first(processes_, to_json(state).dump())),
-          "the first process");
-      for (const Parameter& parameter : task_.parameters().all()) {
-        if (!parameter.trained) processes_.take_from_first(parameter.value.detach());
-      }
-      processes_.take_from_first(task_.parameters().flat_values());
-      if (average_) processes_.take_from_first(average_->values());
-    }
-    optimizer_.restore_moments(moments, processes_);
-    optimizer_.restore_updates(state.optimizer_updates);
-    return state;
-  }
-
-  // The last whole checkpoint, which also gives the parameters.
-  TrainingState read_checkpoint(const TrainerSetup& setup, const Moments& moments) {
-    TrainingState state{.seed = setup.seed};
-    const std::vector<fs::path> all = list_checkpoints(run_.checkpoints());
-    for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
-      try {
-        require_whole(*folder);
-      } catch (const ReadError&) {
-        throw;  // it may be whole: nothing is given up
-      } catch (const Error& problem) {
-        if (std::next(folder) == all.rend()) throw;
-        log::warn("{}; going back to {}: the steps since then are done again", problem.what(),
-                  std::next(folder)->string());
-        set_checkpoint_aside(*folder);
-        continue;
-      }
-      // What is whole but does not fit this model is no reason to give it up.
-      state = load_checkpoint(*folder, {task_.parameters(), moments, average_.get()});
-      if (state.seed != setup.seed) {
-        throw_failure(folder->string(),
-                      fmt::format("was made with seed {}, not {}", state.seed, setup.seed));
-      }
-      log::info("resuming from step {}", format_count(state.consumed.steps));
-      return state;
-    }
-    log::info("the run holds no checkpoint yet: starting at its beginning");
-    return state;
+    return resume({.run = run_,
+                   .seed = setup.seed,
+                   .parameters = task_.parameters(),
+                   .optimizer = optimizer_,
+                   .average = average_.get(),
+                   .processes = processes_});
   }
 
   // Share of the training that is done, in [0, 1].
@@ -276,7 +201,7 @@ class Trainer {
   double learning_rate() const {
     const double steps = settings_.steps.unit == Period::Unit::minutes
                              ? static_cast<double>(looked_at_.steps) / std::max(done(), 1e-9)
-                             : steps_in(settings_.steps, task_, numbers_);
+                             : steps_in(settings_.steps, batch_measure(task_, numbers_));
     return plan_.peak_rate(state_.consumed.steps) *
            learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
   }
@@ -399,7 +324,7 @@ class Trainer {
       }
       state_.skipped_in_row = 0;
       run_.confirm();
-      look_at_loss(step, report_.loss);
+      divergence_.finite(step, report_.loss);
       state_.window.loss_sum += loss_sum;
       state_.window.norm_sum += norm;
       state_.window.targets += result.sums.targets;
@@ -411,13 +336,7 @@ class Trainer {
     ++state_.window.skipped;
     ++state_.skipped_steps;
     ++state_.skipped_in_row;
-    clear_line();
-    const std::string what =
-        fmt::format("step {}: loss {}, gradient norm {}", format_count(step), report_.loss, norm);
-    if (state_.skipped_in_row >= settings_.max_bad_steps) {
-      diverged(fmt::format("{} steps in a row were not finite ({})", state_.skipped_in_row, what));
-    }
-    log::warn("{}; the step is skipped", what);
+    divergence_.skipped(step, {.loss = report_.loss, .gradient_norm = norm}, state_.skipped_in_row);
   }
 
   // training.check_finite
@@ -425,56 +344,27 @@ class Trainer {
                               const StepResult& result) const {
     for (const std::string& first : gather_texts(processes_, finite.first())) {
       if (first.empty()) continue;
-      diverged(fmt::format("step {}: the output of {} is not finite, those before it are",
-                           format_count(step), first));
+      divergence_.diverged(
+          fmt::format("step {}: the output of {} is not finite, those before it are",
+                      format_count(step), first));
     }
     if (!std::isfinite(result.sums.loss.item<double>())) {
-      diverged(fmt::format("step {}: the loss is not finite, the outputs of all layers are",
-                           format_count(step)));
+      divergence_.diverged(fmt::format(
+          "step {}: the loss is not finite, the outputs of all layers are", format_count(step)));
     }
     if (result.outcome.skipped.item<bool>()) {
-      diverged(fmt::format("step {}: the gradient is not finite, the loss and all outputs are",
-                           format_count(step)));
+      divergence_.diverged(fmt::format(
+          "step {}: the gradient is not finite, the loss and all outputs are", format_count(step)));
     }
-  }
-
-  // Losses that leap, and those of a training that computes without ever coming back: each step is
-  // finite, and nothing is learnt.
-  void look_at_loss(std::int64_t step, double loss) {
-    const double usual = spikes_.mean();
-    if (spikes_.add(loss)) {
-      clear_line();
-      log::warn("step {}: the loss leaps to {:.4g} from about {:.4g}", format_count(step), loss,
-                usual);
-    }
-    if (loss <= kHopelessLoss) {
-      was_sound_ = true;
-      hopeless_in_row_ = 0;
-    } else if (was_sound_ && ++hopeless_in_row_ >= settings_.max_bad_steps) {
-      clear_line();
-      diverged(
-          fmt::format("the loss is {:.3g} after {} steps in a row above {:.0f}: the training "
-                      "has diverged",
-                      loss, hopeless_in_row_, kHopelessLoss));
-    }
-  }
-
-  [[noreturn]] void diverged(const std::string& what) const {
-    const std::vector<fs::path> kept = list_checkpoints(run_.checkpoints());
-    throw_failure(run_.path().string(), what,
-                  fmt::format("{}; {}", kRemedies,
-                              kept.empty() ? "there is no checkpoint yet"
-                                           : "the last checkpoint kept is " +
-                                                 kept.back().filename().string()));
   }
 
   // Weights that are not finite never come back: they are neither validated nor saved.
   void require_finite() {
     settle();
     if (optimizer_.is_finite()) return;
-    clear_line();
-    diverged(fmt::format("the weights are not finite after step {}: the training has diverged",
-                         format_count(state_.consumed.steps)));
+    divergence_.diverged(
+        fmt::format("the weights are not finite after step {}: the training has diverged",
+                    format_count(state_.consumed.steps)));
   }
 
   void write_window() {

@@ -1,0 +1,68 @@
+#include "training/divergence.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kRemedies =
+    "lower training.learning_rate or training.clip, lengthen training.warmup or set "
+    "training.precision to fp32; each can be given with --resume";
+
+// Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
+constexpr double kHopelessLoss = 100;
+
+}  // namespace
+
+DivergenceWatch::DivergenceWatch(const RunDirectory& run, std::int64_t most_bad_steps,
+                                 std::function<void()> make_room)
+    : run_(run), most_bad_steps_(most_bad_steps), make_room_(std::move(make_room)) {}
+
+void DivergenceWatch::skipped(std::int64_t step, const StepFigures& figures, std::int64_t in_row) {
+  const std::string what = fmt::format("step {}: loss {}, gradient norm {}", format_count(step),
+                                       figures.loss, figures.gradient_norm);
+  if (in_row >= most_bad_steps_) {
+    diverged(fmt::format("{} steps in a row were not finite ({})", in_row, what));
+  }
+  make_room_();
+  log::warn("{}; the step is skipped", what);
+}
+
+void DivergenceWatch::finite(std::int64_t step, double loss) {
+  const double usual = spikes_.mean();
+  if (spikes_.add(loss)) {
+    make_room_();
+    log::warn("step {}: the loss leaps to {:.4g} from about {:.4g}", format_count(step), loss,
+              usual);
+  }
+  if (loss <= kHopelessLoss) {
+    was_sound_ = true;
+    hopeless_in_row_ = 0;
+  } else if (was_sound_ && ++hopeless_in_row_ >= most_bad_steps_) {
+    diverged(
+        fmt::format("the loss is {:.3g} after {} steps in a row above {:.0f}: the training "
+                    "has diverged",
+                    loss, hopeless_in_row_, kHopelessLoss));
+  }
+}
+
+void DivergenceWatch::diverged(const std::string& what) const {
+  make_room_();
+  const std::vector<std::filesystem::path> kept = list_checkpoints(run_.checkpoints());
+  throw_failure(
+      run_.path().string(), what,
+      fmt::format("{}; {}", kRemedies,
+                  kept.empty() ? "there is no checkpoint yet"
+                               : "the last checkpoint kept is " + kept.back().filename().string()));
+}
+
+}  // namespace roformer

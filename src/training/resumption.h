@@ -1,0 +1,31 @@
+// Going on from a run's last whole checkpoint, in one process or in all of a training's.
+#pragma once
+
+#include <cstdint>
+
+#include "distributed/processes.h"
+#include "tensor/parameters.h"
+#include "training/optimizer.h"
+#include "training/run_directory.h"
+#include "training/training_state.h"
+#include "training/weight_average.h"
+
+namespace roformer {
+
+struct Resumption {
+  const RunDirectory& run;
+  std::uint64_t seed = 0;
+  ParameterStore& parameters;
+  AdamW& optimizer;
+  WeightAverage* average = nullptr;  // with training.ema
+  Processes& processes;
+};
+
+// Where the training stands: at its beginning, unless the run is resumed. The parameters, the
+// optimiser's moments and the average are then those of the last whole checkpoint; those behind it,
+// damaged ones, are set aside. The first process reads, and the others are given, all that. Throws
+// Error (failure) where no checkpoint is whole, or the last one is of another seed or another
+// model.
+TrainingState resume(const Resumption& resumption);
+
+}  // namespace roformer
