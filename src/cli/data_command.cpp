@@ -58,6 +58,15 @@ PrepareFlags common_flags(const PrepareArguments& arguments) {
           .tokenizer = arguments.tokenizer};
 }
 
+// data/NAME.yaml is prepared into data/prepared/NAME, where configs/ looks for it.
+std::filesystem::path standard_output(const std::vector<std::filesystem::path>& inputs) {
+  const std::optional<std::filesystem::path> recipe = recipe_among(inputs);
+  if (!recipe) {
+    throw_usage("--output", "is required", "name the folder to make; only a recipe has its own");
+  }
+  return recipe->parent_path() / "prepared" / recipe->stem();
+}
+
 std::string input_names(const std::vector<std::filesystem::path>& inputs) {
   std::string names;
   for (const std::filesystem::path& input : inputs) {
@@ -158,8 +167,9 @@ void add_prepare(CLI::App& data) {
                   "zip archives, - for standard input. Text may be compressed (.gz, .bz2, "
                   ".xz, .zst) and larger than memory. With --languages INPUT is sentence pairs."});
   add_corpus_flags(*command, arguments->corpus);
-  command->add_option("--output", arguments->output, "folder to make")
-      ->required()
+  command
+      ->add_option("--output", arguments->output,
+                   "folder to make (default: of a recipe, prepared/NAME beside it)")
       ->type_name("FOLDER");
   add_tokenizer_flags(*command, arguments->tokenizer);
   command
@@ -194,6 +204,7 @@ void add_prepare(CLI::App& data) {
   command->add_flag("--overwrite", arguments->overwrite, "replace a data set that is there");
   add_parallel_flags(*command, arguments->pairs);
   command->callback([arguments, command] {
+    if (arguments->output.empty()) arguments->output = standard_output(arguments->corpus.inputs);
     const PrepareFlags common = common_flags(*arguments);
     if (wants_pairs(arguments->pairs, common)) {
       refuse_text_flags(*command);

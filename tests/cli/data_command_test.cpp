@@ -67,3 +67,18 @@ TEST_CASE("Flags that do not fit the kind of text are refused by name") {
   CHECK(has(refused({"--languages", "en,de", "--bytes", "--test", files.at("a.en")}),
             "stands alone"));
 }
+
+TEST_CASE("A recipe is prepared beside itself, files only into a folder that is named") {
+  const Files files;
+  std::ofstream(files.folder.path / "pairs.yaml")
+      << "name: pairs\nlanguages: [en, de]\ntrain:\n  - {source: a.en, target: a.de}\n"
+         "validation_fraction: 0.1\nvocabulary: {kind: bpe, pieces: 60}\n";
+  const Outcome made = run({"data", "prepare", files.at("pairs.yaml")});
+  CAPTURE(made.errors);
+  REQUIRE(made.code == 0);
+  CHECK(fs::is_directory(files.folder.path / "prepared" / "pairs"));
+  const Outcome nowhere =
+      run({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages", "en,de"});
+  CHECK(nowhere.code == 2);
+  CHECK(has(nowhere.errors, "--output: is required"));
+}
