@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
+
+#include "config/data_source.h"
 
 namespace roformer {
 
@@ -15,6 +18,7 @@ struct MaskingSettings {
 
 struct DataSettings {
   std::filesystem::path directory;  // prepared shards (mlm, causal_lm) or a GLUE folder (glue)
+  std::vector<DataSource> sources;  // trained on instead; empty: directory alone
   std::int64_t length = 128;        // tokens in a row
   bool cross_documents = true;      // attention crosses the separators inside a filled row
   double validation_fraction = 0;   // that the data set must have; 0: any

@@ -37,6 +37,13 @@ std::vector<Key> data_keys() {
                                             "GLUE task (glue) or of triplets (matching); a probe "
                                             "has none",
                                     .may_change = true}),
+      ROFORMER_KEY(
+          data.sources,
+          {.help = "several prepared data sets to train on, a list of {directory, weight}, "
+                   "whose rows are mixed in the proportion of the weights (default 1); "
+                   "data.directory, of the same tokenizer, is what is validated on",
+           .tasks = {kMlm, kCausal},
+           .may_change = true}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
                                  .help = "length of a row; glue, matching: the longest that is "

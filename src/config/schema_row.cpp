@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/data_source.h"
 #include "config/stages.h"
 
 namespace roformer {
@@ -146,6 +147,12 @@ Key make_key(std::string name, Member<std::string> member, RowText row) {
 Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row) {
   Key key = key_of(std::move(name), KeyType::list, std::move(row));
   bind(key, std::move(member), parse_stages, print_stages);
+  return key;
+}
+
+Key make_key(std::string name, Member<std::vector<DataSource>> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(key, std::move(member), parse_sources, print_sources);
   return key;
 }
 

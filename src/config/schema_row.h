@@ -47,6 +47,7 @@ Key make_key(std::string name, Member<Period> member, RowText row);
 Key make_key(std::string name, Member<std::filesystem::path> member, RowText row);
 Key make_key(std::string name, Member<std::string> member, RowText row);
 Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowText row);
+Key make_key(std::string name, Member<std::vector<DataSource>> member, RowText row);
 // "{0-2: X, 3: Y}"
 Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowText row);
 // "[1, 1.5]"; each number within the row's range.

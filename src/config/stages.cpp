@@ -90,12 +90,7 @@ std::string print_stages(const std::vector<StageSettings>& stages) {
     }
     if (stage.warmup > 0) text += fmt::format(", warmup: {}", stage.warmup);
     if (!stage.directory.empty()) {
-      // YAML's single quotes: nothing but the quote itself needs care.
-      std::string path = std::filesystem::absolute(stage.directory).lexically_normal().string();
-      for (std::size_t i = 0; (i = path.find('\'', i)) != std::string::npos; i += 2) {
-        path.insert(i, 1, '\'');
-      }
-      text += fmt::format(", directory: '{}'", path);
+      text += ", directory: " + quoted_path(stage.directory);
     }
     text += "}";
   }

@@ -92,6 +92,15 @@ std::string print_number(double value) {
   return fmt::format("{}", value);
 }
 
+std::string quoted_path(const std::filesystem::path& path) {
+  // Nothing but the quote itself needs care.
+  std::string text = std::filesystem::absolute(path).lexically_normal().string();
+  for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2) {
+    text.insert(i, 1, '\'');
+  }
+  return "'" + text + "'";
+}
+
 std::string one_of(const std::vector<std::string>& words) {
   std::string text = "one of ";
   for (std::size_t index = 0; index < words.size(); ++index) {

@@ -55,6 +55,8 @@ std::size_t parse_word(std::string_view text, const std::vector<std::string>& wo
 
 // The shortest decimal that reads back to the same double: "0.001", "1e-08".
 std::string print_number(double value);
+// An absolute path in YAML's single quotes, for lists that are text.
+std::string quoted_path(const std::filesystem::path& path);
 // "one of a, b, c".
 std::string one_of(const std::vector<std::string>& words);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -54,6 +55,12 @@ std::int64_t spread(std::int64_t index, std::int64_t count, std::int64_t size) {
   return (2 * index + 1) * size / (2 * count);
 }
 
+std::vector<double> weights_of(const std::vector<WeightedDataset>& sources) {
+  std::vector<double> weights;
+  for (const WeightedDataset& source : sources) weights.push_back(source.weight);
+  return weights;
+}
+
 std::int64_t batches_for(std::int64_t rows, std::int64_t rows_per_batch) {
   return (rows + rows_per_batch - 1) / rows_per_batch;
 }
@@ -75,67 +82,93 @@ RowOrder::Entry RowOrder::operator[](std::int64_t n) const {
           .row = static_cast<std::int64_t>(permutation[static_cast<std::uint64_t>(entry.row)])};
 }
 
-MaskedBatches::MaskedBatches(const Dataset& dataset, Split split, std::int64_t length,
-                             const MaskingSettings& masking, BatchOptions options)
-    : rows_(dataset, split, {.length = length, .begin_with_classification = true, .overlap = 0}),
-      masker_(dataset.tokenizer(), masking),
-      options_(options),
-      order_((require_a_row(rows_, dataset, split), rows_.size()), options) {}
+TrainingRows::TrainingRows(const std::vector<WeightedDataset>& sources, Split split,
+                           const RowOptions& row, const BatchOptions& options)
+    : mixture_(weights_of(sources)) {
+  for (const auto& [dataset, weight] : sources) {
+    Rows rows(dataset, split, row);
+    require_a_row(rows, dataset, split);
+    BatchOptions own = options;
+    if (!sources_.empty()) {
+      own.seed = random_key({options.seed, random_word("source"), sources_.size()});
+    }
+    const RowOrder order(rows.size(), own);
+    sources_.push_back({.rows = std::move(rows), .order = order, .seed = own.seed});
+  }
+}
 
-void MaskedBatches::append(std::int64_t row_number, std::uint64_t key, MaskedBatch& batch) const {
-  Row row = rows_[row_number];
+TrainingRows::Drawn TrainingRows::operator[](std::int64_t n) const {
+  const SourceMixture::Entry entry = mixture_[n];
+  const Source& source = sources_[entry.source];
+  return {.rows = source.rows, .entry = source.order[entry.number], .seed = source.seed};
+}
+
+double TrainingRows::rows_per_epoch() const {
+  std::int64_t rows = 0;
+  for (const Source& source : sources_) rows += source.rows.size();
+  return static_cast<double>(rows);
+}
+
+MaskedBatches::MaskedBatches(const std::vector<WeightedDataset>& sources, Split split,
+                             std::int64_t length, const MaskingSettings& masking,
+                             BatchOptions options)
+    : rows_(sources, split, {.length = length, .begin_with_classification = true, .overlap = 0},
+            options),
+      masker_(sources.front().dataset.tokenizer(), masking),
+      options_(options) {}
+
+void MaskedBatches::append(Row row, std::uint64_t key, MaskedBatch& batch) const {
   std::vector<std::int32_t> positions;
   std::vector<TokenId> labels;
   masker_.mask(row.ids, key, positions, labels);
   const auto begin = static_cast<std::int64_t>(batch.ids.size());
   for (const std::int32_t position : positions) batch.target_positions.push_back(begin + position);
   batch.labels.insert(batch.labels.end(), labels.begin(), labels.end());
-  append_row(row, rows_.length(), options_.cross_documents, batch);
+  append_row(row, rows().length(), options_.cross_documents, batch);
 }
 
 MaskedBatch MaskedBatches::training(std::int64_t n) const {
   MaskedBatch batch;
   for (std::int64_t i = 0; i < options_.rows; ++i) {
-    const RowOrder::Entry entry = order_[n * options_.rows + i];
+    const TrainingRows::Drawn drawn = rows_[n * options_.rows + i];
     const std::uint64_t key =
-        random_key({options_.seed, random_word("masks"), static_cast<std::uint64_t>(entry.epoch),
-                    static_cast<std::uint64_t>(entry.row)});
-    append(entry.row, key, batch);
+        random_key({drawn.seed, random_word("masks"), static_cast<std::uint64_t>(drawn.entry.epoch),
+                    static_cast<std::uint64_t>(drawn.entry.row)});
+    append(drawn.rows[drawn.entry.row], key, batch);
   }
   return batch;
 }
 
 MaskedBatch MaskedBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t count = rows_within(token_limit, rows_);
+  const std::int64_t count = rows_within(token_limit, rows());
   const std::int64_t end = std::min(count, (n + 1) * options_.rows);
   MaskedBatch batch;
   for (std::int64_t i = n * options_.rows; i < end; ++i) {
-    const std::int64_t row = spread(i, count, rows_.size());
-    append(row, random_key({kValidationSeed, static_cast<std::uint64_t>(row)}), batch);
+    const std::int64_t row = spread(i, count, rows().size());
+    append(rows()[row], random_key({kValidationSeed, static_cast<std::uint64_t>(row)}), batch);
   }
   ROFORMER_ASSERT(batch.rows > 0);
   return batch;
 }
 
 std::int64_t MaskedBatches::validation_batches(std::int64_t token_limit) const {
-  return batches_for(rows_within(token_limit, rows_), options_.rows);
+  return batches_for(rows_within(token_limit, rows()), options_.rows);
 }
 
 double MaskedBatches::batches_per_epoch() const {
-  return static_cast<double>(rows_.size()) / static_cast<double>(options_.rows);
+  return rows_.rows_per_epoch() / static_cast<double>(options_.rows);
 }
 
-CausalBatches::CausalBatches(const Dataset& dataset, Split split, std::int64_t length,
-                             BatchOptions options)
-    : rows_(dataset, split, {.length = length, .begin_with_classification = false, .overlap = 1}),
-      options_(options),
-      order_((require_a_row(rows_, dataset, split), rows_.size()), options) {}
+CausalBatches::CausalBatches(const std::vector<WeightedDataset>& sources, Split split,
+                             std::int64_t length, BatchOptions options)
+    : rows_(sources, split, {.length = length, .begin_with_classification = false, .overlap = 1},
+            options),
+      options_(options) {}
 
-void CausalBatches::append(std::int64_t row_number, CausalBatch& batch) const {
-  const Row row = rows_[row_number];
+void CausalBatches::append(const Row& row, CausalBatch& batch) const {
   const auto begin = static_cast<std::ptrdiff_t>(batch.targets.size());
   batch.targets.insert(batch.targets.end(), row.ids.begin() + 1, row.ids.end());
-  batch.target_count += rows_.length();
+  batch.target_count += rows().length();
   if (!options_.cross_documents) {
     for (const std::int32_t start : row.document_starts) {
       if (start == 0) continue;
@@ -143,32 +176,35 @@ void CausalBatches::append(std::int64_t row_number, CausalBatch& batch) const {
       --batch.target_count;
     }
   }
-  append_row(row, rows_.length(), options_.cross_documents, batch);
+  append_row(row, rows().length(), options_.cross_documents, batch);
 }
 
 CausalBatch CausalBatches::training(std::int64_t n) const {
   CausalBatch batch;
-  for (std::int64_t i = 0; i < options_.rows; ++i) append(order_[n * options_.rows + i].row, batch);
+  for (std::int64_t i = 0; i < options_.rows; ++i) {
+    const TrainingRows::Drawn drawn = rows_[n * options_.rows + i];
+    append(drawn.rows[drawn.entry.row], batch);
+  }
   return batch;
 }
 
 CausalBatch CausalBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t count = rows_within(token_limit, rows_);
+  const std::int64_t count = rows_within(token_limit, rows());
   const std::int64_t end = std::min(count, (n + 1) * options_.rows);
   CausalBatch batch;
   for (std::int64_t i = n * options_.rows; i < end; ++i) {
-    append(spread(i, count, rows_.size()), batch);
+    append(rows()[spread(i, count, rows().size())], batch);
   }
   ROFORMER_ASSERT(batch.rows > 0);
   return batch;
 }
 
 std::int64_t CausalBatches::validation_batches(std::int64_t token_limit) const {
-  return batches_for(rows_within(token_limit, rows_), options_.rows);
+  return batches_for(rows_within(token_limit, rows()), options_.rows);
 }
 
 double CausalBatches::batches_per_epoch() const {
-  return static_cast<double>(rows_.size()) / static_cast<double>(options_.rows);
+  return rows_.rows_per_epoch() / static_cast<double>(options_.rows);
 }
 
 }  // namespace roformer

@@ -10,6 +10,7 @@
 #include "config/data_settings.h"
 #include "data/masking.h"
 #include "data/rows.h"
+#include "data/source_mixture.h"
 
 namespace roformer {
 
@@ -65,11 +66,48 @@ class RowOrder {
   bool shuffle_;
 };
 
+// A data set and how often its rows are drawn, as against those of others of the same tokenizer.
+struct WeightedDataset {
+  const Dataset& dataset;
+  double weight = 1;
+};
+
+// The rows of one or more data sets in the order of training. Each has epochs of its own; one of
+// the whole is as many rows as all have together.
+class TrainingRows {
+ public:
+  // Throws Error (failure) when a split does not fill one row. The data sets must outlive it.
+  TrainingRows(const std::vector<WeightedDataset>& sources, Split split, const RowOptions& row,
+               const BatchOptions& options);
+
+  struct Drawn {
+    const Rows& rows;
+    RowOrder::Entry entry;
+    std::uint64_t seed = 0;  // of the source
+  };
+  // The n-th row of training, n >= 0.
+  Drawn operator[](std::int64_t n) const;
+  double rows_per_epoch() const;
+  const Rows& first() const { return sources_.front().rows; }
+
+ private:
+  struct Source {
+    Rows rows;
+    RowOrder order;
+    std::uint64_t seed = 0;
+  };
+  std::vector<Source> sources_;
+  SourceMixture mixture_;
+};
+
 class MaskedBatches {
  public:
-  // Throws Error (failure) when the split does not fill one row. The data set must outlive it.
-  MaskedBatches(const Dataset& dataset, Split split, std::int64_t length,
+  // Validation is of the first source. Throws as TrainingRows does.
+  MaskedBatches(const std::vector<WeightedDataset>& sources, Split split, std::int64_t length,
                 const MaskingSettings& masking, BatchOptions options);
+  MaskedBatches(const Dataset& dataset, Split split, std::int64_t length,
+                const MaskingSettings& masking, BatchOptions options)
+      : MaskedBatches(std::vector<WeightedDataset>{{dataset}}, split, length, masking, options) {}
 
   // Batch n of training (n >= 0), masked anew in each epoch. Safe to call from several threads.
   MaskedBatch training(std::int64_t n) const;
@@ -81,35 +119,36 @@ class MaskedBatches {
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;
 
   double batches_per_epoch() const;
-  const Rows& rows() const { return rows_; }
+  const Rows& rows() const { return rows_.first(); }
 
  private:
-  Rows rows_;
+  TrainingRows rows_;
   Masker masker_;
   BatchOptions options_;
-  RowOrder order_;
 
-  void append(std::int64_t row, std::uint64_t key, MaskedBatch& batch) const;
+  void append(Row row, std::uint64_t key, MaskedBatch& batch) const;
 };
 
 class CausalBatches {
  public:
   // As MaskedBatches, without masks.
-  CausalBatches(const Dataset& dataset, Split split, std::int64_t length, BatchOptions options);
+  CausalBatches(const std::vector<WeightedDataset>& sources, Split split, std::int64_t length,
+                BatchOptions options);
+  CausalBatches(const Dataset& dataset, Split split, std::int64_t length, BatchOptions options)
+      : CausalBatches(std::vector<WeightedDataset>{{dataset}}, split, length, options) {}
 
   CausalBatch training(std::int64_t n) const;
   CausalBatch validation(std::int64_t n, std::int64_t token_limit = 0) const;
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;
 
   double batches_per_epoch() const;
-  const Rows& rows() const { return rows_; }
+  const Rows& rows() const { return rows_.first(); }
 
  private:
-  Rows rows_;
+  TrainingRows rows_;
   BatchOptions options_;
-  RowOrder order_;
 
-  void append(std::int64_t row, CausalBatch& batch) const;
+  void append(const Row& row, CausalBatch& batch) const;
 };
 
 }  // namespace roformer

@@ -42,6 +42,7 @@ void look_at(const fs::path& folder, const Settings& settings) {
 std::string data_problem(const Settings& settings) {
   try {
     look_at(settings.data.directory, settings);
+    for (const DataSource& source : settings.data.sources) look_at(source.directory, settings);
   } catch (const Error& problem) {
     return problem.what();
   }

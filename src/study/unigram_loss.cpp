@@ -49,6 +49,7 @@ double unigram_loss(const Dataset& dataset, bool with_special) {
 }
 
 std::optional<double> unigram_loss(const Settings& settings, const std::string& metric) {
+  if (!settings.data.sources.empty()) return std::nullopt;  // not of one text
   try {
     const Dataset dataset(settings.data.directory);
     const LanguageEvaluation frequencies{

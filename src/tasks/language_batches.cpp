@@ -31,14 +31,14 @@ class BatchesOf final : public LanguageBatches {
 }  // namespace
 
 std::unique_ptr<LanguageBatches> make_language_batches(const Settings& settings,
-                                                       const Dataset& dataset,
+                                                       const std::vector<WeightedDataset>& sources,
                                                        const LanguageRows& rows) {
   if (task_facts(settings.task).causal) {
     return std::make_unique<BatchesOf<CausalBatches>>(
-        CausalBatches(dataset, rows.split, rows.length, rows.batches));
+        CausalBatches(sources, rows.split, rows.length, rows.batches));
   }
   return std::make_unique<BatchesOf<MaskedBatches>>(
-      MaskedBatches(dataset, rows.split, rows.length, settings.data.masking, rows.batches));
+      MaskedBatches(sources, rows.split, rows.length, settings.data.masking, rows.batches));
 }
 
 }  // namespace roformer

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "config/settings.h"
 #include "data/batches.h"
@@ -31,9 +32,9 @@ struct LanguageRows {
   BatchOptions batches = {};
 };
 
-// The data set must outlive the batches. Throws as MaskedBatches does.
+// The data sets must outlive the batches. Validation is of the first. Throws as MaskedBatches does.
 std::unique_ptr<LanguageBatches> make_language_batches(const Settings& settings,
-                                                       const Dataset& dataset,
+                                                       const std::vector<WeightedDataset>& sources,
                                                        const LanguageRows& rows);
 
 }  // namespace roformer

@@ -35,7 +35,7 @@ struct LanguageTrainingBatch : TrainingBatch {
 std::unique_ptr<LanguageBatches> ordered_batches(const Settings& settings, const Dataset& dataset,
                                                  Split split, std::int64_t length) {
   return make_language_batches(
-      settings, dataset,
+      settings, {{dataset}},
       {.split = split,
        .length = length,
        .batches = {.rows = std::max<std::int64_t>(1, kValidationTokens / length),
@@ -160,45 +160,102 @@ LanguageEvaluation evaluate(const LanguageModel& model, const Settings& settings
   return result;
 }
 
+struct Source {
+  std::shared_ptr<const Dataset> dataset;
+  double weight = 1;
+};
+
 // The data of a stage and how they are dealt with there.
 struct Stage {
-  std::shared_ptr<const Dataset> dataset;
+  std::vector<Source> sources;
   std::int64_t length = 0;
   std::int64_t rows = 0;
   std::uint64_t seed = 0;
 };
 
+// The data set of a key's entry, which must have the tokenizer of data.directory.
+std::shared_ptr<const Dataset> open_beside(const Dataset& main, const char* key,
+                                           const std::string& entry,
+                                           const std::filesystem::path& folder) {
+  auto dataset = std::make_shared<const Dataset>(folder);
+  const Tokenizer& own = dataset->tokenizer();
+  if (own.fingerprint() == main.tokenizer().fingerprint()) return dataset;
+  throw_usage(key,
+              fmt::format("{}: {} has another tokenizer ({} pieces) than data.directory "
+                          "({} pieces)",
+                          entry, folder.string(), own.vocabulary_size(),
+                          main.tokenizer().vocabulary_size()),
+              "prepare it with the same one: roformer data prepare TEXT --tokenizer " +
+                  main.folder().string());
+}
+
+std::vector<Source> sources_of(const Settings& settings,
+                               const std::shared_ptr<const Dataset>& main) {
+  std::vector<Source> result;
+  for (const DataSource& source : settings.data.sources) {
+    const bool same = source.directory == settings.data.directory;
+    result.push_back({.dataset = same ? main
+                                      : open_beside(*main, "data.sources",
+                                                    fmt::format("source {}", result.size() + 1),
+                                                    source.directory),
+                      .weight = source.weight});
+  }
+  if (result.empty()) result.push_back({.dataset = main});
+  return result;
+}
+
+std::vector<WeightedDataset> weighted(const std::vector<Source>& sources) {
+  std::vector<WeightedDataset> result;
+  for (const Source& source : sources) result.push_back({*source.dataset, source.weight});
+  return result;
+}
+
 // At least one: a training without stages is one. A stage has a seed of its own, so that a later
 // one of the same length does not repeat the rows and masks of an earlier one.
 std::vector<Stage> stages_of(const Settings& settings,
-                             const std::shared_ptr<const Dataset>& dataset) {
+                             const std::shared_ptr<const Dataset>& dataset,
+                             const std::vector<Source>& sources) {
   std::vector<Stage> result;
   for (const StageSettings& stage : settings.stages) {
+    const std::size_t number = result.size() + 1;
     result.push_back(
-        {.dataset =
-             stage.directory.empty() ? dataset : std::make_shared<const Dataset>(stage.directory),
+        {.sources =
+             stage.directory.empty()
+                 ? sources
+                 : std::vector<Source>{{.dataset = open_beside(*dataset, "stages",
+                                                               fmt::format("stage {}", number),
+                                                               stage.directory)}},
          .length = stage.length.value_or(settings.data.length),
          .rows = stage.batch.value_or(settings.training.batch),
-         .seed = result.empty()
-                     ? settings.seed
-                     : random_key({settings.seed, random_word("stage"), result.size()})});
-    const Tokenizer& own = result.back().dataset->tokenizer();
-    if (own.fingerprint() == dataset->tokenizer().fingerprint()) continue;
-    throw_usage("stages",
-                fmt::format("stage {}: {} has another tokenizer ({} pieces) than data.directory "
-                            "({} pieces)",
-                            result.size(), stage.directory.string(), own.vocabulary_size(),
-                            dataset->tokenizer().vocabulary_size()),
-                "prepare it with the same one: roformer data prepare TEXT --tokenizer " +
-                    dataset->folder().string());
+         .seed = number == 1 ? settings.seed
+                             : random_key({settings.seed, random_word("stage"), number - 1})});
   }
   if (result.empty()) {
-    result.push_back({.dataset = dataset,
+    result.push_back({.sources = sources,
                       .length = settings.data.length,
                       .rows = settings.training.batch,
                       .seed = settings.seed});
   }
   return result;
+}
+
+// What a mixture comes to, before it is trained on.
+void say_shares(const Settings& settings, const std::vector<Source>& sources) {
+  if (settings.data.sources.empty()) return;
+  double weights = 0, tokens = 0;
+  const auto tokens_of = [](const Source& source) {
+    return static_cast<double>(source.dataset->description()[Split::train].counts.tokens);
+  };
+  for (const Source& source : sources) {
+    weights += source.weight;
+    tokens += tokens_of(source);
+  }
+  for (const Source& source : sources) {
+    const double share = source.weight / weights;
+    log::info("source {}: {:.1f} % of the rows, {:.2f} passes over it in an epoch",
+              source.dataset->folder().string(), 100 * share,
+              share * tokens / std::max(tokens_of(source), 1.0));
+  }
 }
 
 class LanguageTask : public TrainingTask {
@@ -208,11 +265,13 @@ class LanguageTask : public TrainingTask {
       : settings_(settings),
         dataset_(std::move(dataset)),
         model_(settings, dataset_->tokenizer().vocabulary_size(), plan),
-        stages_(stages_of(settings, dataset_)) {
+        sources_(sources_of(settings, dataset_)),
+        stages_(stages_of(settings, dataset_, sources_)) {
+    say_shares(settings, sources_);
     validations_[settings.data.length];
     for (const Stage& stage : stages_) {
       batches_.push_back(
-          make_language_batches(settings, *stage.dataset,
+          make_language_batches(settings, weighted(stage.sources),
                                 {.split = Split::train,
                                  .length = stage.length,
                                  .batches = {.rows = stage.rows,
@@ -284,14 +343,19 @@ class LanguageTask : public TrainingTask {
     return result;
   }
 
-  // Of the data sets that stages bring with them.
-  std::vector<std::string> stage_fingerprints() const {
-    std::vector<std::string> result;
-    for (const Stage& stage : stages_) {
-      if (stage.dataset == dataset_) continue;
-      result.push_back(fmt::format("{:016x}", stage.dataset->description().fingerprint));
+  // Of the data sets that are trained on and are not data.directory.
+  nlohmann::json other_data() const {
+    nlohmann::json record = {{"source_fingerprints", nlohmann::json::array()}};
+    for (std::size_t i = 0; i < settings_.data.sources.size(); ++i) {
+      record["source_fingerprints"].push_back(fmt::format(
+          "{:016x} x {}", sources_[i].dataset->description().fingerprint, sources_[i].weight));
     }
-    return result;
+    for (std::size_t i = 0; i < settings_.stages.size(); ++i) {
+      if (settings_.stages[i].directory.empty()) continue;
+      const Dataset& own = *stages_[i].sources.front().dataset;
+      record["stage_fingerprints"].push_back(fmt::format("{:016x}", own.description().fingerprint));
+    }
+    return record;
   }
 
   void save_assets(const std::string& folder) const override {
@@ -302,6 +366,7 @@ class LanguageTask : public TrainingTask {
   Settings settings_;
   std::shared_ptr<const Dataset> dataset_;
   LanguageModel model_;
+  std::vector<Source> sources_;
   std::vector<Stage> stages_;
   std::vector<std::unique_ptr<LanguageBatches>> batches_;                 // of the stages
   std::map<std::int64_t, std::unique_ptr<LanguageBatches>> validations_;  // by length
@@ -348,8 +413,7 @@ OpenedTask open_language_task(const TaskSources& sources) {
   if (task_facts(settings.task).causal) warn_of_line_ends(*dataset);
   auto task = std::make_unique<LanguageTask>(settings, dataset, sources.plan);
   nlohmann::json data = data_record(settings, dataset->description());
-  const std::vector<std::string> stages = task->stage_fingerprints();
-  if (!stages.empty()) data["stage_fingerprints"] = stages;
+  data.update(task->other_data());
   return {.task = std::move(task),
           .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer()),
           .data = std::move(data)};

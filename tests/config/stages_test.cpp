@@ -69,3 +69,32 @@ TEST_CASE("a key's former name is read in files of older runs") {
   const auto file = folder.write("a.yaml", "data: {masking: {whole_word: true}}\n");
   CHECK(load_settings(file).data.masking.whole_words);
 }
+
+TEST_CASE("sources are a list in a file, and one line as a flag and in a dump") {
+  ConfigFolder folder;
+  const auto file = folder.write("a.yaml",
+                                 "data:\n"
+                                 "  directory: main\n"
+                                 "  sources:\n"
+                                 "    - {directory: o'ther, weight: 2.5}\n"
+                                 "    - directory: main\n");
+  const Settings settings = load_settings(file);
+  REQUIRE(settings.data.sources.size() == 2);
+  CHECK(settings.data.sources[0].directory == folder.path / "o'ther");
+  CHECK(settings.data.sources[0].weight == 2.5);
+  CHECK(settings.data.sources[1].directory == settings.data.directory);
+  CHECK(settings.data.sources[1].weight == 1);
+  folder.write("b.yaml", dump(settings, DumpStyle::commented));
+  CHECK(load_settings(folder.path / "b.yaml").data.sources == settings.data.sources);
+
+  const auto refused = [](const std::string& sources, const std::vector<Override>& more = {}) {
+    std::vector<Override> all = {{"data.sources", sources}};
+    all.insert(all.end(), more.begin(), more.end());
+    return refusal([&] { default_settings(all); });
+  };
+  CHECK(has(refused("[{directory: a}, {weight: 2}]"), "in source 2 `directory`"));
+  CHECK(has(refused("[{directory: a, weight: -1}]"), "in source 1 weight as"));
+  CHECK(has(refused("[{directory: a, wieght: 1}]"), "did you mean weight"));
+  CHECK(has(refused("a"), "a list of sources"));
+  CHECK(has(refused("[{directory: a}]", {{"task", "glue"}}), "does not use it"));
+}
