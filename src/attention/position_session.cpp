@@ -11,6 +11,7 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "position/relative_index.h"
 
 namespace roformer {
 namespace {
@@ -28,6 +29,13 @@ Positions first(const Positions& all, std::int64_t count) {
   return Positions::of(std::move(values));
 }
 
+// Of i - j.
+at::Tensor inside_window(const at::Tensor& distance, std::int64_t window, bool causal) {
+  if (causal) return (distance >= 0).logical_and(distance < window);
+  const std::int64_t left = window / 2;
+  return (distance <= left).logical_and(distance >= -(window - 1 - left));
+}
+
 at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
   return pairs.narrow(-2, 0, extent.queries).narrow(-1, 0, extent.keys);
 }
@@ -40,10 +48,7 @@ at::Tensor causal_mask(const Positions& queries, const Positions& keys) {
 
 at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int64_t window,
                        bool causal) {
-  const at::Tensor distance = distances(queries, keys);
-  if (causal) return (distance >= 0).logical_and(distance < window);
-  const std::int64_t left = window / 2;
-  return (distance <= left).logical_and(distance >= -(window - 1 - left));
+  return inside_window(distances(queries, keys), window, causal);
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
@@ -73,29 +78,40 @@ PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
   return {&scheme(layer), attention(layer).window};
 }
 
-const PositionSession::Mask& PositionSession::mask_of(std::int64_t layer) {
+const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
+  Mask& mask = masks_[mask_key(layer)];
+  if (!mask.asked) mask.of_scheme = scheme(layer).mask(context(layer, whole()));
+  mask.asked = true;
+  return mask.of_scheme;
+}
+
+bool PositionSession::only_causal(std::int64_t layer) {
+  return inputs_.causal && attention(layer).window == 0 && inputs_.queries == inputs_.keys &&
+         !mask_of_scheme(layer).defined();
+}
+
+const at::Tensor& PositionSession::visible(std::int64_t layer) {
   Mask& result = masks_[mask_key(layer)];
-  if (result.made) return result;
+  if (result.made) return result.visible;
+  at::Tensor mask = mask_of_scheme(layer);
   result.made = true;
-  const AttentionContext all = context(layer, whole());
-  at::Tensor mask = scheme(layer).mask(all);
+  const Positions &queries = inputs_.queries, &keys = inputs_.keys;
   if (const std::int64_t tokens = attention(layer).window; tokens > 0) {
-    const at::Tensor window = window_mask(all.queries, all.keys, tokens, inputs_.causal);
+    const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal);
     mask = mask.defined() ? mask.logical_and(window) : window;
   }
   // One query behind all keys sees them all.
-  if (inputs_.causal && !(all.queries.count() == 1 && all.queries[0] >= all.keys.largest())) {
-    result.only_causal = !mask.defined() && all.queries == all.keys;
-    const at::Tensor past = causal_mask(all.queries, all.keys);
+  if (inputs_.causal && !(queries.count() == 1 && queries[0] >= keys.largest())) {
+    const at::Tensor past = causal_mask(queries, keys);
     mask = mask.defined() ? mask.logical_and(past) : past;
   }
   if (mask.defined()) result.visible = mask.to(inputs_.device);
-  return result;
+  return result.visible;
 }
 
 at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
-  const at::Tensor& visible = mask_of(layer).visible;
-  return visible.defined() ? cut(visible, extent) : visible;
+  const at::Tensor& all = visible(layer);
+  return all.defined() ? cut(all, extent) : all;
 }
 
 // What a bias is made for: everything at once, unless it depends on the length.
@@ -117,21 +133,46 @@ at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
 }
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
-  const Mask& mask = mask_of(layer);
   const bool biased = scheme(layer).has_bias();
-  if (!biased && (mask.only_causal || !mask.visible.defined())) return {};
+  if (!biased && (only_causal(layer) || !visible(layer).defined())) return {};
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
     const Extent made = bias_extent(layer, extent);
     all = biased ? bias(layer, made)
                  : at::zeros({1, 1, made.queries, made.keys},
                              at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
-    if (mask.visible.defined()) {
-      all = all.masked_fill(cut(mask.visible, made).logical_not(),
+    if (visible(layer).defined()) {
+      all = all.masked_fill(cut(visible(layer), made).logical_not(),
                             -std::numeric_limits<double>::infinity());
     }
   }
   return cut(all, extent);
+}
+
+at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
+  const PositionScheme& own = scheme(layer);
+  const std::int64_t window = attention(layer).window;
+  const bool something = own.has_bias() ? own.bias_of_distance_alone() : window > 0;
+  if (!something || !inputs_.queries.contiguous() || !inputs_.keys.contiguous() ||
+      mask_of_scheme(layer).defined()) {
+    return {};
+  }
+  const Extent made = bias_extent(layer, extent);
+  at::Tensor& all = differences_[{bias_key(layer, extent), mask_key(layer)}];
+  if (!all.defined()) {
+    const AttentionContext whole_context = context(layer, made);
+    const at::Tensor distances =
+        distances_of(distance_range(whole_context.queries, whole_context.keys));
+    all = own.has_bias()
+              ? own.bias_at(whole_context, distances)
+              : at::zeros({1, distances.size(0)},
+                          at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+    if (window > 0) {
+      const at::Tensor hidden = inside_window(-distances, window, inputs_.causal).logical_not();
+      all = all.masked_fill(hidden.to(inputs_.device), -std::numeric_limits<double>::infinity());
+    }
+  }
+  return all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1);
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {

@@ -74,6 +74,10 @@ class PositionSession {
   // where there is nothing but the causality of equal queries and keys. Has a graph where the bias
   // is trained.
   at::Tensor additive(std::int64_t layer, const Extent& extent);
+  // The same, but for causality, where it depends on the difference of contiguous positions alone:
+  // [1 or H, Lq + Lk - 1], entry Lq - 1 - i + j that of query i and key j. Nothing of the size of
+  // all pairs is made. Undefined also where it does not.
+  at::Tensor additive_of_differences(std::int64_t layer, const Extent& extent);
   // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
   // other kernels.
   at::Tensor feature_matrix(std::int64_t layer, std::int64_t head_width);
@@ -82,22 +86,25 @@ class PositionSession {
   SessionInputs inputs_;
   // Layers of the same scheme and window share a mask, of the same scheme a bias.
   struct Mask {
-    bool made = false;
-    at::Tensor visible;        // of the whole extent
-    bool only_causal = false;  // the causality of equal positions
+    bool asked = false, made = false;
+    at::Tensor of_scheme;  // once asked
+    at::Tensor visible;    // of the whole extent, once made
   };
   using MaskKey = std::pair<const PositionScheme*, std::int64_t>;
   // Scheme, layer or -1 for all, keys or -1 for all lengths.
   using BiasKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
   std::map<MaskKey, Mask> masks_;
   std::map<BiasKey, at::Tensor> biases_;
-  std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_;
+  std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_, differences_;
   std::map<std::int64_t, at::Tensor> features_;
 
   MaskKey mask_key(std::int64_t layer) const;
   BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
   Extent bias_extent(std::int64_t layer, const Extent& extent) const;
-  const Mask& mask_of(std::int64_t layer);
+  const at::Tensor& mask_of_scheme(std::int64_t layer);
+  const at::Tensor& visible(std::int64_t layer);
+  // Whether nothing is hidden but by the causality of equal queries and keys.
+  bool only_causal(std::int64_t layer);
 };
 
 // Bool [Lq, Lk], true where key j <= query i.

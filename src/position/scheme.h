@@ -130,7 +130,14 @@ class PositionScheme {
   virtual bool bias_of_each_layer() const { return false; }  // else one for all layers
   // Whether it depends on the number of keys: then it is made for each length of a batch.
   virtual bool bias_of_each_length() const { return false; }
-  virtual at::Tensor bias(const AttentionContext& context) const { return {}; }
+  virtual at::Tensor bias(const AttentionContext& context) const;
+  // Whether it depends on the distance key - query alone. Then bias_at() gives it at each of some
+  // distances, float64 [R] one by one -> [1 or H, R] in the context's type; bias() spreads them,
+  // and attention by tiles never holds it for all pairs.
+  virtual bool bias_of_distance_alone() const { return false; }
+  virtual at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const {
+    return {};
+  }
   // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
   virtual bool has_bias_of_places() const { return false; }
   // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
