@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "position/relative_index.h"
+#include "tensor/gradient.h"
+#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {
@@ -27,6 +29,12 @@ Positions first(const Positions& all, std::int64_t count) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(all[i]);
   return Positions::of(std::move(values));
+}
+
+// A parameter whose uses in one layer are added up before they meet those of the others.
+at::Tensor of_one_layer(const at::Tensor& parameter) {
+  GradientRecorder recorder("position/shared", {parameter});
+  return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
 }
 
 // Of i - j.
@@ -58,7 +66,18 @@ PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(input
 }
 
 AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent,
-                                          const Sequences& sequences) const {
+                                          const Sequences& sequences) {
+  AttentionContext result = places_of(layer, extent, sequences);
+  std::vector<at::Tensor>& shared = shared_[layer];
+  if (shared.empty()) {
+    for (const at::Tensor& x : scheme(layer).shared_parameters()) shared.push_back(of_one_layer(x));
+  }
+  for (const at::Tensor& x : shared) result.shared.push_back(borrowed(x));
+  return result;
+}
+
+AttentionContext PositionSession::places_of(std::int64_t layer, const Extent& extent,
+                                            const Sequences& sequences) const {
   at::Tensor places = inputs_.places;
   if (places.defined()) {
     places = places.narrow(1, 0, extent.keys);
@@ -80,7 +99,7 @@ PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
 
 const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
   Mask& mask = masks_[mask_key(layer)];
-  if (!mask.asked) mask.of_scheme = scheme(layer).mask(context(layer, whole()));
+  if (!mask.asked) mask.of_scheme = scheme(layer).mask(places_of(layer, whole(), {}));
   mask.asked = true;
   return mask.of_scheme;
 }
@@ -126,9 +145,13 @@ PositionSession::BiasKey PositionSession::bias_key(std::int64_t layer, const Ext
 }
 
 at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
+  return borrowed(own_bias(layer, extent));
+}
+
+at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
   if (!scheme(layer).has_bias()) return {};
   at::Tensor& all = biases_[bias_key(layer, extent)];
-  if (!all.defined()) all = scheme(layer).bias(context(layer, bias_extent(layer, extent)));
+  if (!all.defined()) all = scheme(layer).bias(places_of(layer, bias_extent(layer, extent), {}));
   return cut(all, extent);
 }
 
@@ -138,7 +161,7 @@ at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
     const Extent made = bias_extent(layer, extent);
-    all = biased ? bias(layer, made)
+    all = biased ? own_bias(layer, made)
                  : at::zeros({1, 1, made.queries, made.keys},
                              at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
     if (visible(layer).defined()) {
@@ -146,7 +169,7 @@ at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
                             -std::numeric_limits<double>::infinity());
     }
   }
-  return cut(all, extent);
+  return borrowed(cut(all, extent));
 }
 
 at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
@@ -160,7 +183,7 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
   const Extent made = bias_extent(layer, extent);
   at::Tensor& all = differences_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
-    const AttentionContext whole_context = context(layer, made);
+    const AttentionContext whole_context = places_of(layer, made, {});
     const at::Tensor distances =
         distances_of(distance_range(whole_context.queries, whole_context.keys));
     all = own.has_bias()
@@ -172,7 +195,7 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
       all = all.masked_fill(hidden.to(inputs_.device), -std::numeric_limits<double>::infinity());
     }
   }
-  return all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1);
+  return borrowed(all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1));
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {

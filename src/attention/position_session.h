@@ -1,6 +1,7 @@
 // One forward pass's use of a positional scheme: biases and masks are made once for the longest
 // sequence and shared by the layers (where the scheme shares them) and by all sequences. Queries
-// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding).
+// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding). A
+// recomputed layer borrows what it gets here.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,6 +10,7 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
@@ -60,9 +62,8 @@ class PositionSession {
   struct Sequences {
     std::int64_t first = 0, count = 1;
   };
-  AttentionContext context(std::int64_t layer, const Extent& extent,
-                           const Sequences& sequences) const;
-  AttentionContext context(std::int64_t layer, const Extent& extent) const {
+  AttentionContext context(std::int64_t layer, const Extent& extent, const Sequences& sequences);
+  AttentionContext context(std::int64_t layer, const Extent& extent) {
     return context(layer, extent, {});
   }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
@@ -97,9 +98,13 @@ class PositionSession {
   std::map<BiasKey, at::Tensor> biases_;
   std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_, differences_;
   std::map<std::int64_t, at::Tensor> features_;
+  std::map<std::int64_t, std::vector<at::Tensor>> shared_;  // of each layer
 
+  AttentionContext places_of(std::int64_t layer, const Extent& extent,
+                             const Sequences& sequences) const;
   MaskKey mask_key(std::int64_t layer) const;
   BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
+  at::Tensor own_bias(std::int64_t layer, const Extent& extent);
   Extent bias_extent(std::int64_t layer, const Extent& extent) const;
   const at::Tensor& mask_of_scheme(std::int64_t layer);
   const at::Tensor& visible(std::int64_t layer);

@@ -25,6 +25,7 @@ ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu", "swish", "swiglu", "
 ROFORMER_WORDS(AttentionKernel, "softmax", "elu", "favor");
 ROFORMER_WORDS(LogNScaling, "none", "query", "query_unclipped", "encoder");
 ROFORMER_WORDS(LinearRotation, "numerator", "before");
+ROFORMER_WORDS(Recomputation, "none", "layer", "attention");
 ROFORMER_WORDS(GradientReduction, "fast", "deterministic");
 ROFORMER_WORDS(WeightsKind, "raw", "ema");
 ROFORMER_WORDS(ScheduleKind, "constant", "linear", "cosine", "inverse_square_root");
