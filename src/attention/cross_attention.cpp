@@ -18,6 +18,7 @@
 #include "attention/wide_products.h"
 #include "base/error.h"
 #include "tensor/gradient.h"
+#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {
@@ -132,7 +133,7 @@ std::vector<KeyValue> CrossMemory::layer(const CrossAttentionInputs& in) const {
   if (decoding()) return {groups_[0].layers.at(number)};
   std::vector<std::int64_t> tokens;
   for (const Group& group : groups_) tokens.push_back(group.memory.tokens);
-  const std::vector<at::Tensor> rows = packed_.at(number).split_with_sizes(tokens, 0);
+  const std::vector<at::Tensor> rows = borrowed(packed_.at(number)).split_with_sizes(tokens, 0);
   std::vector<KeyValue> result;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     result.push_back(keys_and_values(groups_[i], rows[i], in.heads, in.scheme, in.type));
@@ -148,7 +149,7 @@ bool CrossMemory::can_tile(const CrossAttentionInputs& in) const {
 }
 
 at::Tensor CrossMemory::tiled(const CrossAttentionInputs& in) const {
-  const at::Tensor& packed = packed_.at(static_cast<std::size_t>(in.layer));
+  const at::Tensor packed = borrowed(packed_.at(static_cast<std::size_t>(in.layer)));
   GradientRecorder recorder("attention/cross", {in.query, packed});
   const auto part = [](const at::Tensor& rows, std::int64_t which) {
     const std::int64_t width = rows.size(1) / 2;

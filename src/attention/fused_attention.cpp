@@ -43,6 +43,10 @@ struct State {
   }
 };
 
+bool of_differences(const at::Tensor& additive) {
+  return additive.dim() == 2;
+}
+
 bool same_rotation(const Rotation& a, const Rotation& b) {
   return a.cosine.is_same(b.cosine);
 }
@@ -122,10 +126,11 @@ Gradients backward(const State& state, const at::Tensor& gradient,
   TiledAttentionGradients results{
       .query = state.part(packed, 0), .key = place(1), .value = place(2)};
   for (std::size_t i = 0; i < additives.size(); ++i) {
-    const std::int64_t length = state.blocks[i].tokens.length;
-    results.additive.push_back(
-        state.bias_wanted[i] ? at::zeros({state.heads(), length, length}, state.logarithm.options())
-                             : at::Tensor());
+    results.additive.emplace_back();
+    if (!state.bias_wanted[i]) continue;
+    std::vector<std::int64_t> sizes = state.attention.additive[i].sizes().vec();
+    sizes[0] = state.heads();
+    results.additive.back() = at::zeros(sizes, state.logarithm.options());
   }
   tiled_attention_backward(state.attention, state.output, state.logarithm, gradient.contiguous(),
                            results);
@@ -138,8 +143,8 @@ Gradients backward(const State& state, const at::Tensor& gradient,
   for (std::size_t i = 0; i < additives.size(); ++i) {
     at::Tensor& wanted = results.additive[i];
     if (wanted.defined()) {
-      if (additives[i].size(1) == 1) wanted = wanted.sum(0, true);
-      wanted = wanted.unsqueeze(0).to(additives[i].scalar_type());
+      if (state.attention.additive[i].size(0) == 1) wanted = wanted.sum(0, true);
+      wanted = wanted.view(additives[i].sizes()).to(additives[i].scalar_type());
     }
     all.push_back(wanted);
   }
@@ -171,7 +176,8 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
     const TokenBlock& tokens = inputs.layout.blocks[i];
     const bool biased = additives[i].defined();
     if (biased) {
-      state->attention.additive.push_back(additives[i].detach().squeeze(0).to(wide));
+      const at::Tensor added = additives[i].detach().to(wide);
+      state->attention.additive.push_back(of_differences(added) ? added : added.squeeze(0));
     }
     for (std::int64_t s = 0; s < tokens.sequences; ++s) {
       const std::int64_t begin = tokens.begin + s * tokens.length;
@@ -185,8 +191,9 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
     state->blocks.push_back({.tokens = tokens, .rotation = inputs.rotation(tokens.length)});
     prepare(*state, state->blocks.back(), bias);
   }
-  // What is added hides future keys already.
-  state->attention.causal = inputs.causal && state->attention.additive.empty();
+  // What is added to each pair hides future keys already.
+  state->attention.causal = inputs.causal && (state->attention.additive.empty() ||
+                                              of_differences(state->attention.additive[0]));
   const at::Tensor output =
       at::empty({inputs.layout.tokens, state->attention.query.size(1)}, state->projected.options());
   state->output = output.detach();

@@ -20,13 +20,14 @@ struct FusedAttentionInputs {
   std::int64_t heads = 0;            // H
   std::int64_t key_value_heads = 0;  // G, a divisor of H
   double scale = 1;
-  bool causal = false;  // hide future keys; not needed where `additive` hides them
+  bool causal = false;  // hide future keys; a full `additive` hides them itself
   // Of a sequence of the given length.
   std::function<std::optional<RotationPair>(std::int64_t length)> rotation;
-  std::function<at::Tensor(std::int64_t length)> additive;  // [1, 1 or H, L, L] or undefined
+  // [1, 1 or H, L, L], or of differences of places [1 or H, 2L - 1] (TiledAttention), or undefined.
+  std::function<at::Tensor(std::int64_t length)> additive;
 };
 
-// -> [T, H * D]. `additive` is defined for all lengths or for none, and gets a gradient where it
+// -> [T, H * D]. `additive` has one of its forms for all lengths, and gets a gradient where it
 // wants one.
 at::Tensor fused_attention(const FusedAttentionInputs& inputs);
 

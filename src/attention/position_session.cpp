@@ -11,6 +11,9 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "position/relative_index.h"
+#include "tensor/gradient.h"
+#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {
@@ -28,6 +31,19 @@ Positions first(const Positions& all, std::int64_t count) {
   return Positions::of(std::move(values));
 }
 
+// A parameter whose uses in one layer are added up before they meet those of the others.
+at::Tensor of_one_layer(const at::Tensor& parameter) {
+  GradientRecorder recorder("position/shared", {parameter});
+  return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
+}
+
+// Of i - j.
+at::Tensor inside_window(const at::Tensor& distance, std::int64_t window, bool causal) {
+  if (causal) return (distance >= 0).logical_and(distance < window);
+  const std::int64_t left = window / 2;
+  return (distance <= left).logical_and(distance >= -(window - 1 - left));
+}
+
 at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
   return pairs.narrow(-2, 0, extent.queries).narrow(-1, 0, extent.keys);
 }
@@ -40,10 +56,7 @@ at::Tensor causal_mask(const Positions& queries, const Positions& keys) {
 
 at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int64_t window,
                        bool causal) {
-  const at::Tensor distance = distances(queries, keys);
-  if (causal) return (distance >= 0).logical_and(distance < window);
-  const std::int64_t left = window / 2;
-  return (distance <= left).logical_and(distance >= -(window - 1 - left));
+  return inside_window(distances(queries, keys), window, causal);
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
@@ -53,7 +66,18 @@ PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(input
 }
 
 AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent,
-                                          const Sequences& sequences) const {
+                                          const Sequences& sequences) {
+  AttentionContext result = places_of(layer, extent, sequences);
+  std::vector<at::Tensor>& shared = shared_[layer];
+  if (shared.empty()) {
+    for (const at::Tensor& x : scheme(layer).shared_parameters()) shared.push_back(of_one_layer(x));
+  }
+  for (const at::Tensor& x : shared) result.shared.push_back(borrowed(x));
+  return result;
+}
+
+AttentionContext PositionSession::places_of(std::int64_t layer, const Extent& extent,
+                                            const Sequences& sequences) const {
   at::Tensor places = inputs_.places;
   if (places.defined()) {
     places = places.narrow(1, 0, extent.keys);
@@ -73,29 +97,40 @@ PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
   return {&scheme(layer), attention(layer).window};
 }
 
-const PositionSession::Mask& PositionSession::mask_of(std::int64_t layer) {
+const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
+  Mask& mask = masks_[mask_key(layer)];
+  if (!mask.asked) mask.of_scheme = scheme(layer).mask(places_of(layer, whole(), {}));
+  mask.asked = true;
+  return mask.of_scheme;
+}
+
+bool PositionSession::only_causal(std::int64_t layer) {
+  return inputs_.causal && attention(layer).window == 0 && inputs_.queries == inputs_.keys &&
+         !mask_of_scheme(layer).defined();
+}
+
+const at::Tensor& PositionSession::visible(std::int64_t layer) {
   Mask& result = masks_[mask_key(layer)];
-  if (result.made) return result;
+  if (result.made) return result.visible;
+  at::Tensor mask = mask_of_scheme(layer);
   result.made = true;
-  const AttentionContext all = context(layer, whole());
-  at::Tensor mask = scheme(layer).mask(all);
+  const Positions &queries = inputs_.queries, &keys = inputs_.keys;
   if (const std::int64_t tokens = attention(layer).window; tokens > 0) {
-    const at::Tensor window = window_mask(all.queries, all.keys, tokens, inputs_.causal);
+    const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal);
     mask = mask.defined() ? mask.logical_and(window) : window;
   }
   // One query behind all keys sees them all.
-  if (inputs_.causal && !(all.queries.count() == 1 && all.queries[0] >= all.keys.largest())) {
-    result.only_causal = !mask.defined() && all.queries == all.keys;
-    const at::Tensor past = causal_mask(all.queries, all.keys);
+  if (inputs_.causal && !(queries.count() == 1 && queries[0] >= keys.largest())) {
+    const at::Tensor past = causal_mask(queries, keys);
     mask = mask.defined() ? mask.logical_and(past) : past;
   }
   if (mask.defined()) result.visible = mask.to(inputs_.device);
-  return result;
+  return result.visible;
 }
 
 at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
-  const at::Tensor& visible = mask_of(layer).visible;
-  return visible.defined() ? cut(visible, extent) : visible;
+  const at::Tensor& all = visible(layer);
+  return all.defined() ? cut(all, extent) : all;
 }
 
 // What a bias is made for: everything at once, unless it depends on the length.
@@ -110,28 +145,57 @@ PositionSession::BiasKey PositionSession::bias_key(std::int64_t layer, const Ext
 }
 
 at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
+  return borrowed(own_bias(layer, extent));
+}
+
+at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
   if (!scheme(layer).has_bias()) return {};
   at::Tensor& all = biases_[bias_key(layer, extent)];
-  if (!all.defined()) all = scheme(layer).bias(context(layer, bias_extent(layer, extent)));
+  if (!all.defined()) all = scheme(layer).bias(places_of(layer, bias_extent(layer, extent), {}));
   return cut(all, extent);
 }
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
-  const Mask& mask = mask_of(layer);
   const bool biased = scheme(layer).has_bias();
-  if (!biased && (mask.only_causal || !mask.visible.defined())) return {};
+  if (!biased && (only_causal(layer) || !visible(layer).defined())) return {};
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
     const Extent made = bias_extent(layer, extent);
-    all = biased ? bias(layer, made)
+    all = biased ? own_bias(layer, made)
                  : at::zeros({1, 1, made.queries, made.keys},
                              at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
-    if (mask.visible.defined()) {
-      all = all.masked_fill(cut(mask.visible, made).logical_not(),
+    if (visible(layer).defined()) {
+      all = all.masked_fill(cut(visible(layer), made).logical_not(),
                             -std::numeric_limits<double>::infinity());
     }
   }
-  return cut(all, extent);
+  return borrowed(cut(all, extent));
+}
+
+at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
+  const PositionScheme& own = scheme(layer);
+  const std::int64_t window = attention(layer).window;
+  const bool something = own.has_bias() ? own.bias_of_distance_alone() : window > 0;
+  if (!something || !inputs_.queries.contiguous() || !inputs_.keys.contiguous() ||
+      mask_of_scheme(layer).defined()) {
+    return {};
+  }
+  const Extent made = bias_extent(layer, extent);
+  at::Tensor& all = differences_[{bias_key(layer, extent), mask_key(layer)}];
+  if (!all.defined()) {
+    const AttentionContext whole_context = places_of(layer, made, {});
+    const at::Tensor distances =
+        distances_of(distance_range(whole_context.queries, whole_context.keys));
+    all = own.has_bias()
+              ? own.bias_at(whole_context, distances)
+              : at::zeros({1, distances.size(0)},
+                          at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+    if (window > 0) {
+      const at::Tensor hidden = inside_window(-distances, window, inputs_.causal).logical_not();
+      all = all.masked_fill(hidden.to(inputs_.device), -std::numeric_limits<double>::infinity());
+    }
+  }
+  return borrowed(all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1));
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {

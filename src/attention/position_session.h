@@ -1,6 +1,7 @@
 // One forward pass's use of a positional scheme: biases and masks are made once for the longest
 // sequence and shared by the layers (where the scheme shares them) and by all sequences. Queries
-// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding).
+// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding). A
+// recomputed layer borrows what it gets here.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,6 +10,7 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
@@ -60,9 +62,8 @@ class PositionSession {
   struct Sequences {
     std::int64_t first = 0, count = 1;
   };
-  AttentionContext context(std::int64_t layer, const Extent& extent,
-                           const Sequences& sequences) const;
-  AttentionContext context(std::int64_t layer, const Extent& extent) const {
+  AttentionContext context(std::int64_t layer, const Extent& extent, const Sequences& sequences);
+  AttentionContext context(std::int64_t layer, const Extent& extent) {
     return context(layer, extent, {});
   }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
@@ -74,6 +75,10 @@ class PositionSession {
   // where there is nothing but the causality of equal queries and keys. Has a graph where the bias
   // is trained.
   at::Tensor additive(std::int64_t layer, const Extent& extent);
+  // The same, but for causality, where it depends on the difference of contiguous positions alone:
+  // [1 or H, Lq + Lk - 1], entry Lq - 1 - i + j that of query i and key j. Nothing of the size of
+  // all pairs is made. Undefined also where it does not.
+  at::Tensor additive_of_differences(std::int64_t layer, const Extent& extent);
   // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
   // other kernels.
   at::Tensor feature_matrix(std::int64_t layer, std::int64_t head_width);
@@ -82,22 +87,29 @@ class PositionSession {
   SessionInputs inputs_;
   // Layers of the same scheme and window share a mask, of the same scheme a bias.
   struct Mask {
-    bool made = false;
-    at::Tensor visible;        // of the whole extent
-    bool only_causal = false;  // the causality of equal positions
+    bool asked = false, made = false;
+    at::Tensor of_scheme;  // once asked
+    at::Tensor visible;    // of the whole extent, once made
   };
   using MaskKey = std::pair<const PositionScheme*, std::int64_t>;
   // Scheme, layer or -1 for all, keys or -1 for all lengths.
   using BiasKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
   std::map<MaskKey, Mask> masks_;
   std::map<BiasKey, at::Tensor> biases_;
-  std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_;
+  std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_, differences_;
   std::map<std::int64_t, at::Tensor> features_;
+  std::map<std::int64_t, std::vector<at::Tensor>> shared_;  // of each layer
 
+  AttentionContext places_of(std::int64_t layer, const Extent& extent,
+                             const Sequences& sequences) const;
   MaskKey mask_key(std::int64_t layer) const;
   BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
+  at::Tensor own_bias(std::int64_t layer, const Extent& extent);
   Extent bias_extent(std::int64_t layer, const Extent& extent) const;
-  const Mask& mask_of(std::int64_t layer);
+  const at::Tensor& mask_of_scheme(std::int64_t layer);
+  const at::Tensor& visible(std::int64_t layer);
+  // Whether nothing is hidden but by the causality of equal queries and keys.
+  bool only_causal(std::int64_t layer);
 };
 
 // Bool [Lq, Lk], true where key j <= query i.

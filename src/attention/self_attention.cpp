@@ -255,7 +255,10 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
                               },
                           .additive =
                               [&](std::int64_t length) {
-                                return session.additive(in.layer, Extent::square(length));
+                                const Extent extent = Extent::square(length);
+                                const at::Tensor table =
+                                    session.additive_of_differences(in.layer, extent);
+                                return table.defined() ? table : session.additive(in.layer, extent);
                               }});
 }
 

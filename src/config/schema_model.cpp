@@ -7,7 +7,8 @@ namespace {
 
 // A translator's attention to its source text has heads of one kind, one behind the other.
 std::vector<TaskKind> tasks_of_one_stack() {
-  return {TaskKind::mlm, TaskKind::causal_lm, TaskKind::glue, TaskKind::matching, TaskKind::probe};
+  return {TaskKind::mlm,      TaskKind::causal_lm, TaskKind::glue,
+          TaskKind::matching, TaskKind::probe,     TaskKind::masked_probe};
 }
 
 }  // namespace

@@ -101,6 +101,11 @@ std::vector<Key> training_keys() {
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
                             "avx512_bf16 from a width of 256), else fp32",
                     .may_change = true}),
+      ROFORMER_KEY(training.recompute,
+                   {.help = "what is not kept for the backward pass, which computes it again "
+                            "(Chen 2016): all of a layer, or its attention; the same numbers in "
+                            "less memory, layer by about a third slower",
+                    .may_change = true}),
       ROFORMER_KEY(
           training.reduce,
           {.help = "how gradients are added: fast, or deterministic, one micro-batch after "

@@ -26,7 +26,7 @@
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue, translation, matching, probe };
+enum class TaskKind { mlm, causal_lm, glue, translation, matching, probe, masked_probe };
 
 struct Settings {
   TaskKind task = TaskKind::mlm;

@@ -239,6 +239,12 @@ const std::vector<TaskFacts>& table() {
        .figures = probe_figures,
        .ranked_by = by_accuracy,
        .columns = {"symbol_accuracy", "minutes"}},
+      {.task = TaskKind::masked_probe,
+       .title = "probe of length for encoders",
+       .data = TaskData::generated,
+       .figures = probe_figures,
+       .ranked_by = by_accuracy,
+       .columns = {"symbol_accuracy", "minutes"}},
   };
   return facts;
 }

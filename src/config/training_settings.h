@@ -9,6 +9,8 @@
 namespace roformer {
 
 enum class GradientReduction { fast, deterministic };
+// What the backward pass computes again instead of keeping it.
+enum class Recomputation { none, layer, attention };
 enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
 // The weights of a training: as its last step left them, or their moving average.
 enum class WeightsKind { raw, ema };
@@ -42,6 +44,7 @@ struct TrainingSettings {
   std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
   Precision precision = Precision::automatic;
   bool check_finite = false;  // look at every layer's output
+  Recomputation recompute = Recomputation::none;
   GradientReduction reduce = GradientReduction::fast;
   bool shard_optimizer = false;  // each process keeps the moments of its part only
 };

@@ -6,7 +6,8 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching", "probe");
+ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching", "probe",
+               "masked_probe");
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
@@ -25,6 +26,7 @@ ROFORMER_WORDS(ActivationKind, "gelu", "gelu_tanh", "relu", "swish", "swiglu", "
 ROFORMER_WORDS(AttentionKernel, "softmax", "elu", "favor");
 ROFORMER_WORDS(LogNScaling, "none", "query", "query_unclipped", "encoder");
 ROFORMER_WORDS(LinearRotation, "numerator", "before");
+ROFORMER_WORDS(Recomputation, "none", "layer", "attention");
 ROFORMER_WORDS(GradientReduction, "fast", "deterministic");
 ROFORMER_WORDS(WeightsKind, "raw", "ema");
 ROFORMER_WORDS(ScheduleKind, "constant", "linear", "cosine", "inverse_square_root");

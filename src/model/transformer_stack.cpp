@@ -2,7 +2,9 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>
+#include <c10/core/GradMode.h>
 
+#include <memory>
 #include <utility>
 
 #include "attention/padded_block.h"
@@ -11,6 +13,7 @@
 #include "config/attention_layers.h"
 #include "tensor/finite_check.h"
 #include "tensor/operations.h"
+#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {
@@ -44,6 +47,43 @@ at::Tensor embedded_positions(const PositionScheme& scheme, const Positions& pos
   const std::int64_t count = positions.count();
   return scheme.embedding_at(places.narrow(1, places.size(1) - count, count));
 }
+
+at::Tensor normed(const at::Tensor& x, const Norm& norm, double epsilon) {
+  return residual_norm({.residual = x,
+                        .gain = norm.gain,
+                        .shift = norm.shift,
+                        .norm = norm.kind,
+                        .epsilon = epsilon})
+      .normed;
+}
+
+// A pass with all that it refers to, for the backward pass.
+class KeptPass {
+ public:
+  KeptPass(const StackPass& pass, std::shared_ptr<PositionSession> session)
+      : layout_(pass.layout), positions_(pass.positions), session_(std::move(session)) {
+    if (pass.memory != nullptr) memory_.emplace(*pass.memory);
+  }
+  KeptPass(const KeptPass&) = delete;
+  KeptPass& operator=(const KeptPass&) = delete;
+
+  StackPass like(const StackPass& pass) const {
+    ROFORMER_ASSERT(pass.cache == nullptr);
+    return {.layout = layout_,
+            .session = *session_,
+            .positions = positions_,
+            .type = pass.type,
+            .training = pass.training,
+            .dropout_key = pass.dropout_key,
+            .memory = memory_ ? &*memory_ : nullptr};
+  }
+
+ private:
+  TokenLayout layout_;
+  Positions positions_;
+  std::shared_ptr<PositionSession> session_;
+  std::optional<CrossMemory> memory_;
+};
 
 }  // namespace
 
@@ -110,6 +150,70 @@ void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) c
   for (const CrossAttention* layer : cross_attentions_) layer->remember(states, memory);
 }
 
+std::vector<at::Tensor> TransformerStack::Flow::tensors() const {
+  return sum.defined() ? std::vector<at::Tensor>{sum, input} : std::vector<at::Tensor>{input};
+}
+
+TransformerStack::Flow TransformerStack::Flow::of(const std::vector<at::Tensor>& tensors) {
+  if (tensors.size() == 1) return {.sum = {}, .input = tensors[0]};
+  return {.sum = tensors[0], .input = tensors[1]};
+}
+
+TransformerStack::Stretch TransformerStack::stretch_from(std::size_t begin) const {
+  const std::size_t of_layer =
+      sub_layers_.size() / static_cast<std::size_t>(settings_.model.layers);
+  switch (settings_.recompute) {
+    case Recomputation::layer:
+      return {.begin = begin, .end = begin + of_layer, .recomputed = true};
+    case Recomputation::attention:
+      return {.begin = begin, .end = begin + 1, .recomputed = sub_layers_[begin]->mixes_tokens()};
+    default:
+      return {.begin = begin, .end = sub_layers_.size()};
+  }
+}
+
+TransformerStack::Flow TransformerStack::through(const Stretch& stretch, Flow flow,
+                                                 const StackPass& pass,
+                                                 const at::Tensor& rows) const {
+  for (std::size_t i = stretch.begin; i < stretch.end; ++i) flow = through(i, flow, pass, rows);
+  return flow;
+}
+
+TransformerStack::Flow TransformerStack::through(std::size_t index, const Flow& flow,
+                                                 const StackPass& pass,
+                                                 const at::Tensor& rows) const {
+  const ModelSettings& model = settings_.model;
+  const bool pre = model.norm == NormPlacement::pre, last = index + 1 == sub_layers_.size();
+  const SubLayer& layer = *sub_layers_[index];
+  at::Tensor result = layer.forward(flow.input, pass);
+  FiniteCheck::look(result, [&] { return layer.title(); });
+  at::Tensor residual = pre ? flow.sum : flow.input;
+  if (index == last_mixing_ && rows.defined()) {
+    result = at::index_select(result, 0, rows);
+    residual = at::index_select(residual, 0, rows);
+  }
+  // The feed-forward part beside it reads what it has read, and its sum needs no norm.
+  const bool beside = model.parallel_residual && layer.mixes_tokens();
+  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
+  const Norm norm = beside ? Norm{}
+                    : !pre ? layer.norm()
+                    : last ? final_norm_
+                           : sub_layers_[index + 1]->norm();
+  const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
+                                         .bias = layer.output().bias,
+                                         .residual = residual,
+                                         .gain = norm.gain,
+                                         .shift = norm.shift,
+                                         .norm = norm.kind,
+                                         .epsilon = model.norm_epsilon,
+                                         .dropout = layer.residual_dropout(pass)});
+  Flow next{.sum = pre ? state.sum : at::Tensor(),
+            .input = beside ? normed(residual, sub_layers_[index + 1]->norm(), model.norm_epsilon)
+                            : state.normed};
+  FiniteCheck::look(next.input, [&] { return layer.title() + ".output"; });
+  return next;
+}
+
 at::Tensor TransformerStack::forward(const StackInputs& in) const {
   const ModelSettings& model = settings_.model;
   const at::ScalarType stored = embedding_->table().scalar_type();
@@ -120,19 +224,20 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
   if (in.cache != nullptr) in.cache->begin_step(positions);
   const at::Tensor places = places_of(*scheme_, in, dropout_key);
-  PositionSession session({.scheme = *scheme_,
-                           .attention = settings_.attention,
-                           .layers = attention_,
-                           .queries = positions,
-                           .keys = in.cache != nullptr ? in.cache->positions() : positions,
-                           .causal = settings_.causal,
-                           .training = in.training,
-                           .type = stored,
-                           .device = embedding_->table().device(),
-                           .feature_key = in.feature_key,
-                           .places = places});
+  const auto session = std::make_shared<PositionSession>(
+      SessionInputs{.scheme = *scheme_,
+                    .attention = settings_.attention,
+                    .layers = attention_,
+                    .queries = positions,
+                    .keys = in.cache != nullptr ? in.cache->positions() : positions,
+                    .causal = settings_.causal,
+                    .training = in.training,
+                    .type = stored,
+                    .device = embedding_->table().device(),
+                    .feature_key = in.feature_key,
+                    .places = places});
   const StackPass pass{.layout = in.layout,
-                       .session = session,
+                       .session = *session,
                        .positions = positions,
                        .type = stored,
                        .training = in.training,
@@ -149,47 +254,28 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
-  const auto normed = [&](const at::Tensor& x, const Norm& norm) {
-    return residual_norm({.residual = x,
-                          .gain = norm.gain,
-                          .shift = norm.shift,
-                          .norm = norm.kind,
-                          .epsilon = model.norm_epsilon})
-        .normed;
-  };
-  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
-  at::Tensor input = sum;
-  if (pre && !sub_layers_.empty()) input = normed(sum, sub_layers_[0]->norm());
-  for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
-    const SubLayer& layer = *sub_layers_[i];
-    const bool last = i + 1 == sub_layers_.size();
-    at::Tensor result = layer.forward(input, pass);
-    FiniteCheck::look(result, [&] { return layer.title(); });
-    at::Tensor residual = pre ? sum : input;
-    if (i == last_mixing_ && in.rows.defined()) {
-      result = at::index_select(result, 0, in.rows);
-      residual = at::index_select(residual, 0, in.rows);
-    }
-    // The feed-forward part beside it reads what it has read, and its sum needs no norm.
-    const bool beside = model.parallel_residual && layer.mixes_tokens();
-    const Norm norm = beside ? Norm{}
-                      : !pre ? layer.norm()
-                      : last ? final_norm_
-                             : sub_layers_[i + 1]->norm();
-    const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
-                                           .bias = layer.output().bias,
-                                           .residual = residual,
-                                           .gain = norm.gain,
-                                           .shift = norm.shift,
-                                           .norm = norm.kind,
-                                           .epsilon = model.norm_epsilon,
-                                           .dropout = layer.residual_dropout(pass)});
-    sum = state.sum;
-    input = beside ? normed(residual, sub_layers_[i + 1]->norm()) : state.normed;
-    FiniteCheck::look(input, [&] { return layer.title() + ".output"; });
+  Flow flow{.sum = pre ? sum : at::Tensor(), .input = sum};
+  if (pre && !sub_layers_.empty()) {
+    flow.input = normed(sum, sub_layers_[0]->norm(), model.norm_epsilon);
   }
-  if (sub_layers_.empty() && in.rows.defined()) return at::index_select(input, 0, in.rows);
-  return input;
+  const bool records = in.training && in.probe == nullptr && c10::GradMode::is_enabled();
+  std::shared_ptr<const KeptPass> kept;
+  for (std::size_t begin = 0; begin < sub_layers_.size();) {
+    const Stretch stretch = stretch_from(begin);
+    begin = stretch.end;
+    if (!stretch.recomputed || !records) {
+      flow = through(stretch, flow, pass, in.rows);
+      continue;
+    }
+    if (kept == nullptr) kept = std::make_shared<const KeptPass>(pass, session);
+    flow = Flow::of(
+        recomputed(flow.tensors(), [this, stretch, kept, again = kept->like(pass),
+                                    rows = in.rows](const std::vector<at::Tensor>& inputs) {
+          return through(stretch, Flow::of(inputs), again, rows).tensors();
+        }));
+  }
+  if (sub_layers_.empty() && in.rows.defined()) return at::index_select(flow.input, 0, in.rows);
+  return flow.input;
 }
 
 }  // namespace roformer

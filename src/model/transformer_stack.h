@@ -14,6 +14,7 @@
 #include "config/device_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
+#include "config/training_settings.h"
 #include "model/embedding.h"
 #include "model/sub_layer.h"
 #include "position/scheme.h"
@@ -29,6 +30,7 @@ struct StackSettings {
   std::int64_t training_length = 0;
   bool embedding_norm = true;     // with post-norm
   double activation_dropout = 0;  // inside the feed-forward sub-layers
+  Recomputation recompute = Recomputation::none;
   // Each layer attends to a memory, behind its self-attention. Only the rotations of this scheme
   // take part; by default none.
   bool cross_attention = false;
@@ -73,6 +75,25 @@ class TransformerStack {
   bool can_cache() const;
 
  private:
+  // What goes from one sub-layer to the next.
+  struct Flow {
+    at::Tensor sum;    // [T, M] of the residuals so far; of pre-norm alone
+    at::Tensor input;  // [T, M] of the next sub-layer
+
+    std::vector<at::Tensor> tensors() const;
+    static Flow of(const std::vector<at::Tensor>& tensors);
+  };
+  // A stretch of sub-layers, begin .. end - 1.
+  struct Stretch {
+    std::size_t begin = 0, end = 0;
+    bool recomputed = false;
+  };
+  Stretch stretch_from(std::size_t begin) const;
+  Flow through(const Stretch& stretch, Flow flow, const StackPass& pass,
+               const at::Tensor& rows) const;
+  Flow through(std::size_t index, const Flow& flow, const StackPass& pass,
+               const at::Tensor& rows) const;
+
   StackSettings settings_;
   std::uint64_t dropout_word_;  // tells stacks of one model apart; 0: the only one
   std::unique_ptr<Embedding> embedding_;

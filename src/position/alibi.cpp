@@ -12,7 +12,6 @@
 
 #include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
-#include "position/relative_index.h"
 
 namespace roformer {
 namespace {
@@ -22,8 +21,9 @@ class Alibi : public PositionScheme {
   Alibi(at::Tensor left, at::Tensor right) : left_(std::move(left)), right_(std::move(right)) {}
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionContext& context) const override {
-    const auto make = [&] { return slopes_times_distance(context); };
+  bool bias_of_distance_alone() const override { return true; }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
+    const auto make = [&] { return slopes_times_distance(context, distances); };
     return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(context, make);
   }
 
@@ -31,13 +31,12 @@ class Alibi : public PositionScheme {
   at::Tensor left_, right_;  // [H]
   mutable ConstantBias constant_;
 
-  at::Tensor slopes_times_distance(const AttentionContext& context) const {
-    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
-      const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
-      const at::Tensor values =
-          left_.unsqueeze(1) * distance.clamp_max(0) - right_.unsqueeze(1) * distance.clamp_min(0);
-      return values.to(at::TensorOptions().dtype(context.type).device(context.device));
-    });
+  at::Tensor slopes_times_distance(const AttentionContext& context,
+                                   const at::Tensor& distances) const {
+    const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
+    const at::Tensor values =
+        left_.unsqueeze(1) * distance.clamp_max(0) - right_.unsqueeze(1) * distance.clamp_min(0);
+    return values.to(at::TensorOptions().dtype(context.type).device(context.device));
   }
 };
 

@@ -26,7 +26,7 @@ class ConstantBias {
 
  private:
   Positions queries_, keys_;
-  at::Tensor bias_;  // [1, H, Lq, Lk]
+  at::Tensor bias_;  // as it was made
 };
 
 }  // namespace roformer

@@ -53,6 +53,10 @@ class Deberta : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
+  std::vector<at::Tensor> shared_parameters() const override {
+    return settings_.norm ? std::vector<at::Tensor>{table_, gain_, shift_}
+                          : std::vector<at::Tensor>{table_};
+  }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const LayerProjections& weights = settings_.share_projections
                                           ? context.projections
@@ -68,7 +72,7 @@ class Deberta : public PositionScheme {
       scores = add_relative_products(
           {.scores = scores,
            .vectors = vectors * terms.scale,
-           .table = projected(begin, std::max(first, last) - begin + 1, weight),
+           .table = projected(context, begin, std::max(first, last) - begin + 1, weight),
            .index = relative_index(
                context.queries, context.keys,
                [&](std::int64_t distance) { return delta(sign * distance) - begin; }),
@@ -98,10 +102,13 @@ class Deberta : public PositionScheme {
     return std::clamp<std::int64_t>(distance + span_, 0, 2 * span_ - 1);
   }
 
-  at::Tensor projected(std::int64_t begin, std::int64_t count, const at::Tensor& weight) const {
-    at::Tensor rows = table_.narrow(0, begin, count);
-    if (settings_.norm)
-      rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);
+  at::Tensor projected(const AttentionContext& context, std::int64_t begin, std::int64_t count,
+                       const at::Tensor& weight) const {
+    at::Tensor rows = shared_parameter(context, 0, table_).narrow(0, begin, count);
+    if (settings_.norm) {
+      rows = at::layer_norm(rows, {shape_.width}, shared_parameter(context, 1, gain_),
+                            shared_parameter(context, 2, shift_), settings_.norm_epsilon);
+    }
     return at::matmul(rows, weight.t())
         .view({count, shape_.heads, shape_.head_width})
         .transpose(0, 1);  // [H, count, D]

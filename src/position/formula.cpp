@@ -88,7 +88,14 @@ class Formula : public PositionScheme {
   bool bias_of_each_layer() const override { return values_.root().uses.layer; }
   bool bias_of_each_length() const override { return values_.root().uses.length; }
   at::Tensor bias(const AttentionContext& context) const override {
-    return replaces_ ? at::Tensor() : values_.pairs(context);
+    if (replaces_) return {};
+    return bias_of_distance_alone() ? PositionScheme::bias(context) : values_.pairs(context);
+  }
+  bool bias_of_distance_alone() const override {
+    return !replaces_ && values_.root().uses.by_distance;
+  }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
+    return values_.at_distances(context, distances);
   }
 
   bool has_content_scores() const override { return replaces_; }

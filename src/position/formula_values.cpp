@@ -67,29 +67,49 @@ at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
   return result.to(score.scalar_type()).expand_as(score);
 }
 
+at::Tensor FormulaEvaluator::at_distances(const AttentionContext& context,
+                                          const at::Tensor& distances) const {
+  const auto make = [&] {
+    const at::Tensor values = of_distances(root_, context, distances);
+    return values.expand({heads_, values.size(1)}).contiguous();
+  };
+  return root_.uses.constant() ? kept(root_, context, context.type, make) : make();
+}
+
+// At places of queries and keys that broadcast, in context.type.
+at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionContext& context,
+                                    const at::Tensor& query, const at::Tensor& key) const {
+  Place place{.context = context,
+              .type = context.type == at::kDouble ? at::kDouble : at::kFloat,
+              .query = query,
+              .key = key};
+  const Value value = evaluate(node, place);
+  return (value.tensor.defined() ? value.tensor : formula_number(value.number))
+      .to(at::TensorOptions().dtype(context.type).device(context.device));
+}
+
+// At distances j - i, [R]: [1 or H, R] in context.type. Hidden keys as in all_pairs().
+at::Tensor FormulaEvaluator::of_distances(const FormulaNode& node, const AttentionContext& context,
+                                          const at::Tensor& distances) const {
+  const at::Tensor past = context.causal ? (-distances).clamp_min(0) : -distances;
+  const at::Tensor values =
+      valued(node, context, past.view({1, 1, -1}), at::zeros({1, 1, 1}, at::kDouble));
+  const std::int64_t rows = values.dim() == 3 ? values.size(0) : 1;
+  return values.expand({rows, 1, distances.size(0)}).squeeze(1).contiguous();
+}
+
 // [1, 1 or H, Lq, Lk] in context.type.
 at::Tensor FormulaEvaluator::spread(const FormulaNode& node,
                                     const AttentionContext& context) const {
-  const at::ScalarType type = context.type == at::kDouble ? at::kDouble : at::kFloat;
-  const auto options = at::TensorOptions().dtype(context.type).device(context.device);
-  const auto valued = [&](const at::Tensor& query, const at::Tensor& key) {
-    Place place{.context = context, .type = type, .query = query, .key = key};
-    const Value value = evaluate(node, place);
-    return (value.tensor.defined() ? value.tensor : formula_number(value.number)).to(options);
-  };
   const auto make = [&] {
     const std::int64_t queries = context.queries.count(), keys = context.keys.count();
     if (!node.uses.by_distance) {
       const auto [query, key] = all_pairs(context);
-      const at::Tensor values = valued(query, key);
+      const at::Tensor values = valued(node, context, query, key);
       return values.expand({values.dim() == 3 ? values.size(0) : 1, queries, keys}).unsqueeze(0);
     }
     return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
-      // key - query; hidden keys as above.
-      const at::Tensor past = context.causal ? (-distances).clamp_min(0) : -distances;
-      const at::Tensor values = valued(past.view({1, 1, -1}), at::zeros({1, 1, 1}, at::kDouble));
-      const std::int64_t rows = values.dim() == 3 ? values.size(0) : 1;
-      return values.expand({rows, 1, distances.size(0)}).squeeze(1).contiguous();
+      return of_distances(node, context, distances);
     });
   };
   if (!node.uses.constant()) return make();

@@ -37,6 +37,8 @@ class FormulaEvaluator {
 
   // A formula without `score`: [1, H, Lq, Lk] in context.type.
   at::Tensor pairs(const AttentionContext& context) const;
+  // One that depends on i - j alone, at these distances j - i, float64 [R]: [H, R].
+  at::Tensor at_distances(const AttentionContext& context, const at::Tensor& distances) const;
   // A formula with `score` [B, H, Lq, Lk]: of its shape and type.
   at::Tensor scores(const AttentionContext& context, const at::Tensor& score) const;
 
@@ -77,6 +79,10 @@ class FormulaEvaluator {
   at::Tensor kept(const FormulaNode& node, const AttentionContext& context, at::ScalarType type,
                   const Make& make) const;
   at::Tensor spread(const FormulaNode& node, const AttentionContext& context) const;
+  at::Tensor of_distances(const FormulaNode& node, const AttentionContext& context,
+                          const at::Tensor& distances) const;
+  at::Tensor valued(const FormulaNode& node, const AttentionContext& context,
+                    const at::Tensor& query, const at::Tensor& key) const;
   FormulaValues numbers_of(const Place& place) const;
 };
 

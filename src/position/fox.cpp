@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "config/schemes/fox.h"
-#include "position/relative_index.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
 
@@ -82,14 +81,11 @@ class Fox : public PositionScheme {
 
   bool has_bias() const override { return !by_token(); }
   bool bias_of_each_layer() const override { return settings_.gates == ForgetGates::bias_only; }
-  at::Tensor bias(const AttentionContext& context) const override {
-    if (by_token()) return {};
+  bool bias_of_distance_alone() const override { return !by_token(); }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const at::Tensor log_gate =
         at::log_sigmoid(gates_[static_cast<std::size_t>(context.layer)].bias).unsqueeze(1);
-    return bias_of_distance(context.queries, context.keys,
-                            [&](const at::Tensor& distances) {
-                              return log_gate * -distances.to(log_gate.options()).unsqueeze(0);
-                            })
+    return (log_gate * -distances.to(log_gate.options()).unsqueeze(0))
         .to(at::TensorOptions().dtype(context.type).device(context.device));
   }
 

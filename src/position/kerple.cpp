@@ -5,7 +5,6 @@
 #include <ATen/ops/pow.h>
 
 #include "config/schemes/kerple.h"
-#include "position/relative_index.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -37,16 +36,15 @@ class Kerple : public PositionScheme {
 
   bool has_bias() const override { return true; }
   bool bias_of_each_layer() const override { return true; }
-  at::Tensor bias(const AttentionContext& context) const override {
+  bool bias_of_distance_alone() const override { return true; }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
-    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
-      const at::Tensor distance = distances.abs().to(layer.r1.options());
-      const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
-      if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);
-      // 0^r2 is 0 with the slope 0, where LibTorch's power would have a logarithm of 0.
-      const at::Tensor apart = (distance > 0).to(distance.scalar_type());
-      return -r1 * at::pow(distance.clamp_min(1), r2) * apart;
-    });
+    const at::Tensor distance = distances.abs().to(layer.r1.options());
+    const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
+    if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);
+    // 0^r2 is 0 with the slope 0, where LibTorch's power would have a logarithm of 0.
+    const at::Tensor apart = (distance > 0).to(distance.scalar_type());
+    return -r1 * at::pow(distance.clamp_min(1), r2) * apart;
   }
 
  private:

@@ -34,13 +34,16 @@ DistanceRange distance_range(const Positions& queries, const Positions& keys) {
   return {.least = least, .count = keys.largest() - queries.least() - least + 1};
 }
 
+at::Tensor distances_of(const DistanceRange& range) {
+  return at::arange(range.least, range.least + range.count, at::kDouble);
+}
+
 at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
                             const std::function<at::Tensor(const at::Tensor&)>& values) {
   const DistanceRange range = distance_range(queries, keys);
   const RelativeIndex index =
       relative_index(queries, keys, [&](std::int64_t distance) { return distance - range.least; });
-  return expand_relative(values(at::arange(range.least, range.least + range.count, at::kDouble)),
-                         index);
+  return expand_relative(values(distances_of(range)), index);
 }
 
 }  // namespace roformer

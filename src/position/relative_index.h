@@ -18,6 +18,7 @@ struct DistanceRange {
   std::int64_t least = 0, count = 0;
 };
 DistanceRange distance_range(const Positions& queries, const Positions& keys);
+at::Tensor distances_of(const DistanceRange& range);  // [count] float64
 
 // A bias that is a function of the distance: values(distances [count] float64) -> [H, count], one
 // row a head, in the order of the distances key - query = least, least + 1, .. -> [1, H, Lq, Lk].

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "position/constant_bias.h"
-#include "position/relative_index.h"
 #include "position/rotary_table.h"
 
 namespace roformer {
@@ -22,8 +21,9 @@ class Sandwich : public PositionScheme {
       : settings_(settings), coefficients_(std::move(coefficients)) {}
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionContext& context) const override {
-    const auto make = [&] { return products_of_sinusoids(context); };
+  bool bias_of_distance_alone() const override { return true; }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
+    const auto make = [&] { return products_of_sinusoids(context, distances); };
     return coefficients_.requires_grad() ? make() : constant_.get(context, make);
   }
 
@@ -32,15 +32,14 @@ class Sandwich : public PositionScheme {
   at::Tensor coefficients_;  // [H]
   mutable ConstantBias constant_;
 
-  at::Tensor products_of_sinusoids(const AttentionContext& context) const {
+  at::Tensor products_of_sinusoids(const AttentionContext& context,
+                                   const at::Tensor& distances) const {
     const at::Tensor frequencies =
         at::tensor(rotary_frequencies(settings_.width, settings_.base), at::kDouble);
-    return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
-      const at::Tensor sum = at::cos(distances.unsqueeze(1) * frequencies).sum(1);
-      const at::Tensor values =
-          coefficients_.unsqueeze(1) * sum.unsqueeze(0).to(coefficients_.options());
-      return values.to(at::TensorOptions().dtype(context.type).device(context.device));
-    });
+    const at::Tensor sum = at::cos(distances.unsqueeze(1) * frequencies).sum(1);
+    const at::Tensor values =
+        coefficients_.unsqueeze(1) * sum.unsqueeze(0).to(coefficients_.options());
+    return values.to(at::TensorOptions().dtype(context.type).device(context.device));
   }
 };
 

@@ -3,11 +3,18 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "position/relative_index.h"
 
 namespace roformer {
 
 double PositionScheme::score_scale(std::int64_t head_width) const {
   return 1.0 / std::sqrt(static_cast<double>(head_width));
+}
+
+at::Tensor PositionScheme::bias(const AttentionContext& context) const {
+  if (!bias_of_distance_alone()) return {};
+  return bias_of_distance(context.queries, context.keys,
+                          [&](const at::Tensor& distances) { return bias_at(context, distances); });
 }
 
 at::Tensor key_places(const AttentionContext& context) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "config/position_facts.h"
 #include "config/position_settings.h"
@@ -52,6 +53,8 @@ struct AttentionContext {
   // Of schemes with features of tokens: those of the keys, [B, H, Lk, F], as remembered() gives
   // them. The queries' are the last Lq.
   at::Tensor features;
+  // In a stack: the scheme's shared_parameters() for this layer; empty: themselves.
+  std::vector<at::Tensor> shared;
   // Of schemes that draw places: where the keys stand, float64 [B or 1, Lk]; undefined: at their
   // positions. The queries stand at the last Lq.
   at::Tensor places;
@@ -60,6 +63,12 @@ struct AttentionContext {
 // The places of the keys, or of the queries: float64 [B or 1, L] on the context's device.
 at::Tensor key_places(const AttentionContext& context);
 at::Tensor query_places(const AttentionContext& context);
+
+// A parameter of those, as the layer is to use it.
+inline const at::Tensor& shared_parameter(const AttentionContext& context, std::size_t index,
+                                          const at::Tensor& own) {
+  return context.shared.empty() ? own : context.shared.at(index);
+}
 
 // How queries and keys (and values, as the keys) are rotated.
 struct RotationPair {
@@ -130,7 +139,14 @@ class PositionScheme {
   virtual bool bias_of_each_layer() const { return false; }  // else one for all layers
   // Whether it depends on the number of keys: then it is made for each length of a batch.
   virtual bool bias_of_each_length() const { return false; }
-  virtual at::Tensor bias(const AttentionContext& context) const { return {}; }
+  virtual at::Tensor bias(const AttentionContext& context) const;
+  // Whether it depends on the distance key - query alone. Then bias_at() gives it at each of some
+  // distances, float64 [R] one by one -> [1 or H, R] in the context's type; bias() spreads them,
+  // and attention by tiles never holds it for all pairs.
+  virtual bool bias_of_distance_alone() const { return false; }
+  virtual at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const {
+    return {};
+  }
   // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
   virtual bool has_bias_of_places() const { return false; }
   // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
@@ -143,6 +159,9 @@ class PositionScheme {
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
   }
+  // Parameters of all layers that scores() reads more than once in a layer, for each length of a
+  // batch, say. Their gradients are added up layer by layer, whichever of them is computed again.
+  virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
   // The scores are all its own: nobody else makes q.k.
   virtual bool makes_scores() const { return false; }
   // Later tokens change the keys of earlier ones: key [B, H, Lk, D] in place, from what they are

@@ -1,10 +1,12 @@
 // T5's bias (Raffel 2020): a trained number for each head and bucket of distances, shared by all
 // layers. Section 5.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+
 #include <cmath>
 
 #include "config/schemes/t5.h"
 #include "position/distance_buckets.h"
-#include "position/relative_index.h"
 #include "position/scheme.h"
 
 namespace roformer {
@@ -25,10 +27,15 @@ class T5 : public PositionScheme {
   }
 
   bool has_bias() const override { return true; }
-  at::Tensor bias(const AttentionContext& context) const override {
-    return expand_relative(
-        bias_.t(), relative_index(context.queries, context.keys,
-                                  [&](auto distance) { return t5_bucket(distance, buckets_); }));
+  bool bias_of_distance_alone() const override { return true; }
+  at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
+    const at::Tensor buckets = at::empty(distances.sizes(), at::kLong);
+    const double* const distance = distances.const_data_ptr<double>();
+    for (std::int64_t i = 0; i < distances.size(0); ++i) {
+      buckets.mutable_data_ptr<std::int64_t>()[i] =
+          t5_bucket(static_cast<std::int64_t>(distance[i]), buckets_);
+    }
+    return at::index_select(bias_.t(), 1, buckets.to(bias_.device()));
   }
 
   double score_scale(std::int64_t head_width) const override {

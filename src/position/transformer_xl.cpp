@@ -47,10 +47,16 @@ class TransformerXl : public PositionScheme {
   }
 
   bool has_content_scores() const override { return true; }
+  std::vector<at::Tensor> shared_parameters() const override {
+    if (settings_.untie) return {};
+    return {layers_.front().u, layers_.front().w};
+  }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();
-    const at::Tensor u = (layer.u * terms.scale).unsqueeze(1).to(type);  // [H, 1, D]
+    const at::Tensor own_u = shared_parameter(context, 0, layer.u);
+    const at::Tensor own_w = shared_parameter(context, 1, layer.w);
+    const at::Tensor u = (own_u * terms.scale).unsqueeze(1).to(type);  // [H, 1, D]
     const at::Tensor scores =
         terms.scores.add_(at::matmul(u, terms.key.transpose(-2, -1).to(type)));
     // A causal model hides the future: its rows end at distance 0.
@@ -60,7 +66,7 @@ class TransformerXl : public PositionScheme {
     range.count = std::min(range.count, greatest - range.least + 1);
     return add_relative_products(
         {.scores = scores,
-         .vectors = (terms.query + layer.w.unsqueeze(1)) * terms.scale,
+         .vectors = (terms.query + own_w.unsqueeze(1)) * terms.scale,
          .table = distance_rows(layer, range),
          .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
            return std::min(distance, greatest) - range.least;

@@ -23,9 +23,19 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
   const double bytes = plan.precision == Precision::bf16 ? 2.5 : 4;  // norms stay in fp32
   const double of_layer = kOfWidth * static_cast<double>(model.width) +
                           of_feed_forward * static_cast<double>(model.feed_forward);
+  const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
+  // What a layer keeps that is computed again: what goes into it, and one at a time all of it.
+  const double kept_of_layer = model.norm == NormPlacement::pre ? 2 * width : width;
+  constexpr double kOfAttention = 6;  // of those widths
+  double of_token = layers * of_layer;
+  if (settings.training.recompute == Recomputation::layer) {
+    of_token = layers * kept_of_layer + of_layer;
+  } else if (settings.training.recompute == Recomputation::attention) {
+    of_token -= (layers - 1) * (kOfAttention * width - kept_of_layer);
+  }
   const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
   return {.state = whole(4 * numbers_of_state * static_cast<double>(parameters)),
-          .activations = whole(bytes * tokens * static_cast<double>(model.layers) * of_layer)};
+          .activations = whole(bytes * tokens * of_token)};
 }
 
 std::string describe(const MemoryEstimate& estimate, std::int64_t parameters, double tokens) {
@@ -42,8 +52,9 @@ std::string memory_remedies(const Settings& settings) {
           : fmt::format("--training.batch ({} now)", settings.training.batch);
   return fmt::format(
       "lower {} with --training.accumulation to make up for it, --data.length ({} now), or "
-      "--model.layers, --model.width and --model.vocabulary",
-      batch, settings.data.length);
+      "--model.layers, --model.width and --model.vocabulary{}",
+      batch, settings.data.length,
+      settings.training.recompute == Recomputation::layer ? "" : "; or --training.recompute layer");
 }
 
 }  // namespace roformer

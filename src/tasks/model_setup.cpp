@@ -15,7 +15,8 @@ StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary) 
                        .attention = settings.attention,
                        .position = settings.position,
                        .causal = task_facts(settings.task).causal,
-                       .training_length = settings.data.length};
+                       .training_length = settings.data.length,
+                       .recompute = settings.training.recompute};
   if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
   if (result.model.vocabulary < vocabulary) {
     throw_usage("model.vocabulary",

@@ -28,18 +28,31 @@ struct ProbeBatch : TrainingBatch {
   std::int64_t targets_of_row = 0;
 };
 
-// Questions of one size; the answers are the targets, each character predicted from what precedes.
-ProbeBatch probe_batch(ProbeKind kind, std::int64_t size, std::int64_t rows, std::uint64_t key) {
-  const std::int64_t length = probe_length(kind, size) - 1;  // the last one predicts nothing
+// Questions of one kind as a model is given them.
+struct ProbeForm {
+  ProbeKind kind = ProbeKind::copy;
+  // The id that stands in the answer's places, all of them predicted at once; -1: the answer stands
+  // there, each character predicted from what precedes it.
+  std::int64_t mask = -1;
+
+  bool masked() const { return mask >= 0; }
+};
+
+// Questions of one size; the answers are the targets, of a masked one without the line end, which
+// says nothing there.
+ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t rows,
+                       std::uint64_t key) {
+  const std::int64_t length = probe_length(form.kind, size) - 1;  // the last one predicts nothing
   std::vector<std::int64_t> ids, positions, labels;
   for (std::int64_t row = 0; row < rows; ++row) {
     const ProbeText probe =
-        make_probe(kind, size, random_key({key, static_cast<std::uint64_t>(row)}));
+        make_probe(form.kind, size, random_key({key, static_cast<std::uint64_t>(row)}));
     for (std::int64_t i = 0; i <= length; ++i) {
       const auto id = static_cast<std::int64_t>(probe.text[static_cast<std::size_t>(i)]);
-      if (i < length) ids.push_back(id);
-      if (i < static_cast<std::int64_t>(probe.answer)) continue;
-      positions.push_back(row * length + i - 1);
+      const bool answer = i >= static_cast<std::int64_t>(probe.answer);
+      if (i < length) ids.push_back(answer && form.masked() ? form.mask : id);
+      if (!answer || (form.masked() && i == length)) continue;
+      positions.push_back(row * length + i - (form.masked() ? 0 : 1));
       labels.push_back(id);
     }
   }
@@ -68,6 +81,8 @@ class ProbeTask : public TrainingTask {
             const ComputePlan& plan)
       : settings_(settings),
         tokenizer_(std::move(tokenizer)),
+        form_{.kind = settings.probe.kind,
+              .mask = task_facts(settings.task).causal ? -1 : tokenizer_->special().mask},
         model_(with_room(settings), tokenizer_->vocabulary_size(), plan),
         largest_(probe_size(settings.probe.kind, settings.data.length)) {
     if (largest_ > 0) return;
@@ -85,8 +100,7 @@ class ProbeTask : public TrainingTask {
         random_key({settings_.seed, random_word("probes"), static_cast<std::uint64_t>(number)});
     const auto size =
         1 + static_cast<std::int64_t>(Random(key).below(static_cast<std::uint64_t>(largest_)));
-    return std::make_unique<ProbeBatch>(
-        probe_batch(settings_.probe.kind, size, settings_.training.batch, key));
+    return std::make_unique<ProbeBatch>(probe_batch(form_, size, settings_.training.batch, key));
   }
 
   double batches_per_epoch() const override { return std::numeric_limits<double>::infinity(); }
@@ -125,16 +139,18 @@ class ProbeTask : public TrainingTask {
   struct Answers {
     double loss = 0;           // of a symbol
     double right = 0;          // share of the answers that are right from begin to end
-    double right_symbols = 0;  // share of their symbols, each behind the right ones before it
+    double right_symbols = 0;  // share of their symbols; causal: behind the right ones before
     std::int64_t tokens = 0;
   };
 
   Settings settings_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  ProbeForm form_;
   LanguageModel model_;
   std::int64_t largest_;  // size of a question in training
 
-  // An answer whose symbols are all the likeliest ones is what greedy decoding would have written.
+  // An answer whose symbols are all the likeliest ones is what greedy decoding would have written,
+  // or what an encoder writes in place.
   Answers answers_at(std::int64_t times, Processes& processes) const {
     const c10::AutoGradMode no_gradient(false);
     const ProbeKind kind = settings_.probe.kind;
@@ -148,7 +164,7 @@ class ProbeTask : public TrainingTask {
       processes.alive();
       const std::int64_t rows = std::min(at_once, settings_.probe.examples - done);
       const ProbeBatch batch =
-          probe_batch(kind, size, rows,
+          probe_batch(form_, size, rows,
                       random_key({kProbeValidationSeed, static_cast<std::uint64_t>(size),
                                   static_cast<std::uint64_t>(done)}));
       const CrossEntropy loss =
@@ -180,7 +196,9 @@ OpenedTask open_probe_task(const TaskSources& sources) {
   const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
   return {.task = std::make_unique<ProbeTask>(sources.settings, tokenizer, sources.plan),
           .tokenizer = tokenizer,
-          .data = {{"folder", ""}, {"name", "probe: " + to_word(sources.settings.probe.kind)}}};
+          .data = {{"folder", ""},
+                   {"name",
+                    to_word(sources.settings.task) + ": " + to_word(sources.settings.probe.kind)}}};
 }
 
 }  // namespace roformer

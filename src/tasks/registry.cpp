@@ -25,6 +25,7 @@ constexpr std::array kTasks = {
     TaskDefinition{TaskKind::translation, open_translation_task},
     TaskDefinition{TaskKind::matching, open_matching_task},
     TaskDefinition{TaskKind::probe, open_probe_task},
+    TaskDefinition{TaskKind::masked_probe, open_probe_task},
 };
 
 }  // namespace

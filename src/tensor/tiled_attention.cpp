@@ -1,6 +1,7 @@
 #include "tensor/tiled_attention.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -52,7 +53,11 @@ struct HeadRows {
   M* at(std::int64_t token) const { return data + token * row; }
 };
 
-// Segments that one thread takes after another, since they add to one gradient of a bias.
+bool by_difference(const at::Tensor& additive) {
+  return additive.dim() == 2;
+}
+
+// Segments that one thread takes after another, since they add to one gradient of a bias of pairs.
 struct Work {
   std::size_t begin = 0, end = 0;  // of segments
   std::int64_t head = 0;
@@ -62,8 +67,10 @@ std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>&
   std::vector<Work> works;
   for (std::size_t begin = 0, end = 0; begin < in.segments.size(); begin = end) {
     const std::int64_t additive = in.segments[begin].additive;
-    const bool shared = additive >= 0 && !additive_wanted.empty() &&
+    const bool wanted = additive >= 0 && !additive_wanted.empty() &&
                         additive_wanted[static_cast<std::size_t>(additive)].defined();
+    const bool shared =
+        wanted && !by_difference(additive_wanted[static_cast<std::size_t>(additive)]);
     end = begin + 1;
     while (shared && end < in.segments.size() && in.segments[end].additive == additive) ++end;
     for (std::int64_t head = 0; head < in.heads; ++head) {
@@ -154,10 +161,12 @@ class Tile {
     }
   }
 
+  // `differences` [H, Lq + Lk - 1]: this segment's gradient of such a bias; or undefined.
   void backward(const at::Tensor& output, const at::Tensor& logarithm,
-                const at::Tensor& output_gradient, const TiledAttentionGradients& gradients) {
+                const at::Tensor& output_gradient, const TiledAttentionGradients& gradients,
+                const at::Tensor& differences) {
     thread_local Scratch<A> score_memory, slope_memory, row_memory, sum_memory, key_sum_memory,
-        value_sum_memory;
+        value_sum_memory, difference_memory;
     thread_local Scratch<T> probability_memory, narrow_memory, query_memory, key_memory,
         value_memory, gradient_memory;
     const HeadRows<M> out(output, head_, width_), out_gradient(output_gradient, head_, width_);
@@ -209,15 +218,30 @@ class Tile {
                    .product_row = seen});
       loops_.row_products(out.at(token), out.row, out_gradient.at(token), out_gradient.row, count,
                           width_, shift);
-      const at::Tensor* const wanted = wanted_of(gradients);
+      A* bias_gradient = nullptr;
+      std::int64_t bias_gradient_row = 0;
+      A* sums_of_differences = nullptr;  // of these queries: neither long nor far from the others'
+      if (differences.defined()) {
+        sums_of_differences = difference_memory(count + seen - 1);
+        std::fill_n(sums_of_differences, count + seen - 1, A(0));
+        bias_gradient = sums_of_differences + count - 1;
+        bias_gradient_row = -1;
+      } else if (const at::Tensor* const wanted = wanted_of(gradients); wanted != nullptr) {
+        bias_gradient = pairs(*wanted, first);
+        bias_gradient_row = pair_row(*wanted);
+      }
       loops_.slope({.rows = rows(scores, first, count, seen),
                     .gradients = slopes,
                     .logarithm = logarithms(logarithm, token),
                     .shift = shift,
-                    .bias_gradient = wanted == nullptr ? nullptr : pairs(*wanted, first),
-                    .bias_gradient_row = wanted == nullptr ? 0 : wanted->stride(1),
+                    .bias_gradient = bias_gradient,
+                    .bias_gradient_row = bias_gradient_row,
                     .probabilities = probabilities,
                     .slopes = narrow});
+      if (sums_of_differences != nullptr) {
+        A* const to = pairs(differences, first + count - 1);
+        for (std::int64_t i = 0; i < count + seen - 1; ++i) to[i] += sums_of_differences[i];
+      }
       add_to_keys(value_sums, {.data = probabilities, .row = seen}, gradient, seen, count, begun);
       add_to_keys(key_sums, {.data = narrow, .row = seen}, query, seen, count, begun);
       begun = true;
@@ -323,10 +347,16 @@ class Tile {
   A* logarithms(const at::Tensor& logarithm, std::int64_t token) const {
     return logarithm.data_ptr<A>() + head_ * logarithm.stride(0) + token;
   }
-  // Of [1 or H, Lq, Lk], this head's row of a query.
+  // This head's numbers of a query's pairs with key 0, 1, .., and how far those of the next query
+  // are behind.
   A* pairs(const at::Tensor& additive, std::int64_t query) const {
-    return additive.data_ptr<A>() + (additive.size(0) == 1 ? 0 : head_ * additive.stride(0)) +
-           query * additive.stride(1);
+    A* const own =
+        additive.data_ptr<A>() + (additive.size(0) == 1 ? 0 : head_ * additive.stride(0));
+    const std::int64_t first = by_difference(additive) ? segment_.query_length - 1 : 0;
+    return own + first + query * pair_row(additive);
+  }
+  static std::int64_t pair_row(const at::Tensor& additive) {
+    return by_difference(additive) ? -1 : additive.stride(1);
   }
   kernels::ScoreRows<A> rows(A* scores, std::int64_t first, std::int64_t count,
                              std::int64_t seen) const {
@@ -339,7 +369,7 @@ class Tile {
     if (segment_.additive >= 0) {
       const at::Tensor& additive = in_.additive[static_cast<std::size_t>(segment_.additive)];
       result.bias = pairs(additive, first);
-      result.bias_row = additive.stride(1);
+      result.bias_row = pair_row(additive);
     }
     return result;
   }
@@ -365,9 +395,30 @@ void with_types(const at::Tensor& query, const Function& function) {
 void check(const TiledAttention& in) {
   for (const at::Tensor& additive : in.additive) {
     // LibTorch leaves the stride of a single column as it comes.
-    ROFORMER_ASSERT(additive.dim() == 3 && (additive.size(2) == 1 || additive.stride(2) == 1) &&
+    ROFORMER_ASSERT((additive.dim() == 2 || additive.dim() == 3) &&
+                    (additive.size(-1) == 1 || additive.stride(-1) == 1) &&
                     additive.scalar_type() == accumulate_type(in.query.scalar_type()));
   }
+  for (const AttentionSegment& segment : in.segments) {
+    if (segment.additive < 0) continue;
+    const at::Tensor& additive = in.additive[static_cast<std::size_t>(segment.additive)];
+    ROFORMER_ASSERT(!by_difference(additive) ||
+                    additive.size(1) == segment.query_length + segment.key_length - 1);
+  }
+}
+
+// A place for each segment's gradient of a bias of differences that is wanted, [H, Lq + Lk - 1]:
+// segments are many threads' work, and their order in the sum must not depend on that.
+std::vector<at::Tensor> places_of_differences(const TiledAttention& in,
+                                              const std::vector<at::Tensor>& wanted) {
+  std::vector<at::Tensor> places(in.segments.size());
+  if (wanted.empty()) return places;
+  for (std::size_t s = 0; s < places.size(); ++s) {
+    if (in.segments[s].additive < 0) continue;
+    const at::Tensor& sum = wanted[static_cast<std::size_t>(in.segments[s].additive)];
+    if (sum.defined() && by_difference(sum)) places[s] = at::zeros(sum.sizes(), sum.options());
+  }
+  return places;
 }
 
 }  // namespace
@@ -399,6 +450,7 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
                               const TiledAttentionGradients& gradients) {
   check(in);
   const std::vector<Work> works = split(in, gradients.additive);
+  const std::vector<at::Tensor> differences = places_of_differences(in, gradients.additive);
   with_types(in.query, [&](auto memory, auto product) {
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),
@@ -406,11 +458,15 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
           const Work& work = works[static_cast<std::size_t>(i)];
           for (std::size_t s = work.begin; s < work.end; ++s) {
             Tile<decltype(memory), decltype(product)>(in, in.segments[s], work.head)
-                .backward(output, logarithm, output_gradient, gradients);
+                .backward(output, logarithm, output_gradient, gradients, differences[s]);
           }
         },
         [] {});
   });
+  for (std::size_t s = 0; s < differences.size(); ++s) {
+    if (!differences[s].defined()) continue;
+    gradients.additive[static_cast<std::size_t>(in.segments[s].additive)].add_(differences[s]);
+  }
 }
 
 }  // namespace roformer

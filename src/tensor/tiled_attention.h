@@ -22,7 +22,9 @@ struct TiledAttention {
   // and values serves H / G neighbouring heads of queries.
   at::Tensor query, key, value;
   std::vector<AttentionSegment> segments;
-  // [1 or H, Lq, Lk], added to the scores in the type of their sums; -infinity hides.
+  // Added to the scores in the type of their sums, -infinity hides: [1 or H, Lq, Lk], or where it
+  // depends on the difference of places alone [1 or H, Lq + Lk - 1], whose entry Lq - 1 - i + j is
+  // that of query i and key j.
   std::vector<at::Tensor> additive;
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  // G; 0: H
@@ -38,8 +40,8 @@ bool can_tile_attention(const at::Tensor& query);
 at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Tensor& output);
 
 // Where the gradients go: rows as those of query, [Tk, H * D] for key and value, also where heads
-// of queries share them, all overwritten within the segments; those of `additive` [H, Lq, Lk] are
-// added to, an undefined one is not wanted.
+// of queries share them, all overwritten within the segments; those of `additive`, [H, Lq, Lk] or
+// [H, Lq + Lk - 1], are added to, an undefined one is not wanted.
 struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;

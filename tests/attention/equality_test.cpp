@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "distance.h"
 #include "schemes.h"
+#include "tensor/memory_meter.h"
 
 using namespace roformer;
 
@@ -181,6 +182,7 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
   Layer layer;
   const std::vector<std::int64_t> lengths{7, 7, 12};
   const TokenLayout layout = TokenLayout::of_lengths(lengths);
+  const std::int64_t window = GENERATE(0, 5);
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
       SmallScheme small(name, causal);
@@ -193,6 +195,7 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
         x.mutable_grad() = at::Tensor();
         for (const Parameter& p : small.parameters.all()) p.value.mutable_grad() = at::Tensor();
         AttentionSettings attention;
+        attention.window = window;
         if (!fused) {
           attention.log_n = LogNScaling::query;
           attention.log_n_length = 1000;
@@ -211,6 +214,40 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
       REQUIRE(fast.size() == plain.size());
       for (std::size_t i = 0; i < fast.size(); ++i) CHECK(distance(fast[i], plain[i]) < 1e-10);
     }
+  }
+}
+
+TEST_CASE("a bias of the distance alone is never made for all pairs") {
+  constexpr std::int64_t kLength = 1024;
+  at::manual_seed(15);
+  const TokenLayout layout = TokenLayout::uniform(1, kLength);
+  const at::Tensor packed = at::randn({kLength, 3 * SmallScheme::kInner});
+  const auto peak = [&](const SmallScheme& small, std::int64_t window) {
+    AttentionSettings attention;
+    attention.window = window;
+    const at::Tensor leaf = packed.clone().set_requires_grad(true);
+    const MemoryMeter meter;
+    PositionSession session({.scheme = *small.scheme,
+                             .attention = attention,
+                             .queries = Positions::range(0, kLength),
+                             .keys = Positions::range(0, kLength),
+                             .causal = small.causal,
+                             .training = true});
+    self_attention(
+        {.projected = leaf * 1, .layout = layout, .heads = SmallScheme::kHeads, .layer = 1},
+        session)
+        .sum()
+        .backward();
+    return meter.peak();
+  };
+  for (const bool causal : {false, true}) {
+    for (const char* name : {"alibi", "t5", "kerple", "sandwich", "formula"}) {
+      INFO(name << (causal ? ", causal" : ""));
+      CHECK(peak(SmallScheme(name, causal, at::kFloat), 0) < 3 * kLength * kLength);
+    }
+    CHECK(peak(SmallScheme("rope", causal, at::kFloat), 128) < 3 * kLength * kLength);
+    // What depends on both places has a number for each pair.
+    CHECK(peak(SmallScheme("fire", causal, at::kFloat), 0) > 4 * kLength * kLength);
   }
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("all problems come at once, each with its place, the value, what is al
         "bad.yaml:14: data: got \"5\", wanted a section of keys\n"
         "bad.yaml:15: seed: got a section, wanted a single value\n"
         "bad.yaml:1: task: got \"mlmm\", wanted one of mlm, causal_lm, glue, translation, "
-        "matching, probe "
+        "matching, probe, masked_probe "
         "(hint: did you mean mlm)\n"
         "bad.yaml:5: model.layers: got \"many\", wanted an integer from 1 to 1000\n"
         "bad.yaml:6: model.norm: got nothing, wanted one of post, pre\n"

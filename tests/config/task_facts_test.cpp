@@ -15,7 +15,7 @@ TEST_CASE("every task has its facts, and what ranks its checkpoints is one of it
     const TaskFacts& facts = task_facts(task);
     CHECK(facts.task == task);
     CHECK(&facts == &all_task_facts()[i]);
-    CHECK(facts.data_hint.empty() == (task == TaskKind::probe));  // made on the fly
+    CHECK(facts.data_hint.empty() == (facts.data == TaskData::generated));
     for (std::size_t glue = 0; glue < Words<GlueTask>::texts.size(); ++glue) {
       Settings settings;
       settings.task = task;

@@ -15,6 +15,7 @@
 #include "config/schemes/alibi.h"
 #include "config/schemes/formula.h"
 #include "config/schemes/kerple.h"
+#include "position/relative_index.h"
 #include "position/scheme.h"
 
 using namespace roformer;
@@ -233,8 +234,10 @@ TEST_CASE("entries beside a table are refused or clamped") {
 
 TEST_CASE("constants of a formula are made once and bounds hold before a step") {
   const MadeScheme made(from_library("sandwich"), false);
-  const at::Tensor first = made.scheme->bias(context_of(20, 20, false, at::kFloat, 0));
-  CHECK(first.is_same(made.scheme->bias(context_of(20, 20, false, at::kFloat, 1))));
+  const at::Tensor distances = distances_of({.least = -19, .count = 39});
+  const at::Tensor first =
+      made.scheme->bias_at(context_of(20, 20, false, at::kFloat, 0), distances);
+  CHECK(first.is_same(made.scheme->bias_at(context_of(20, 20, false, at::kFloat, 1), distances)));
   MadeScheme kept(of_text("bias", "slope * (i - j)", "{slope: {initial: 5, least: 0.5, most: 2}}"),
                   false);
   kept.parameters.apply_constraints();

@@ -62,6 +62,34 @@ TEST_CASE("a small model learns to copy, and is tested at twice the length") {
   CHECK_FALSE(figures.contains("accuracy_at_x4"));
 }
 
+TEST_CASE("a small encoder learns to copy into masked places") {
+  const ProbeRun run(Overrides{{"task", "masked_probe"},
+                               {"training.steps", "600"},
+                               {"training.learning_rate", "3e-3"},
+                               {"training.beta2", "0.98"},
+                               {"training.warmup", "50"},
+                               {"training.schedule", "linear"},
+                               {"training.validate_every", "200"}});
+  const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
+  const auto figures = summary.validations.back().result.figures;
+  CHECK(figures.at("accuracy") > 0.9);
+  CHECK(figures.at("symbol_accuracy") > 0.98);
+  CHECK(figures.at("symbol_accuracy_at_x2") < figures.at("symbol_accuracy"));
+  CHECK(figures.contains("accuracy_at_x2"));
+}
+
+TEST_CASE("every kind of masked probe trains, and none of its answers is to be seen") {
+  for (const std::string kind : {"copy", "reverse", "passkey", "addition", "dyck", "recall"}) {
+    CAPTURE(kind);
+    const ProbeRun run(Overrides{{"task", "masked_probe"},
+                                 {"probe.kind", kind},
+                                 {"data.length", "24"},
+                                 {"training.learning_rate", "1e-9"}});
+    const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
+    CHECK(summary.validations.back().result.figures.at("accuracy") < 0.7);
+  }
+}
+
 TEST_CASE("every kind of probe trains under every sort of position, tables included") {
   for (const std::string kind : {"copy", "reverse", "passkey", "addition", "dyck", "recall"}) {
     CAPTURE(kind);

@@ -44,6 +44,26 @@ struct Example {
     segments[0].additive = 0;
     segments[1].additive = 1;
   }
+  // The same of differences of places, and one of them for two texts of the same lengths.
+  void add_tables() {
+    segments.push_back(
+        {.query_begin = 305, .query_length = 5, .key_begin = 1330, .key_length = 1030});
+    packed = at::randn({2360, 3 * kHeads * kWidth}, at::kDouble);
+    gradient = at::randn({310, kHeads * kWidth}, at::kDouble);
+    additive = {at::randn({kHeads, 599}, at::kDouble), at::randn({1, 1034}, at::kDouble)};
+    additive[0].narrow(1, 0, 40).fill_(-std::numeric_limits<double>::infinity());
+    segments[0].additive = 0;
+    segments[1].additive = segments[2].additive = 1;
+  }
+  // A bias of a segment's pairs, [1 or H, Lq, Lk], with its graph.
+  static at::Tensor of_pairs(const at::Tensor& bias, const AttentionSegment& s) {
+    if (bias.dim() == 3) return bias;
+    const at::Tensor entry =
+        at::arange(s.query_length - 1, -1, -1).unsqueeze(1) + at::arange(s.key_length).unsqueeze(0);
+    return at::index_select(bias, 1, entry.flatten())
+        .view({bias.size(0), s.query_length, s.key_length});
+  }
+  std::int64_t queries() const { return gradient.size(0); }
   at::Tensor part(const at::Tensor& rows, std::int64_t which) const {
     return rows.narrow(1, which * kHeads * kWidth, kHeads * kWidth);
   }
@@ -63,7 +83,9 @@ struct Example {
       at::Tensor scores = at::matmul(heads(0, s.query_begin, s.query_length),
                                      heads(1, s.key_begin, s.key_length).transpose(1, 2)) *
                           0.4;
-      if (s.additive >= 0) scores = scores + biases[static_cast<std::size_t>(s.additive)];
+      if (s.additive >= 0) {
+        scores = scores + of_pairs(biases[static_cast<std::size_t>(s.additive)], s);
+      }
       if (causal) {
         const at::Tensor future = at::ones({s.query_length, s.key_length}, at::kBool)
                                       .triu(s.key_length - s.query_length + 1);
@@ -81,7 +103,7 @@ struct Example {
     Results results{.output = output.detach()};
     // Rows of queries from the second text on do not stand where its keys do.
     const at::Tensor all = rows.grad();
-    results.query = part(all, 0).narrow(0, 0, 305);
+    results.query = part(all, 0).narrow(0, 0, queries());
     results.key = part(all, 1);
     results.value = part(all, 2);
     for (const at::Tensor& bias : biases) results.additive.push_back(bias.grad());
@@ -99,16 +121,18 @@ struct Example {
                              .scale = 0.4,
                              .causal = causal};
     for (const at::Tensor& bias : additive) attention.additive.push_back(bias.to(wide));
-    Results results{.output = at::empty({305, kHeads * kWidth}, type)};
+    Results results{.output = at::empty({queries(), kHeads * kWidth}, type)};
     const at::Tensor logarithm = tiled_attention_forward(attention, results.output);
     const at::Tensor gradients = at::zeros_like(rows);
     TiledAttentionGradients into{
         .query = part(gradients, 0), .key = part(gradients, 1), .value = part(gradients, 2)};
     for (const at::Tensor& bias : additive) {
-      into.additive.push_back(at::zeros({kHeads, bias.size(1), bias.size(2)}, wide));
+      std::vector<std::int64_t> sizes = bias.sizes().vec();
+      sizes[0] = kHeads;
+      into.additive.push_back(at::zeros(sizes, wide));
     }
     tiled_attention_backward(attention, results.output, logarithm, gradient.to(type), into);
-    results.query = into.query.narrow(0, 0, 305);
+    results.query = into.query.narrow(0, 0, queries());
     results.key = into.key;
     results.value = into.value;
     for (std::size_t i = 0; i < additive.size(); ++i) {
@@ -124,7 +148,14 @@ struct Example {
 TEST_CASE("attention by tiles is the softmax, with the gradients of rows and biases") {
   at::manual_seed(2);
   Example example{.causal = GENERATE(false, true)};
-  if (GENERATE(false, true)) example.add_biases();
+  switch (GENERATE(0, 1, 2)) {
+    case 1:
+      example.add_biases();
+      break;
+    case 2:
+      example.add_tables();
+      break;
+  }
   const std::vector<at::Tensor> expected = example.plain().all();
   const auto check = [&](at::ScalarType type, double bound) {
     const std::vector<at::Tensor> found = example.tiled(type).all();
@@ -143,7 +174,11 @@ TEST_CASE("attention by tiles is the softmax, with the gradients of rows and bia
 TEST_CASE("attention by tiles gives the same numbers on any count of threads") {
   at::manual_seed(3);
   Example example{.causal = true};
-  example.add_biases();
+  if (GENERATE(false, true)) {
+    example.add_biases();
+  } else {
+    example.add_tables();
+  }
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   const std::vector<at::Tensor> one = example.tiled(at::kFloat).all();
@@ -151,4 +186,38 @@ TEST_CASE("attention by tiles gives the same numbers on any count of threads") {
   const std::vector<at::Tensor> two = example.tiled(at::kFloat).all();
   at::set_num_threads(threads);
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(at::equal(one[i], two[i]));
+}
+
+TEST_CASE("a bias of differences gives bitwise what it gives spread over all pairs") {
+  at::manual_seed(4);
+  Example tables{.causal = GENERATE(false, true)};
+  tables.add_tables();
+  Example pairs = tables;
+  pairs.additive.clear();
+  for (AttentionSegment& s : pairs.segments) {
+    pairs.additive.push_back(
+        Example::of_pairs(tables.additive[static_cast<std::size_t>(s.additive)], s));
+    s.additive = static_cast<std::int64_t>(pairs.additive.size()) - 1;
+  }
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const Results table = tables.tiled(type), pair = pairs.tiled(type);
+    CHECK(at::equal(table.output, pair.output));
+    CHECK(at::equal(table.query, pair.query));
+    CHECK(at::equal(table.key, pair.key));
+    CHECK(at::equal(table.value, pair.value));
+    // The sums along the diagonals.
+    std::vector<at::Tensor> sums;
+    for (const at::Tensor& x : tables.additive) sums.push_back(at::zeros(x.sizes(), at::kDouble));
+    for (std::size_t i = 0; i < pairs.segments.size(); ++i) {
+      const at::Tensor sum = sums[static_cast<std::size_t>(tables.segments[i].additive)];
+      const at::Tensor of_pair = pair.additive[i].to(at::kDouble);
+      for (std::int64_t query = 0; query < of_pair.size(1); ++query) {
+        sum.narrow(1, of_pair.size(1) - 1 - query, of_pair.size(2)).add_(of_pair.select(1, query));
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double largest = sums[i].abs().max().item<double>();
+      CHECK(distance(table.additive[i].to(at::kDouble), sums[i]) < 1e-5 * largest);
+    }
+  }
 }
