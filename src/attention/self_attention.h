@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "attention/attention_cache.h"
+#include "attention/attention_probe.h"
 #include "attention/position_session.h"
 #include "tensor/operations.h"
 #include "tensor/token_layout.h"
@@ -22,6 +23,7 @@ struct SelfAttentionInputs {
   LayerProjections projections;
   DropoutSpec dropout;  // of the probabilities
   at::Tensor input;     // [T, M] of the layer: for schemes with features of tokens
+  AttentionProbe* probe = nullptr;  // of softmax attention, without a cache
 };
 
 // -> [T, H * D]
