@@ -1,5 +1,5 @@
-// A place to look at softmax self-attention from, and to change it: what explains a trained model is
-// given each call of the layers that it asks for, and gives the output in the attention's stead.
+// A place to look at softmax self-attention from, and to change it: what explains a trained model
+// is given each call of the layers that it asks for, and gives the output in the attention's stead.
 #pragma once
 
 #include <ATen/core/Tensor.h>

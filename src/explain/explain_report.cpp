@@ -125,7 +125,7 @@ class Report {
       }
       const std::pair<const char*, const at::Tensor&> places[] = {
           {"the token before", layer.masses.previous},
-          {"the token behind", layer.masses.next},
+          {"the next token", layer.masses.next},
           {"the first token", layer.masses.first},
           {"the query's own token", layer.masses.own}};
       for (const auto& [name, mass] : places) {
@@ -224,24 +224,29 @@ class Report {
         if (!grid.panels.empty()) report_.chart(grid);
       }
     }
+    for (const ExplainedRun& run : runs_) {
+      report_.table(places(run), prefix(run) +
+                                     "mean attention of the queries that see such a key. The "
+                                     "entropy of n equal weights is ln n.");
+    }
+  }
+
+  static Table places(const ExplainedRun& run) {
     const NumberFormat share{.style = NumberFormat::Style::percent, .digits = 1};
-    Table table({{.title = "head", .alignment = Column::Alignment::left},
-                 {.title = "entropy", .unit = "nats", .format = {.digits = 3}},
+    const NumberFormat entropy{.style = NumberFormat::Style::fixed, .digits = 2};
+    Table table({{.title = "layer, head", .alignment = Column::Alignment::left},
+                 {.title = "entropy", .unit = "nats", .format = entropy},
                  {.title = "itself", .unit = "%", .format = share},
                  {.title = "token before", .unit = "%", .format = share},
-                 {.title = "token behind", .unit = "%", .format = share},
+                 {.title = "next token", .unit = "%", .format = share},
                  {.title = "first token", .unit = "%", .format = share}});
-    for (const ExplainedRun& run : runs_) {
-      for_each_head(run, [&](const LayerExplanation& layer, const HeadExplanation& head) {
-        const auto of = [&](const at::Tensor& x) { return x[head.head].item<double>(); };
-        const AttentionMasses& m = layer.masses;
-        table.add_row({prefix(run) + title_of(head), of(m.entropy), of(m.own), of(m.previous),
-                       of(m.next), of(m.first)});
-      });
-    }
-    report_.table(table,
-                  "Mean attention of the queries that see such a key. The entropy of n equal "
-                  "weights is ln n.");
+    for_each_head(run, [&](const LayerExplanation& layer, const HeadExplanation& head) {
+      const auto of = [&](const at::Tensor& x) { return x[head.head].item<double>(); };
+      const AttentionMasses& m = layer.masses;
+      table.add_row({fmt::format("{}, {}", head.layer, head.head), of(m.entropy), of(m.own),
+                     of(m.previous), of(m.next), of(m.first)});
+    });
+    return table;
   }
 
   void positions() {
@@ -442,7 +447,10 @@ TrainedPositions trained_positions(const LanguageModel& model) {
     if (!scheme.bias_of_each_layer() && !drawn.try_emplace(&scheme, 0).second) continue;
     TrainedPositions::Bias bias{
         .title = scheme.bias_of_each_layer() ? fmt::format("layer {}", layer) : "the layers",
-        .pairs = bias_of_pairs(stack.scheme(), layer, reach, settings.causal)};
+        .pairs = bias_of_pairs(stack.scheme(), {.layer = layer,
+                                                .length = reach,
+                                                .causal = settings.causal,
+                                                .device = stack.embedding().table().device()})};
     bias.by_distance = bias_by_distance(bias.pairs);
     result.biases.push_back(std::move(bias));
   }

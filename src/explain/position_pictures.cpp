@@ -42,22 +42,22 @@ HeatMap::Colours colours_of(const std::vector<std::vector<double>>& rows) {
 
 }  // namespace
 
-at::Tensor bias_of_pairs(const PositionScheme& scheme, std::int64_t layer, std::int64_t length,
-                         bool causal) {
+at::Tensor bias_of_pairs(const PositionScheme& scheme, const BiasPlace& place) {
   const c10::AutoGradMode no_gradient(false);
-  const PositionScheme& own = scheme.of_layer(layer);
+  const PositionScheme& own = scheme.of_layer(place.layer);
   if (!own.has_bias()) return {};
-  const Positions positions = Positions::range(0, length);
-  const at::Tensor bias =
-      own.bias({.queries = positions, .keys = positions, .layer = layer, .causal = causal})
-          .to(at::kCPU, at::kDouble)
-          .squeeze(0)
-          .clone();
-  if (causal) {
-    const at::Tensor future = positions.tensor().unsqueeze(1) < positions.tensor().unsqueeze(0);
-    return bias.masked_fill(future, std::numeric_limits<double>::quiet_NaN());
-  }
-  return bias;
+  const Positions positions = Positions::range(0, place.length);
+  const at::Tensor bias = own.bias({.queries = positions,
+                                    .keys = positions,
+                                    .layer = place.layer,
+                                    .causal = place.causal,
+                                    .device = place.device})
+                              .to(at::kCPU, at::kDouble)
+                              .squeeze(0)
+                              .clone();
+  if (!place.causal) return bias;
+  const at::Tensor future = positions.tensor().unsqueeze(1) < positions.tensor().unsqueeze(0);
+  return bias.masked_fill(future, std::numeric_limits<double>::quiet_NaN());
 }
 
 HeatMapGrid bias_maps(const BiasPicture& picture) {

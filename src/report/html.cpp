@@ -134,9 +134,9 @@ void HtmlReport::chart(const ShareChart& chart) {
 void HtmlReport::chart(const HeatMapGrid& grid) {
   std::string panels;
   for (const HeatMap& map : grid.maps) panels += to_svg(map, SvgUse::embedded);
-  body_ += fmt::format(
-      "<figure>\n<h3>{}</h3>\n<p>{}</p>\n<div class=\"maps\">\n{}</div></figure>\n",
-      escape_xml(grid.title), escape_xml(grid.subtitle), panels);
+  body_ +=
+      fmt::format("<figure>\n<h3>{}</h3>\n<p>{}</p>\n<div class=\"maps\">\n{}</div></figure>\n",
+                  escape_xml(grid.title), escape_xml(grid.subtitle), panels);
 }
 
 void HtmlReport::chart(const LineChartGrid& grid) {

@@ -37,8 +37,8 @@ class HtmlReport {
   };
   void key_figures(const std::vector<KeyFigure>& figures);
   void table(const Table& table, std::string_view caption = "");
-  // Charts of lines, dots and shares are there twice, as wide as the column and as wide as a telephone; the page
-  // shows the one that is legible.
+  // Charts of lines, dots and shares are there twice, as wide as the column and as wide as a
+  // telephone; the page shows the one that is legible.
   void chart(const LineChart& chart);
   void chart(const DotChart& chart);
   void chart(const ShareChart& chart);
