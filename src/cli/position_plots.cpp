@@ -19,7 +19,6 @@
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
 #include "explain/explain_report.h"
-#include "model/transformer_stack.h"
 #include "position/decay_bound.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"

@@ -173,9 +173,12 @@ TEST_CASE("the only head of a layer is the layer, and a head's loss is not anoth
     CHECK(layer.heads[0].without_positions.change ==
           Approx(layer.without_positions.change).margin(1e-6));
   }
-  const Explanation two = Explained("rope").explain({.sequences = 10});
-  CHECK(two.layers[0].heads[0].without_positions.change !=
-        two.layers[0].heads[1].without_positions.change);
+  // A head whose queries are nothing has no scores to lose.
+  const Explained two("rope");
+  two.parameter("layers.0.attention.query_key_value.weight").narrow(0, 16, 16).zero_();
+  const std::vector<HeadExplanation> heads = two.explain({.sequences = 10}).layers[0].heads;
+  CHECK(std::abs(heads[0].without_positions.change) > 1e-4);
+  CHECK(std::abs(heads[1].without_positions.change) < 1e-6);
 }
 
 TEST_CASE("attention is where it is known to be") {
@@ -196,6 +199,26 @@ TEST_CASE("attention is where it is known to be") {
   CHECK(before.layers[0].masses.previous[0].item<double>() == Approx(1).epsilon(1e-5));
   CHECK(before.layers[0].masses.own[0].item<double>() == Approx(1.0 / 32).epsilon(1e-3));
   CHECK(before.layers[0].masses.first[0].item<double>() == Approx(1.0 / 31).epsilon(1e-3));
+}
+
+TEST_CASE("pairs of features share the scores' variance with what is not rotated") {
+  for (const char* const fraction : {"1", "0.5"}) {
+    CAPTURE(fraction);
+    const Explained one("rope", {{"position.rope.fraction", fraction}});
+    const Explanation found = one.explain({.sequences = 8, .ablations = false});
+    const FrequencyUse& use = *found.layers[0].frequencies;
+    const std::int64_t pairs = fraction[0] == '1' ? 8 : 4;
+    REQUIRE(std::ssize(use.wavelengths) == pairs);
+    CHECK(use.wavelengths[0] == Approx(2 * 3.14159265).epsilon(1e-4));
+    CHECK(use.wavelengths[1] > use.wavelengths[0]);
+    const double rest = use.variance_share[0][pairs].item<double>();
+    if (pairs == 8) {
+      CHECK(std::abs(rest) < 1e-6);
+    } else {
+      CHECK(rest > 0.05);
+      CHECK(rest < 0.95);
+    }
+  }
 }
 
 TEST_CASE("what cannot be explained is refused in words") {
@@ -220,6 +243,9 @@ TEST_CASE("biases are drawn by distance where that is all they depend on") {
   CHECK(bias.distances.front() == -31);
   CHECK(bias.distances.back() == 31);
   CHECK(bias.values[1][31] == Approx(t5.parameter("position.bias")[0][1].item<double>()));
+  // The key before the query and the one behind it, in buckets of their own.
+  CHECK(bias.values[1][32] == Approx(t5.parameter("position.bias")[1][1].item<double>()));
+  CHECK(bias.values[1][30] == Approx(t5.parameter("position.bias")[17][1].item<double>()));
   CHECK(drawn.parameters.size() == 1);
   const TrainedPositions tupe = trained_positions(*Explained("tupe").trained.model);
   REQUIRE(tupe.biases.size() == 1);
