@@ -27,8 +27,12 @@ bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session
          session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
 
+bool is_probed(const SelfAttentionInputs& in) {
+  return in.probe != nullptr && in.probe->wants(in.layer);
+}
+
 bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return can_tile_attention(in.projected) && plain_softmax(in, session) &&
+  return !is_probed(in) && can_tile_attention(in.projected) && plain_softmax(in, session) &&
          !session.scheme(in.layer).has_transform() && !session.scheme(in.layer).has_running_sums();
 }
 
@@ -123,15 +127,15 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   context.mask = session.mask(in.layer, extent);
-  if (scheme.has_features()) {
-    context.features = scheme.remembered(features_of(in, session, block), {});
-  }
+  const at::Tensor features = features_of(in, session, block);
+  if (features.defined()) context.features = scheme.remembered(features, {});
   const auto turned_parts = [&] {
     return Parts{.query = turned(scheme, context, parts.query, TokenSide::query),
                  .key = turned(scheme, context, parts.key, TokenSide::key),
                  .value = parts.value};
   };
-  if (plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
+  const bool probed = is_probed(in);
+  if (!probed && plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
     const Parts rotated_parts = turned_parts();
     return running_sum_attention({.query = rotated_parts.query,
                                   .key = rotated_parts.key,
@@ -140,21 +144,21 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                                   .mask = context.mask,
                                   .scale = scheme.score_scale(parts.query.size(-1))});
   }
-  if (plain_softmax(in, session) && scheme.has_transform() && !scheme.has_bias() &&
+  if (!probed && plain_softmax(in, session) && scheme.has_transform() && !scheme.has_bias() &&
       in.projected.is_cpu()) {
     return by_kernel(scheme, context, turned_parts(), session.additive(in.layer, extent));
   }
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
-  return attend({.query = parts.query,
-                 .key = parts.key,
-                 .value = parts.value,
-                 .scheme = session.scheme(in.layer),
-                 .attention = session.attention(in.layer),
-                 .context = context,
-                 .bias = bias_of(in, session, context, extent),
-                 .dropout = dropout})
-      .output;
+  const AttendInputs inputs{.query = parts.query,
+                            .key = parts.key,
+                            .value = parts.value,
+                            .scheme = session.scheme(in.layer),
+                            .attention = session.attention(in.layer),
+                            .context = context,
+                            .bias = bias_of(in, session, context, extent),
+                            .dropout = dropout};
+  return probed ? in.probe->attend(inputs, features) : attend(inputs).output;
 }
 
 at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "attention/attention_cache.h"
+#include "attention/attention_probe.h"
 #include "attention/position_session.h"
 #include "tensor/operations.h"
 #include "tensor/token_layout.h"
@@ -20,8 +21,9 @@ struct SelfAttentionInputs {
   std::int64_t key_value_heads = 0;  // G, a divisor of H; each serves H / G neighbours. 0: H
   std::int64_t layer = 0;
   LayerProjections projections;
-  DropoutSpec dropout;  // of the probabilities
-  at::Tensor input;     // [T, M] of the layer: for schemes with features of tokens
+  DropoutSpec dropout;              // of the probabilities
+  at::Tensor input;                 // [T, M] of the layer: for schemes with features of tokens
+  AttentionProbe* probe = nullptr;  // of softmax attention, without a cache
 };
 
 // -> [T, H * D]

@@ -11,6 +11,7 @@ void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
+void add_explain_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_fill_mask_command(CLI::App& program);
 void add_generate_command(CLI::App& program);

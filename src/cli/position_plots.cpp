@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
+#include "explain/explain_report.h"
 #include "position/decay_bound.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
@@ -37,26 +38,38 @@ struct ScaledRope {
   std::vector<double> frequencies;
 };
 
-// True where all values lie on one side of zero, clear of it: colours around zero would hide how
-// they differ.
-bool keeps_off_zero(const std::vector<std::vector<double>>& rows) {
-  double least = INFINITY, greatest = -INFINITY;
-  for (const std::vector<double>& row : rows) {
-    for (const double value : row) {
-      if (std::isnan(value)) continue;
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
-    }
-  }
-  return least > 0 || greatest < 0;
-}
+// A scheme that is drawn, as it starts or as a run has trained it.
+struct DrawnScheme {
+  std::string name;
+  const PositionScheme* scheme = nullptr;
+  bool causal = false;
+  std::int64_t width = 0, heads = 0, head_width = 0;
+  std::int64_t score_length = kScoreLength;  // fewer where a run's table is shorter
+  const LanguageModel* trained = nullptr;
+  std::unique_ptr<ParameterStore> parameters = nullptr;  // of one that was made to be drawn
+  std::unique_ptr<PositionScheme> own = nullptr;
+};
 
 class Plots {
  public:
   explicit Plots(const PositionPlotInputs& in)
       : in_(in),
         report_({.title = "Positional schemes",
-                 .subtitle = fmt::format("{}", fmt::join(in.names, ", "))}) {}
+                 .subtitle = fmt::format("{}", fmt::join(titles(in), ", "))}) {
+    for (const std::string& name : in.names) drawn_.push_back(make(name));
+    for (const PlottedRun& run : in.runs) {
+      const StackSettings& settings = run.model.encoder().settings();
+      const std::int64_t most = maximal_length(settings.position);
+      drawn_.push_back({.name = run.name,
+                        .scheme = &run.model.encoder().scheme(),
+                        .causal = settings.causal,
+                        .width = settings.model.width,
+                        .heads = settings.model.heads,
+                        .head_width = settings.model.features_of_head(),
+                        .score_length = most > 0 ? std::min(most, kScoreLength) : kScoreLength,
+                        .trained = &run.model});
+    }
+  }
 
   void rope() {
     report_.section("Rotary positions");
@@ -119,46 +132,31 @@ class Plots {
 
   void biases() {
     bool any = false;
-    for (const std::string& name : in_.names) {
-      ParameterStore parameters(in_.settings.seed);
-      const auto scheme = make(name, parameters);
-      if (!scheme->of_layer(0).has_bias()) continue;
-      if (!std::exchange(any, true)) {
-        report_.section("Biases");
-        report_.paragraph(
-            "What is added to the scores of each head before training, rows are "
-            "queries, columns keys.");
-      }
-      const at::Tensor bias = scheme->of_layer(0)
-                                  .bias(context(kBiasLength))
-                                  .detach()
-                                  .to(at::kDouble)
-                                  .expand({1, heads(), kBiasLength, kBiasLength})
-                                  .contiguous();
-      HeatMapGrid grid{.title = name, .columns = 4};
-      for (std::int64_t h = 0; h < std::min<std::int64_t>(heads(), 8); ++h) {
-        HeatMap map{.title = fmt::format("head {}", h + 1),
-                    .rows = {.title = "query"},
-                    .columns = {.title = "key"},
-                    .colours = HeatMap::Colours::diverging,
-                    .size = 170};
-        for (std::int64_t i = 0; i < kBiasLength; ++i) {
-          const double* const row =
-              bias.const_data_ptr<double>() + (h * kBiasLength + i) * kBiasLength;
-          map.values.emplace_back(row, row + kBiasLength);
-          for (std::int64_t j = i + 1; causal(name) && j < kBiasLength; ++j) {
-            map.values.back()[static_cast<std::size_t>(j)] = std::nan("");
-          }
+    for (const DrawnScheme& drawn : drawn_) {
+      if (drawn.trained != nullptr) {
+        for (const TrainedPositions::Bias& bias : trained_positions(*drawn.trained).biases) {
+          const std::int64_t length = std::min(kBiasLength, bias.pairs.size(1));
+          add_bias(fmt::format("{} ({})", drawn.name, bias.title),
+                   bias.pairs.narrow(1, 0, length).narrow(2, 0, length), any);
         }
-        if (keeps_off_zero(map.values)) map.colours = HeatMap::Colours::sequential;
-        for (std::size_t i = 0; i < map.values.size(); ++i) {
-          for (std::size_t j = 0; j < map.values[i].size(); ++j) {
-            csv_ += fmt::format("bias {},head {} query {},{},{}\n", name, h + 1, i, j,
-                                map.values[i][j]);
-          }
-        }
-        grid.maps.push_back(std::move(map));
+        continue;
       }
+      const at::Tensor bias =
+          bias_of_pairs(*drawn.scheme, {.length = kBiasLength, .causal = drawn.causal});
+      if (bias.defined()) add_bias(drawn.name, bias.expand({drawn.heads, -1, -1}), any);
+    }
+  }
+
+  // Of runs: all that their schemes have learned.
+  void parameters() {
+    for (const DrawnScheme& drawn : drawn_) {
+      if (drawn.trained == nullptr) continue;
+      HeatMapGrid grid{.title = drawn.name};
+      for (const auto& [name, values] : trained_positions(*drawn.trained).parameters) {
+        if (auto map = parameter_map(name, values)) grid.maps.push_back(std::move(*map));
+      }
+      if (grid.maps.empty()) continue;
+      report_.section("Parameters of " + drawn.name);
       report_.chart(grid);
     }
   }
@@ -169,15 +167,16 @@ class Plots {
     report_.section("Scores against the distance");
     report_.paragraph(
         "The mean score of random queries and keys that resemble each other, over all heads, "
-        "before training, as a difference to distance 0. Schemes whose parameters start at "
-        "nothing start flat.");
+        "as a difference to distance 0: of schemes before training, where those whose parameters "
+        "start at nothing start flat, and of the first layer of runs as trained.");
     LineChart chart{.title = "Expected score against distance",
                     .x = {.title = "distance of the key in the past", .unit = "tokens"},
                     .y = {.title = "score minus that at distance 0"},
                     .markers = LineChart::Markers::never};
-    for (const std::string& name : in_.names) {
-      Series series{.name = name};
-      const std::vector<double> means = mean_scores(name);
+    for (const DrawnScheme& drawn : drawn_) {
+      if (drawn.heads * drawn.head_width != drawn.width) continue;  // no vectors for both
+      Series series{.name = drawn.name};
+      const std::vector<double> means = mean_scores(drawn);
       for (std::size_t d = 0; d < means.size(); ++d) {
         series.x.push_back(static_cast<double>(d));
         series.y.push_back(means[d] - means[0]);
@@ -199,6 +198,13 @@ class Plots {
   const PositionPlotInputs& in_;
   HtmlReport report_;
   std::string csv_;
+  std::vector<DrawnScheme> drawn_;
+
+  static std::vector<std::string> titles(const PositionPlotInputs& in) {
+    std::vector<std::string> all = in.names;
+    for (const PlottedRun& run : in.runs) all.push_back(run.name);
+    return all;
+  }
 
   std::int64_t heads() const { return in_.settings.model.heads; }
   std::int64_t head_width() const { return in_.settings.model.features_of_head(); }
@@ -208,6 +214,26 @@ class Plots {
   }
   bool causal(const std::string& name) const {
     return in_.causal || find_position_facts(name)->causal_only;
+  }
+
+  // bias [H, L, L]
+  void add_bias(const std::string& title, const at::Tensor& bias, bool& any) {
+    if (!std::exchange(any, true)) {
+      report_.section("Biases");
+      report_.paragraph(
+          "What is added to the scores of each head, rows are queries, columns keys: of schemes "
+          "before training, of runs as trained.");
+    }
+    const HeatMapGrid grid = bias_maps({.title = title, .bias = bias, .first = 1});
+    for (std::size_t h = 0; h < grid.maps.size(); ++h) {
+      const auto& values = grid.maps[h].values;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        for (std::size_t j = 0; j < values[i].size(); ++j) {
+          csv_ += fmt::format("bias {},head {} query {},{},{}\n", title, h + 1, i, j, values[i][j]);
+        }
+      }
+    }
+    report_.chart(grid);
   }
 
   void add(const LineChart& chart) {
@@ -259,51 +285,58 @@ class Plots {
     return {.queries = Positions::range(0, length), .keys = Positions::range(0, length)};
   }
 
-  std::unique_ptr<PositionScheme> make(const std::string& name, ParameterStore& parameters) const {
+  DrawnScheme make(const std::string& name) const {
     PositionSettings position = in_.settings.position;
     position.scheme = name;
-    return make_scheme({.settings = position,
-                        .shape = {.layers = in_.settings.model.layers,
-                                  .width = in_.settings.model.width,
-                                  .heads = heads(),
-                                  .head_width = head_width(),
-                                  .causal = causal(name),
-                                  .training_length = in_.settings.data.length},
-                        .parameters = parameters});
+    DrawnScheme drawn{.name = name,
+                      .causal = causal(name),
+                      .width = in_.settings.model.width,
+                      .heads = heads(),
+                      .head_width = head_width(),
+                      .parameters = std::make_unique<ParameterStore>(in_.settings.seed)};
+    drawn.own = make_scheme({.settings = position,
+                             .shape = {.layers = in_.settings.model.layers,
+                                       .width = drawn.width,
+                                       .heads = drawn.heads,
+                                       .head_width = drawn.head_width,
+                                       .causal = drawn.causal,
+                                       .training_length = in_.settings.data.length},
+                             .parameters = *drawn.parameters});
+    drawn.scheme = drawn.own.get();
+    return drawn;
   }
 
-  std::vector<double> mean_scores(const std::string& name) const {
+  std::vector<double> mean_scores(const DrawnScheme& drawn) const {
     const c10::AutoGradMode no_gradients(false);
-    ParameterStore parameters(in_.settings.seed);
-    const auto scheme = make(name, parameters);
+    const PositionScheme* const scheme = drawn.scheme;
+    const std::int64_t length = drawn.score_length;
     Random random(random_key({in_.settings.seed, random_word("positions plot")}));
-    const std::int64_t h = heads(), d = head_width();
+    const std::int64_t h = drawn.heads, d = drawn.head_width;
     at::Tensor query = at::empty({kSamples, h, 1, d}), key = at::empty({kSamples, h, 1, d});
     for (std::int64_t i = 0; i < query.numel(); ++i) {
       const double shared = random.normal();
       query.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
       key.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
     }
-    AttentionContext where = context(kScoreLength);
-    if (scheme->draws_places()) where.places = scheme->draw_places({.lengths = {&kScoreLength, 1}});
+    AttentionContext where = context(length);
+    if (scheme->draws_places()) where.places = scheme->draw_places({.lengths = {&length, 1}});
     const auto along = [&](const at::Tensor& x) {
-      const at::Tensor all = x.expand({kSamples, h, kScoreLength, d}).clone();
+      const at::Tensor all = x.expand({kSamples, h, length, d}).clone();
       const at::Tensor table = where.places.defined()
                                    ? scheme->embedding_at(where.places)
-                                   : scheme->embedding(Positions::range(0, kScoreLength));
+                                   : scheme->embedding(Positions::range(0, length));
       if (!table.defined()) return all;
-      return all + table.view({kScoreLength, h, d}).transpose(0, 1);
+      return all + table.view({length, h, d}).transpose(0, 1);
     };
-    where.causal = causal(name);
+    where.causal = drawn.causal;
     if (where.causal) where.mask = causal_mask(where.queries, where.keys);
-    const at::Tensor identity = at::eye(in_.settings.model.width);
+    const at::Tensor identity = at::eye(drawn.width);
     where.projections = {.query_weight = identity, .key_weight = identity};
     const at::Tensor q = along(query), k = along(key);
     if (scheme->has_features()) {
-      const at::Tensor input =
-          q.transpose(1, 2).reshape({kSamples * kScoreLength, in_.settings.model.width});
+      const at::Tensor input = q.transpose(1, 2).reshape({kSamples * length, drawn.width});
       const at::Tensor features =
-          scheme->features(0, input).view({kSamples, kScoreLength, h, -1}).transpose(1, 2);
+          scheme->features(0, input).view({kSamples, length, h, -1}).transpose(1, 2);
       where.features = scheme->remembered(features, {});
     }
     const at::Tensor scores = attend({.query = q,
@@ -316,12 +349,12 @@ class Plots {
                                      /*with_scores=*/true)
                                   .scores;
     // The last query sees every distance.
-    const at::Tensor last = scores.select(2, kScoreLength - 1)
+    const at::Tensor last = scores.select(2, length - 1)
                                 .mean(at::IntArrayRef({0, 1}))
                                 .to(at::kDouble)
                                 .flip(0)
                                 .contiguous();
-    return {last.const_data_ptr<double>(), last.const_data_ptr<double>() + kScoreLength};
+    return {last.const_data_ptr<double>(), last.const_data_ptr<double>() + length};
   }
 };
 
@@ -333,6 +366,7 @@ void write_position_plots(const PositionPlotInputs& inputs) {
     plots.rope();
   }
   plots.biases();
+  plots.parameters();
   plots.scores();
   plots.write();
 }

@@ -6,19 +6,27 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "tasks/language_model.h"
 
 namespace roformer {
+
+struct PlottedRun {
+  std::string name;
+  const LanguageModel& model;
+};
 
 struct PositionPlotInputs {
   const Settings& settings;  // options of the schemes, heads and width of the model, data.length
   std::vector<std::string> names;
+  std::vector<PlottedRun> runs = {};  // on the CPU; drawn as trained
   bool causal = false;
   std::filesystem::path output;  // HTML
   std::filesystem::path csv;     // empty: none
 };
 
 // Decay bound (figure 2 of the paper), wavelengths and one pair's cosine of RoPE and its scalings;
-// the bias of each head; the expected score of random q and k against the distance for all.
+// the bias of each head; parameters of runs; the expected score of random q and k against the
+// distance for all.
 void write_position_plots(const PositionPlotInputs& inputs);
 
 }  // namespace roformer

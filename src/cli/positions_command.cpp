@@ -19,6 +19,7 @@
 #include "config/suggest.h"
 #include "position/scheme.h"
 #include "report/table.h"
+#include "runs/trained_model.h"
 #include "verify/golden_case.h"
 
 namespace roformer {
@@ -191,11 +192,24 @@ void verify_schemes(const PositionsOptions& options) {
 }
 
 void plot_schemes(const PositionsOptions& options) {
-  std::vector<std::string> names = options.names;
-  if (names.empty()) names = position_names();
-  for (const std::string& name : names) facts_of(name);
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, TrainedModel>> trained;
+  for (const std::string& name : options.names) {
+    if (find_position_facts(name) == nullptr && std::filesystem::is_directory(name)) {
+      trained.emplace_back(name, open_trained_model(name, {.overrides = {{"device", "cpu"}}}));
+    } else {
+      facts_of(name);
+      names.push_back(name);
+    }
+  }
+  if (options.names.empty()) names = position_names();
+  std::vector<PlottedRun> runs;
+  for (const auto& [name, model] : trained) {
+    runs.push_back({.name = name, .model = *model.model});
+  }
   write_position_plots({.settings = default_settings(options.overrides),
                         .names = names,
+                        .runs = runs,
                         .causal = options.causal,
                         .output = options.output,
                         .csv = options.csv});
@@ -231,8 +245,10 @@ void add_positions_command(CLI::App& program) {
       {.name = "plot",
        .summary = "Draw what schemes do: decay, wavelengths, biases, scores by distance",
        .details = "Writes one HTML file. Without names all schemes are drawn; options of the "
-                  "schemes are taken (--position.rope.scaling llama3)."});
-  plot->add_option("names", options->names, "schemes; none: all");
+                  "schemes are taken (--position.rope.scaling llama3). The folder of a run stands "
+                  "for its scheme with the trained weights."});
+  plot->add_option("names", options->names,
+                   "schemes, or folders of runs, which are drawn as trained; none: all schemes");
   plot->add_option("--output", options->output, "the HTML file")->capture_default_str();
   plot->add_option("--csv", options->csv, "the drawn numbers as CSV: figure, series, x, y");
   accept_settings(*plot, options->overrides);

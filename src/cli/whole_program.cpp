@@ -13,6 +13,7 @@ std::unique_ptr<CLI::App> make_whole_program() {
                        {"data", add_data_command},
                        {"doctor", add_doctor_command},
                        {"evaluate", add_evaluate_command},
+                       {"explain", add_explain_command},
                        {"export", add_export_command},
                        {"fill-mask", add_fill_mask_command},
                        {"generate", add_generate_command},

@@ -50,7 +50,8 @@ class SelfAttention : public SubLayer {
         .layer = layer(),
         .projections = projections(),
         .dropout = dropout_at(pass, kProbabilities, attention_dropout_),
-        .input = input};
+        .input = input,
+        .probe = pass.self_probe};
     return pass.cache != nullptr ? cached_self_attention(inputs, pass.session, *pass.cache)
                                  : self_attention(inputs, pass.session);
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "attention/attention_cache.h"
+#include "attention/attention_probe.h"
 #include "attention/cross_attention.h"
 #include "attention/position_session.h"
 #include "config/model_settings.h"
@@ -31,6 +32,7 @@ struct StackPass {
   AttentionCache* cache = nullptr;
   const CrossMemory* memory = nullptr;
   CrossProbe* probe = nullptr;
+  AttentionProbe* self_probe = nullptr;
 };
 
 class SubLayer {

@@ -244,7 +244,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                        .dropout_key = dropout_key,
                        .cache = in.cache,
                        .memory = in.memory,
-                       .probe = in.probe};
+                       .probe = in.probe,
+                       .self_probe = in.self_probe};
   at::Tensor sum =
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,

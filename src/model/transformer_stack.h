@@ -53,8 +53,9 @@ struct StackInputs {
   // Decoding, with a causal mask: what went through before. The ids are those that follow, as many
   // of each sequence; without training.
   AttentionCache* cache = nullptr;
-  const CrossMemory* memory = nullptr;  // from remember(); needed with cross-attention
-  CrossProbe* probe = nullptr;          // filled by the layer that it names
+  const CrossMemory* memory = nullptr;   // from remember(); needed with cross-attention
+  CrossProbe* probe = nullptr;           // filled by the layer that it names
+  AttentionProbe* self_probe = nullptr;  // asked by the layers that it wants
 };
 
 class TransformerStack {

@@ -90,6 +90,24 @@ struct DotChart {
   int width = 816;
 };
 
+// A whole cut into shares, part by part; shares that are not finite are left out.
+struct ShareBar {
+  std::string name;
+  std::vector<double> shares;  // of 1, one a part
+  std::string label;           // at the right edge
+  std::string group;           // bars of different groups stand a little apart
+};
+
+// Stacked bars of equal length, one a name.
+struct ShareChart {
+  std::string title;
+  std::string subtitle;
+  std::vector<std::string> parts;
+  std::vector<ShareBar> bars;  // from the top
+  std::string axis;            // what the shares are of
+  int width = 816;
+};
+
 // A matrix, row 0 at the top. Values that are not finite (masked places) are drawn grey.
 struct HeatMap {
   enum class Colours {
@@ -122,6 +140,7 @@ enum class SvgUse { standalone, embedded };
 std::string to_svg(const LineChart& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const LineChartGrid& grid, SvgUse use = SvgUse::standalone);
 std::string to_svg(const DotChart& chart, SvgUse use = SvgUse::standalone);
+std::string to_svg(const ShareChart& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const HeatMap& chart, SvgUse use = SvgUse::standalone);
 std::string to_svg(const HeatMapGrid& grid, SvgUse use = SvgUse::standalone);
 

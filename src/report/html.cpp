@@ -127,6 +127,18 @@ void HtmlReport::chart(const DotChart& chart) {
   figure(at_both_widths(chart));
 }
 
+void HtmlReport::chart(const ShareChart& chart) {
+  figure(at_both_widths(chart));
+}
+
+void HtmlReport::chart(const HeatMapGrid& grid) {
+  std::string panels;
+  for (const HeatMap& map : grid.maps) panels += to_svg(map, SvgUse::embedded);
+  body_ +=
+      fmt::format("<figure>\n<h3>{}</h3>\n<p>{}</p>\n<div class=\"maps\">\n{}</div></figure>\n",
+                  escape_xml(grid.title), escape_xml(grid.subtitle), panels);
+}
+
 void HtmlReport::chart(const LineChartGrid& grid) {
   std::string panels;
   for (LineChart panel : grid.panels) {

@@ -37,14 +37,15 @@ class HtmlReport {
   };
   void key_figures(const std::vector<KeyFigure>& figures);
   void table(const Table& table, std::string_view caption = "");
-  // Line and dot charts are there twice, as wide as the column and as wide as a telephone; the page
-  // shows the one that is legible.
+  // Charts of lines, dots and shares are there twice, as wide as the column and as wide as a
+  // telephone; the page shows the one that is legible.
   void chart(const LineChart& chart);
   void chart(const DotChart& chart);
+  void chart(const ShareChart& chart);
   // The panels stand side by side where there is room, else below each other.
   void chart(const LineChartGrid& grid);
   void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
-  void chart(const HeatMapGrid& grid) { figure(to_svg(grid, SvgUse::embedded)); }
+  void chart(const HeatMapGrid& grid);
   // Long text behind a line to click on: a configuration, a log.
   void details(std::string_view summary, std::string_view preformatted);
 

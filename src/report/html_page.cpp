@@ -26,6 +26,7 @@ figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);borde
 figure svg{display:block;max-width:100%;height:auto}
 figure h3{font-size:15px;font-weight:600;margin:10px 10px 2px}figure>p{font-size:13px;color:var(--soft);margin:0 10px 8px}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(340px,1fr));gap:4px 8px}
+.maps{display:flex;flex-wrap:wrap;align-items:flex-end;gap:4px 8px}
 .narrow{display:none}
 .pad{visibility:hidden;user-select:none}
 figcaption{color:var(--soft);font-size:14px;padding:10px 10px 6px;max-width:72ch}

@@ -59,7 +59,8 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
 }
 
 CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& mode,
-                                 const std::optional<Positions>& positions) const {
+                                 const std::optional<Positions>& positions,
+                                 AttentionProbe* probe) const {
   const std::uint64_t features =
       mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
@@ -69,7 +70,8 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,
-                                              .precision = plan_.precision});
+                                              .precision = plan_.precision,
+                                              .self_probe = probe});
   return head_.loss(states, batch.labels);
 }
 

@@ -36,9 +36,10 @@ class LanguageModel {
   const LanguageHead& head() const { return head_; }
   const ComputePlan& plan() const { return plan_; }
 
-  // Cross entropy at the batch's targets.
+  // Cross entropy at the batch's targets. The probe is asked by the layers that it wants.
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
-                    const std::optional<Positions>& positions = std::nullopt) const;
+                    const std::optional<Positions>& positions = std::nullopt,
+                    AttentionProbe* probe = nullptr) const;
   // [P, V]
   at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& places,
                     const std::optional<Positions>& positions = std::nullopt) const;

@@ -7,6 +7,7 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "has.h"
+#include "runs/tiny_run.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -73,4 +74,22 @@ TEST_CASE("positions plot writes a page and its numbers") {
     CHECK(has(csv, "Expected score against distance," + name + ",127,"));
   }
   CHECK(has(csv, "bias alibi,head 1 query 3,1,-"));
+}
+
+TEST_CASE("positions plot draws a run as it was trained") {
+  const TinyRun tiny("t5");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string page = (tiny.folder.path / "p.html").string();
+  const std::string numbers = (tiny.folder.path / "p.csv").string();
+  const std::string run = tiny.run().string();
+  CHECK(run_positions({"plot", run, "alibi", "--output", page, "--csv", numbers}).code == 0);
+  const std::string html = read_file(page);
+  CHECK(has(html, "position.bias"));
+  const std::string csv = read_file(numbers);
+  CHECK(has(csv, "bias " + run + " (the layers),head 1 query 3,1,"));
+  CHECK(has(csv, "Expected score against distance,alibi,127,"));
+  CHECK(has(csv, "Expected score against distance," + run + ",127,"));
+  const Outcome unknown = run_positions({"plot", tiny.folder.path.string()});
+  CHECK(unknown.code != 0);
+  CHECK(!unknown.errors.empty());
 }

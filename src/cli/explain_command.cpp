@@ -1,0 +1,121 @@
+// `roformer explain`: what the attention of one or two trained language models uses.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/command_line.h"
+#include "base/error.h"
+#include "base/version.h"
+#include "cli/command_list.h"
+#include "cli/commands.h"
+#include "cli/stored_data.h"
+#include "cli/trained_model_flags.h"
+#include "explain/explain_report.h"
+#include "training/run_directory.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+struct ExplainFlags {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::optional<WeightsKind> weights;
+  std::string data;
+  std::string output = "explain";
+  std::string split = "validation";
+  ExplainOptions options;
+  bool without_losses = false;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+Dataset open_data(const ExplainFlags& flags, const TrainedModel& model) {
+  Dataset dataset =
+      open_stored(flags.data, model.settings, [](const auto& folder) { return Dataset(folder); });
+  if (dataset.tokenizer().fingerprint() != model.tokenizer->fingerprint()) {
+    throw_usage(dataset.folder().string(),
+                "was prepared with another tokenizer than the model was trained with",
+                fmt::format("roformer data prepare TEXT --tokenizer {} --output FOLDER",
+                            model.checkpoint.string()));
+  }
+  return dataset;
+}
+
+// The folders' own names; the paths where those are the same.
+std::vector<std::string> names_of(const std::vector<std::string>& runs) {
+  std::vector<std::string> names;
+  for (const std::string& run : runs) {
+    const fs::path folder = (fs::path(run) / "").lexically_normal().parent_path();
+    names.push_back(folder.filename().string());
+  }
+  if (names.size() > 1 && names[0] == names[1]) return runs;
+  return names;
+}
+
+void explain_command(ExplainFlags flags) {
+  if (flags.runs.size() > 2) {
+    throw_usage("explain", fmt::format("{} runs are given", flags.runs.size()),
+                "one, or two to be shown side by side");
+  }
+  if (flags.runs.size() == 2 &&
+      fs::weakly_canonical(flags.runs[0]) == fs::weakly_canonical(flags.runs[1])) {
+    throw_usage(flags.runs[1], "is the same run twice", "two different ones, or one alone");
+  }
+  flags.options.split = flags.split == to_string(Split::test) ? Split::test : Split::validation;
+  flags.options.ablations = !flags.without_losses;
+  const std::vector<std::string> names = names_of(flags.runs);
+  std::vector<ExplainedRun> explained;
+  for (std::size_t i = 0; i < flags.runs.size(); ++i) {
+    const TrainedModel model = open_trained_model(
+        flags.runs[i],
+        {.checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides});
+    explained.push_back(explain_run(names[i], model, open_data(flags, model), flags.options));
+  }
+  const auto files =
+      write_explanations(flags.output, explained,
+                         fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit));
+  if (flags.json) {
+    std::cout << to_json(explained).dump(2) << '\n';
+    return;
+  }
+  for (const fs::path& file : files) std::cout << file.string() << '\n';
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& program) {
+  auto flags = std::make_shared<ExplainFlags>();
+  CLI::App* command = add_listed_command(
+      program, "explain",
+      "roformer explain runs/study/rope runs/study/t5 --output explained\n"
+      "Writes report.html and CSV files: for each head what its scores depend on (contents, "
+      "positions or both), where it looks, which rotary frequencies it uses, and the loss when its "
+      "positions are switched off. Of runs with task mlm and causal_lm.\n");
+  command->add_option("runs", flags->runs, "folder of a run or of a checkpoint; two: side by side")
+      ->required();
+  command->add_option("--output", flags->output, "the folder that is written")
+      ->capture_default_str();
+  command->add_option("--checkpoint", flags->checkpoint, "best, last or a step")
+      ->capture_default_str();
+  add_weights_option(*command, flags->weights);
+  command->add_option("--data", flags->data, "another prepared set (same tokenizer)");
+  command->add_option("--split", flags->split, "of the data: validation or test")
+      ->check(CLI::IsMember({"validation", "test"}))
+      ->capture_default_str();
+  command->add_option("--sequences", flags->options.sequences, "rows of text that are looked at")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--length", flags->options.length, "tokens of a row; default: as trained")
+      ->check(positive());
+  command->add_flag("--without-losses", flags->without_losses,
+                    "leave out the losses without positions, which take one pass over the rows for "
+                    "each head");
+  command->add_flag("--json", flags->json, "print the numbers as one JSON object, too");
+  accept_settings(*command, flags->overrides, trained_model_flags());
+  command->callback([flags] { explain_command(*flags); });
+}
+
+}  // namespace roformer

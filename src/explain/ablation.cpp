@@ -1,0 +1,130 @@
+#include "explain/ablation.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <c10/core/GradMode.h>
+
+#include "base/error.h"
+#include "metrics/clustered_mean.h"
+#include "position/one_place.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kSameScores = 1e-4;  // of the largest
+
+Attended attend_without(const AttendInputs& in, WithoutPositions what, const at::Tensor& query,
+                        const at::Tensor& key, bool with_scores) {
+  const OnePlace scheme(in.scheme, what);
+  const bool biased = scheme.has_bias() || scheme.has_bias_of_places();
+  return attend({.query = query,
+                 .key = key,
+                 .value = in.value,
+                 .scheme = scheme,
+                 .attention = in.attention,
+                 .context = in.context,
+                 .bias = biased ? scheme.bias(in.context) : at::Tensor()},
+                with_scores);
+}
+
+// Whether its terms stay what they are when all tokens stand at one place.
+bool counts_by_content(const AttendInputs& in) {
+  if (!in.scheme.has_content_scores()) return false;
+  const auto scores = [&](WithoutPositions what) {
+    return attend_without(in, what, in.query, in.key, /*with_scores=*/true).scores;
+  };
+  at::Tensor there = scores(WithoutPositions::as_they_stand);
+  at::Tensor moved = scores(WithoutPositions::one_place);
+  if (in.context.mask.defined()) {
+    const at::Tensor hidden = in.context.mask.logical_not();
+    there = there.masked_fill(hidden, 0);
+    moved = moved.masked_fill(hidden, 0);
+  }
+  return (there - moved).abs().max().item<double>() <=
+         kSameScores * there.abs().max().item<double>();
+}
+
+}  // namespace
+
+at::Tensor PositionAblation::attend(const AttendInputs& in, const at::Tensor&) {
+  const auto without = [&](const at::Tensor& x, const at::Tensor PositionMeans::*which) {
+    if (means_.empty()) return x;
+    const at::Tensor& means = means_[static_cast<std::size_t>(in.context.layer)].*which;
+    return x - means.narrow(1, 0, x.size(2)).to(x.scalar_type());
+  };
+  const auto what =
+      counts_by_content(in) ? WithoutPositions::plain_products : WithoutPositions::one_place;
+  const at::Tensor off = attend_without(in, what, without(in.query, &PositionMeans::query),
+                                        without(in.key, &PositionMeans::key), false)
+                             .output;
+  if (!part_.head) return off;
+  at::Tensor output = roformer::attend(in).output.clone();
+  output.select(1, *part_.head).copy_(off.select(1, *part_.head));
+  return output;
+}
+
+std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding) {
+  std::vector<std::string> lines;
+  if (adds_to_embedding) {
+    lines.push_back(
+        "queries and keys lose their mean over the texts at each position (less the mean over "
+        "positions), which is what the table leaves in them");
+  }
+  if (scheme.has_transform() || scheme.has_content_scores()) {
+    lines.push_back(
+        "rotations and terms of content and position are those of query and key at one place; "
+        "where that changes no score, because positions are counted by the content, q.k is all "
+        "that is left");
+  } else {
+    lines.push_back("queries and keys are turned as at one place: no relative rotation");
+  }
+  if (scheme.has_bias() || scheme.has_bias_of_places()) {
+    lines.push_back(
+        "the bias is that of distance 0 for every pair: a constant, as its mean or zero would be, "
+        "which the softmax does not see");
+  }
+  if (scheme.has_running_sums()) lines.push_back("the sums of the gates' logarithms are left out");
+  if (scheme.has_weights())
+    lines.push_back("a softmax takes the place of the scheme's own weights");
+  if (scheme.has_value_term()) {
+    lines.push_back("what is added to the values is that of distance 0");
+  }
+  return lines;
+}
+
+RowLosses row_losses(const LanguageModel& model, std::span<const LanguageBatch> batches,
+                     std::int64_t row_length, AttentionProbe* probe) {
+  const c10::AutoGradMode no_gradient(false);
+  RowLosses result;
+  for (const LanguageBatch& batch : batches) {
+    const auto first = result.sums.size();
+    const auto rows = static_cast<std::size_t>(batch.ids.numel() / row_length);
+    result.sums.resize(first + rows);
+    result.targets.resize(first + rows);
+    if (batch.labels.numel() == 0) continue;
+    const CrossEntropy loss =
+        model.loss(to_device(batch, model.plan().device), {.training = false}, {}, probe);
+    const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
+    for (std::int64_t i = 0; i < losses.numel(); ++i) {
+      const std::int64_t place = batch.target_positions.defined()
+                                     ? batch.target_positions.const_data_ptr<std::int64_t>()[i]
+                                     : i;
+      const std::size_t row = first + static_cast<std::size_t>(place / row_length);
+      result.sums[row] += losses.const_data_ptr<double>()[i];
+      ++result.targets[row];
+    }
+  }
+  return result;
+}
+
+LossChange loss_change(const RowLosses& first, const RowLosses& second) {
+  ROFORMER_ASSERT(first.targets == second.targets);
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < first.sums.size(); ++i) {
+    differences.push_back(second.sums[i] - first.sums[i]);
+  }
+  const ClusteredMean mean = clustered_mean(differences, first.targets);
+  return {.change = mean.mean, .standard_error = mean.standard_error};
+}
+
+}  // namespace roformer

@@ -1,0 +1,229 @@
+#include "explain/attention_record.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "attention/masked_softmax.h"
+#include "base/error.h"
+#include "base/random.h"
+
+namespace roformer {
+namespace {
+
+const at::TensorOptions kDoubles = at::TensorOptions().dtype(at::kDouble);
+
+// x [.., length, C] with zeros behind, as long as the longest.
+at::Tensor lengthened(const at::Tensor& x, std::int64_t length) {
+  return x.size(-2) == length ? x : at::constant_pad_nd(x, {0, 0, 0, length - x.size(-2)});
+}
+
+void add_to(at::Tensor& sum, const at::Tensor& more) {
+  if (sum.defined()) {
+    sum.add_(more);
+  } else {
+    sum = more.clone();
+  }
+}
+
+}  // namespace
+
+struct AttentionRecorder::Layer {
+  // Means of queries, or of keys, by position.
+  struct Moments {
+    at::Tensor sum, squares;  // [H, L, D] float64
+
+    void add(const at::Tensor& x, std::int64_t length) {  // [B, H, l, D]
+      const at::Tensor wide = x.to(at::kDouble).cpu();
+      add_to(sum, lengthened(wide.sum(0), length));
+      add_to(squares, lengthened(wide.square().sum(0), length));
+    }
+
+    // counts [L, 1]: of the texts that reach a position and differ there.
+    at::Tensor position_means(const at::Tensor& counts) const {
+      const at::Tensor known = counts > 1;
+      const at::Tensor n = counts.clamp_min(2);
+      const at::Tensor mean = sum / n;
+      const at::Tensor used = known.to(at::kDouble);
+      const at::Tensor positions = used.sum().clamp_min(1);
+      const at::Tensor centre = (mean * used).sum(1, true) / positions;
+      const at::Tensor apart = at::where(known, mean - centre, 0.0);
+      const at::Tensor noise = at::where(known, (squares / n - mean.square()) / (n - 1), 0.0);
+      const at::Tensor seen = apart.square().sum(1, true);
+      const at::Tensor explained = noise.sum(1, true) * (positions - 1) / positions;
+      const at::Tensor kept =
+          at::where(seen > 0, (1 - explained / seen.clamp_min(1e-300)).clamp_min(0), 0.0);
+      return (apart * kept).to(at::kFloat);
+    }
+  };
+
+  const PositionScheme* scheme = nullptr;
+  const AttentionSettings* attention = nullptr;
+  std::optional<AttentionContext> context;
+  std::int64_t tokens = 0;  // so far
+  Moments query, key;
+  at::Tensor counts;  // [L, 1]
+  struct Drawn {
+    std::vector<at::Tensor> vectors, features;
+    std::vector<std::int64_t> positions;
+    std::size_t next = 0;
+  } queries, keys;
+  at::Tensor by_distance, uniform, pairs, entropy, first;
+  double rows = 0, first_rows = 0;
+  FrequencyRecorder frequencies;
+  std::int64_t frequency_sequences = 0;
+
+  void draw(Drawn& drawn, const std::vector<std::int64_t>& tokens_wanted, const at::Tensor& x,
+            const at::Tensor& token_features) const {
+    const std::int64_t length = x.size(2), end = tokens + x.size(0) * length;
+    for (; drawn.next < tokens_wanted.size() && tokens_wanted[drawn.next] < end; ++drawn.next) {
+      const std::int64_t place = tokens_wanted[drawn.next] - tokens;
+      const auto of = [&](const at::Tensor& all) {
+        return all.select(0, place / length).select(1, place % length).clone();
+      };
+      drawn.vectors.push_back(of(x));
+      if (token_features.defined()) drawn.features.push_back(of(token_features));
+      drawn.positions.push_back(place % length);
+    }
+  }
+
+  void add_masses(const at::Tensor& probabilities, const at::Tensor& mask, std::int64_t longest) {
+    const at::Tensor p = probabilities.to(at::kDouble).cpu();
+    const std::int64_t length = p.size(2);
+    const at::Tensor places = at::arange(length);
+    const at::Tensor index = (places.unsqueeze(1) - places.unsqueeze(0) + (longest - 1)).flatten();
+    const auto by_distance_of = [&](const at::Tensor& x) {  // [.., length, length]
+      return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, index, x.flatten(1));
+    };
+    const auto sequences = static_cast<double>(p.size(0));
+    const at::Tensor visible = mask.defined()
+                                   ? mask.expand({1, 1, length, length})[0][0].cpu().to(at::kDouble)
+                                   : at::ones({length, length}, kDoubles);
+    const at::Tensor even = visible / visible.sum(-1, true).clamp_min(1);
+    add_to(by_distance, by_distance_of(p.sum(0)));
+    add_to(uniform, by_distance_of((even * sequences).unsqueeze(0))[0]);
+    add_to(pairs, by_distance_of((visible * sequences).unsqueeze(0))[0]);
+    add_to(entropy, -(p * p.clamp_min(1e-300).log()).sum(at::IntArrayRef({0, 2, 3})));
+    if (length > 1) {
+      add_to(first, p.select(3, 0).narrow(2, 1, length - 1).sum(at::IntArrayRef({0, 2})));
+      first_rows += sequences * visible.select(1, 0).narrow(0, 1, length - 1).sum().item<double>();
+    }
+    rows += sequences * static_cast<double>(length);
+  }
+
+  AttentionMasses masses(std::int64_t longest) const {
+    const auto at_distance = [&](std::int64_t distance) {
+      const std::int64_t i = distance + longest - 1;
+      if (i < 0 || i >= by_distance.size(1)) return at::zeros({by_distance.size(0)}, kDoubles);
+      return by_distance.select(1, i) / pairs[i].clamp_min(1);
+    };
+    // Weights that do not sum to 1 (stick-breaking's) are shared out as if they did.
+    const at::Tensor total = by_distance.sum(1, true).clamp_min(1e-300);
+    return {.length = longest,
+            .by_distance = by_distance / total,
+            .uniform = uniform / uniform.sum(),
+            .entropy = entropy / rows,
+            .own = at_distance(0),
+            .previous = at_distance(1),
+            .next = at_distance(-1),
+            .first = first.defined() ? first / std::max(1.0, first_rows)
+                                     : at::zeros({by_distance.size(0)}, kDoubles)};
+  }
+};
+
+AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(options) {
+  Random random(random_key({options.seed, random_word("explain")}));
+  for (auto* tokens : {&query_tokens_, &key_tokens_}) {
+    for (std::int64_t i = 0; i < options.contents; ++i) {
+      tokens->push_back(
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(options.tokens))));
+    }
+    std::sort(tokens->begin(), tokens->end());
+  }
+  // Drawn in the order of the texts, neighbouring contents would be of the same ones.
+  for (std::size_t i = 0; i < query_tokens_.size(); ++i) {
+    order_.push_back(i);
+    std::swap(order_.back(), order_[random.below(i + 1)]);
+  }
+  for (std::int64_t i = 0; i < options.layers; ++i) layers_.push_back(std::make_unique<Layer>());
+}
+
+AttentionRecorder::~AttentionRecorder() = default;
+
+at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& features) {
+  Layer& layer = *layers_.at(static_cast<std::size_t>(in.context.layer));
+  const std::int64_t length = in.query.size(2), sequences = in.query.size(0);
+  ROFORMER_ASSERT(length <= options_.length);
+  if (!layer.context || layer.context->keys.count() < length) {
+    layer.scheme = &in.scheme;
+    layer.attention = &in.attention;
+    layer.context = in.context;
+    layer.context->features = at::Tensor();
+    if (in.context.places.defined()) layer.context->places = in.context.places.narrow(0, 0, 1);
+  }
+  layer.query.add(in.query, options_.length);
+  layer.key.add(in.key, options_.length);
+  add_to(layer.counts, lengthened(at::full({length, 1}, static_cast<double>(sequences), kDoubles),
+                                  options_.length));
+  layer.draw(layer.queries, query_tokens_, in.query, {});
+  layer.draw(layer.keys, key_tokens_, in.key, features);
+  layer.tokens += sequences * length;
+  const std::int64_t more = options_.frequency_sequences - layer.frequency_sequences;
+  if (more > 0) {
+    layer.frequencies.add(in, more);
+    layer.frequency_sequences += sequences;
+  }
+  Attended attended = roformer::attend(in, /*with_scores=*/true);
+  layer.add_masses(attended.weights.weights.defined()
+                       ? attended.weights.weights
+                       : masked_softmax({.scores = attended.scores, .mask = in.context.mask}),
+                   in.context.mask, options_.length);
+  return attended.output;
+}
+
+LayerRecord AttentionRecorder::layer(std::int64_t number) const {
+  const Layer& layer = *layers_.at(static_cast<std::size_t>(number));
+  ROFORMER_ASSERT(layer.context.has_value());
+  at::Tensor counts = layer.counts.clone();
+  for (const std::int64_t position : options_.same_tokens) counts[position].zero_();
+  LayerRecord result{.scheme = layer.scheme,
+                     .attention = layer.attention,
+                     .context = layer.context,
+                     .positions = {.query = layer.query.position_means(counts),
+                                   .key = layer.key.position_means(counts)},
+                     .masses = layer.masses(options_.length),
+                     .frequencies = layer.frequencies.result()};
+  const auto device = layer.context->device;
+  result.positions.query = result.positions.query.to(device);
+  result.positions.key = result.positions.key.to(device);
+  const auto contents = [&](const Layer::Drawn& drawn, const at::Tensor& positions) {
+    std::vector<at::Tensor> rows;
+    for (const std::size_t i : order_) {
+      rows.push_back(drawn.vectors[i] - positions.select(1, drawn.positions[i]));
+    }
+    return at::stack(rows);
+  };
+  result.query = contents(layer.queries, result.positions.query);
+  result.key = contents(layer.keys, result.positions.key);
+  if (!layer.keys.features.empty()) {
+    std::vector<at::Tensor> rows;
+    for (const std::size_t i : order_) rows.push_back(layer.keys.features[i]);
+    result.key_features = at::stack(rows);
+  }
+  const std::int64_t longest = layer.context->keys.count();
+  result.positions.query = result.positions.query.narrow(1, 0, longest);
+  result.positions.key = result.positions.key.narrow(1, 0, longest);
+  return result;
+}
+
+}  // namespace roformer

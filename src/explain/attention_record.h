@@ -1,0 +1,78 @@
+// What a trained model's attention does on real text, recorded layer by layer in one pass: what
+// positions add to queries and keys, contents drawn from the tokens, where the attention goes, and
+// what rotated pairs of features give to the scores. Nothing of it grows with the number of texts.
+// H heads, L length (of the longest sequence), D head width, F features.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "attention/attention_probe.h"
+#include "explain/frequency_use.h"
+
+namespace roformer {
+
+// What positions add to the queries and keys of a layer before any rotation: their mean over texts
+// at each position, less the mean over positions. A mean of so many texts is not exact: each
+// feature is drawn towards 0 by the share of its variance over positions that the texts' own
+// variance explains (James and Stein 1961, the positive part). Where all texts hold the same token
+// ([CLS] at the beginning), nobody can tell the place from what stands there: it counts as content.
+struct PositionMeans {
+  at::Tensor query, key;  // [H, L, D] float
+};
+
+// Where the attention of each head goes. Distances are query - key, so that the past is positive.
+struct AttentionMasses {
+  std::int64_t length = 0;  // L
+  at::Tensor by_distance;   // [H, 2L - 1] float64: mass, from distance -(L - 1) on; sums to 1
+  at::Tensor uniform;       // [2L - 1]: the same of equal weights for all visible keys
+  at::Tensor entropy;       // [H] nats, the mean over queries
+  at::Tensor own, previous, next, first;  // [H]: mean mass over the queries that see such a key
+};
+
+// What is recorded of one layer.
+struct LayerRecord {
+  const PositionScheme* scheme = nullptr;
+  const AttentionSettings* attention = nullptr;
+  std::optional<AttentionContext> context;  // of one sequence of the greatest length
+  PositionMeans positions;
+  at::Tensor query, key;    // [N, H, D]: contents, without what positions add
+  at::Tensor key_features;  // [N, H, F], or undefined
+  AttentionMasses masses;
+  std::optional<FrequencyUse> frequencies;  // of schemes that rotate
+};
+
+struct RecordOptions {
+  std::int64_t layers = 0;
+  std::int64_t length = 0;
+  std::int64_t tokens = 0;    // that will be seen
+  std::int64_t contents = 0;  // N
+  std::int64_t frequency_sequences = 8;
+  std::vector<std::int64_t> same_tokens;  // positions where all texts hold the same token
+  std::uint64_t seed = 0;                 // of which tokens the contents are of
+};
+
+class AttentionRecorder : public AttentionProbe {
+ public:
+  explicit AttentionRecorder(const RecordOptions& options);
+  ~AttentionRecorder() override;
+
+  bool wants(std::int64_t) const override { return true; }
+  at::Tensor attend(const AttendInputs& inputs, const at::Tensor& features) override;
+
+  // After the last batch.
+  LayerRecord layer(std::int64_t layer) const;
+
+ private:
+  struct Layer;
+  RecordOptions options_;
+  std::vector<std::int64_t> query_tokens_, key_tokens_;  // in order
+  std::vector<std::size_t> order_;                       // of the contents drawn
+  std::vector<std::unique_ptr<Layer>> layers_;
+};
+
+}  // namespace roformer

@@ -1,0 +1,47 @@
+// A scheme asked as if all queries and keys stood at one place: what its attention would be without
+// positions, as far as its hooks can say. Rotations are then the same for all, biases those of
+// distance 0, and so are the terms between content and position. What it weighs is content alone.
+#pragma once
+
+#include "position/scheme.h"
+
+namespace roformer {
+
+// Left out in each: running sums of gates and weights of the scheme's own, which count tokens by
+// their order (a softmax takes the weights' place). The mask stays: the context holds it.
+enum class WithoutPositions {
+  as_they_stand,  // nothing else
+  one_place,      // and everything else is asked at position 0
+  plain_products  // and q.k is all there is: for schemes that count positions by the content
+};
+
+class OnePlace : public PositionScheme {
+ public:
+  // `scheme` outlives it.
+  OnePlace(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
+
+  std::optional<RotationPair> rotation(const AttentionContext& context,
+                                       std::int64_t width) const override;
+  bool has_transform() const override { return !plain() && scheme_.has_transform(); }
+  at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
+                         TokenSide side) const override;
+  bool has_bias() const override { return !plain() && scheme_.has_bias(); }
+  bool has_bias_of_places() const override { return !plain() && scheme_.has_bias_of_places(); }
+  at::Tensor bias(const AttentionContext& context) const override;
+  bool has_content_scores() const override { return !plain() && scheme_.has_content_scores(); }
+  at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
+  bool makes_scores() const override { return !plain() && scheme_.makes_scores(); }
+  bool has_value_term() const override { return scheme_.has_value_term(); }
+  at::Tensor value_term(const AttentionContext& context,
+                        const at::Tensor& probabilities) const override;
+  double score_scale(std::int64_t head_width) const override;
+
+ private:
+  const PositionScheme& scheme_;
+  WithoutPositions what_;
+
+  bool plain() const { return what_ == WithoutPositions::plain_products; }
+  AttentionContext moved(AttentionContext context) const;
+};
+
+}  // namespace roformer

@@ -1,0 +1,81 @@
+// `roformer explain` as a user meets it, on runs of a few steps.
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "catch.h"
+#include "cli/run_command.h"
+#include "has.h"
+#include "runs/tiny_run.h"
+
+using namespace roformer;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct TrainedRun : TinyRun {
+  explicit TrainedRun(const std::string& position, const std::vector<Override>& overrides = {})
+      : TinyRun(position, overrides) {
+    train_run(settings, ExistingRun::refuse);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("explain writes a page and tables of one run and of two") {
+  const TrainedRun rope("rope"), t5("t5", {{"run", "other"}});
+  const fs::path folder = rope.folder.path / "explained";
+  const Outcome one = run(
+      {"explain", rope.run().string(), "--output", folder.string(), "--sequences", "6", "--json"});
+  CAPTURE(one.errors);
+  REQUIRE(one.code == 0);
+  const auto json = nlohmann::json::parse(one.output);
+  CHECK(json["runs"][0]["sequences"] == 6);
+  CHECK(json["heads"].size() == 4);
+  CHECK(json["ablations"].size() == 1 + 2 + 4);
+  for (const auto& head : json["heads"]) {
+    double sum = 0;
+    for (const char* const share : {"content_content", "content_position", "position_content",
+                                    "position_position", "interaction"}) {
+      sum += head[share].get<double>();
+    }
+    CHECK(sum == Approx(1).margin(1e-4));
+  }
+  CHECK(fs::exists(folder / "frequencies.csv"));
+  CHECK(!fs::exists(folder / "biases.csv"));
+  CHECK(has(read_file(folder / "report.html"), "Use of rotary frequencies"));
+
+  const Outcome two = run({"explain", rope.run().string(), t5.run().string(), "--output",
+                           folder.string(), "--sequences", "6", "--without-losses"});
+  CAPTURE(two.errors);
+  REQUIRE(two.code == 0);
+  CHECK(has(two.output, "heads.csv"));
+  const std::string heads = read_file(folder / "heads.csv");
+  CHECK(has(heads, "\ntiny,1,1,"));
+  CHECK(has(heads, "\nother,1,1,"));
+  CHECK(has(read_file(folder / "biases.csv"), "\nother,the layers,1,-31,"));
+  const std::string page = read_file(folder / "report.html");
+  CHECK(has(page, "tiny: Shares"));
+  CHECK(has(page, "other: Bias of the layers"));
+  CHECK(!has(page, "The loss without positions"));
+}
+
+TEST_CASE("explain says in one line what it cannot do") {
+  const TrainedRun tiny("learned", {{"position.learned.length", "32"}});
+  const std::string folder = tiny.run().string();
+  const auto refused = [&](std::vector<std::string> words, const std::string& why) {
+    words.insert(words.begin(), "explain");
+    const Outcome outcome = run(std::move(words));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.code != 0);
+    CHECK(has(outcome.errors, why));
+  };
+  refused({folder, folder}, "is the same run twice");
+  refused({folder, folder, folder}, "3 runs are given");
+  refused({folder, "--length", "64"}, "do not fit the 32 positions");
+  refused({folder, "--split", "test"}, "has no test set");
+  refused({folder, "--data", (tiny.folder.path / "nowhere").string()}, "nowhere");
+  refused({(tiny.folder.path / "nowhere").string()}, "nowhere");
+  refused({folder, "--checkpoint", "77"}, "77");
+  fs::remove_all(tiny.data());
+  refused({folder}, "the data that the run was trained on are not there");
+}
