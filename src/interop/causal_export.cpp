@@ -184,6 +184,10 @@ class CausalExporter {
 
   void write_tokenizer(const fs::path& folder) {
     const Tokenizer& tokenizer = model_.tokenizer;
+    if (tokenizer.kind() == TokenizerKind::byte_level) {
+      write_file_atomically(folder / "tokenizer.json", tokenizer.file_contents());
+      return;
+    }
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
     if (tokenizer.kind() == TokenizerKind::ids) {
       summary_.notes.push_back(
