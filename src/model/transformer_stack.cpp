@@ -55,8 +55,9 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
   ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
   ROFORMER_ASSERT(model.heads % model.heads_of_keys() == 0);
   embedding_ = std::make_unique<Embedding>(
-      model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
-      token_table);
+      model,
+      model.embedding_norm || (settings_.embedding_norm && model.norm == NormPlacement::post),
+      parameters, token_table);
   const ModelShape shape{.layers = model.layers,
                          .width = embedding_->width(),
                          .heads = model.heads,
@@ -159,7 +160,9 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   };
   // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
   at::Tensor input = sum;
-  if (pre && !sub_layers_.empty()) input = normed(sum, sub_layers_[0]->norm());
+  if (pre && !sub_layers_.empty() && sub_layers_[0]->norm().gain.defined()) {
+    input = normed(sum, sub_layers_[0]->norm());
+  }
   for (std::size_t i = 0; i < sub_layers_.size(); ++i) {
     const SubLayer& layer = *sub_layers_[i];
     const bool last = i + 1 == sub_layers_.size();
