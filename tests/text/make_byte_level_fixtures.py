@@ -41,7 +41,7 @@ HARD = [
     "        return 1\n\n\n    pass\n", "1234567 12 3", "\u0661\u0662\u0663\u2167\u00bd", "e\u0301te\u0301 \u00e9t\u00e9 a\u030a\u0323 \u212b \ufb01",
     "\u1e9b\u0323 \uac00\u1100\u1161\u11a8", "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f \U0001f1e9\U0001f1ea", "\u00a0x\u3000y\u2009z\u200bw\u0085v\x1cu",
     "\u5317\u4eac abc\u4e2ddef \u3042\u30a2", "a\x00b\x01c\x7fd\u00ade\ufeff", "\ufffd \ue000 \U0010ffff", "\u0120x \u010a \u0121",
-    "word sw sword sw", "x" * 300, "ab" * 200, "the " * 50, "CamelCaseWord HTTPServer \u01c5x", "can\u2019t 'll 'LL 'lL\r\n", "\U00031350\U00016d40\u1c89\u0898\u0301",
+    "aaa aaaaa baaab", "word sw sword sw", "x" * 300, "ab" * 200, "the " * 50, "CamelCaseWord HTTPServer \u01c5x", "can\u2019t 'll 'LL 'lL\r\n", "\U00031350\U00016d40\u1c89\u0898\u0301",
 ]
 BROKEN = [b"\xff", b"a\xffb", b"\xc3", b"a\xe4\xb8 x", b"\xf0\x9f\x98 x", b"\xc0\xaf\xed\xa0\x80", b"ok \xe2\x28\xa1 ok", b"\x80\x80a"]
 
@@ -79,7 +79,7 @@ def variants(base):
     after = max(entry["id"] for entry in base["added_tokens"]) + 1
     odd = base["added_tokens"] + [token("foo", after, rstrip=True), token("sw", after + 1, single_word=True),
                                   token("\u212b", after + 2), token("bar", after + 3, lstrip=True, normalized=False)]
-    few = {piece: i for i, piece in enumerate(["[UNK]", "a", "b", "e", "t", "h", "\u0120", "th", "the"])}
+    few = {piece: i for i, piece in enumerate(["[UNK]", "a", "b", "e", "t", "h", "\u0120", "th", "the", "aa"])}
     template = {"type": "TemplateProcessing", "single": [
         {"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
         {"SpecialToken": {"id": "[SEP]", "type_id": 0}}], "pair": [{"Sequence": {"id": "A", "type_id": 0}},
@@ -101,9 +101,9 @@ def variants(base):
         "nfkd": {"added_tokens": odd, "normalizer": {"type": "NFKD"}},
         "nfkc": {"normalizer": {"type": "NFKC"}},
         "nfd": {"normalizer": {"type": "NFD"}},
-        "unknown": {"model": {"vocab": few, "merges": [["t", "h"], ["th", "e"]], "unk_token": "[UNK]"}, "added_tokens": []},
-        "unknown joined": {"model": {"vocab": few, "merges": ["t h", "th e"], "unk_token": "[UNK]", "fuse_unk": True}, "added_tokens": []},
-        "unknown dropped": {"model": {"vocab": few, "merges": [["t", "h"], ["th", "e"]]}, "added_tokens": []},
+        "unknown": {"model": {"vocab": few, "merges": [["t", "h"], ["th", "e"], ["a", "a"]], "unk_token": "[UNK]"}, "added_tokens": []},
+        "unknown joined": {"model": {"vocab": few, "merges": ["t h", "th e", "a a"], "unk_token": "[UNK]", "fuse_unk": True}, "added_tokens": []},
+        "unknown dropped": {"model": {"vocab": few, "merges": [["t", "h"], ["th", "e"], ["a", "a"]]}, "added_tokens": []},
     }
 
 
