@@ -108,6 +108,16 @@ class Checker {
               "model.bias: false; queries, keys and values may have one by "
               "model.query_key_value_bias");
     }
+    if (model.embedding_norm && model.norm == NormPlacement::post) {
+      problem({"model.embedding_norm", "model.norm"},
+              "got true with norms behind the sums, where the embedding always has one",
+              "model.norm: pre, or no model.embedding_norm");
+    }
+    if (!model.first_norm && model.norm == NormPlacement::post) {
+      problem({"model.first_norm", "model.norm"},
+              "got false with norms behind the sums, none of which stands before the first layer",
+              "model.norm: pre");
+    }
     if (model.parallel_residual && model.norm == NormPlacement::post) {
       problem({"model.parallel_residual", "model.norm"},
               "got true with norms behind the sums, which leave no common input",

@@ -35,6 +35,8 @@ struct ModelSettings {
   std::int64_t token_types = 0;      // 0: no token type embedding
   NormPlacement norm = NormPlacement::post;
   NormKind norm_kind = NormKind::layer_norm;
+  bool embedding_norm = false;        // pre-norm: of the embedding; post-norm always has it
+  bool first_norm = true;             // pre-norm: of what the first layer's attention reads
   bool query_key_norm = false;        // RMSNorm of each head's queries and keys
   bool parallel_residual = false;     // both sub-layers read the layer's input
   bool bias = true;                   // of linear layers and norms

@@ -16,10 +16,12 @@ std::vector<Key> data_keys() {
   return {
       ROFORMER_KEY(tokenizer.kind,
                    {.help = "auto tells it from the file", .tasks = {kGlue, kMatching}}),
-      ROFORMER_KEY(tokenizer.file,
-                   {.help = "SentencePiece model or WordPiece vocabulary; default: model.from's "
-                            "(mlm, causal_lm: the one that the data were prepared with)",
-                    .tasks = {kGlue, kMatching}}),
+      ROFORMER_KEY(
+          tokenizer.file,
+          {.help =
+               "SentencePiece model, WordPiece vocabulary or tokenizer.json; default: model.from's "
+               "(mlm, causal_lm: the one that the data were prepared with)",
+           .tasks = {kGlue, kMatching}}),
       ROFORMER_KEY(tokenizer.cased,
                    {.help = "WordPiece only: keep capitals and accents, as BERT's cased models",
                     .tasks = {kGlue, kMatching}}),

@@ -56,6 +56,14 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.norm_kind,
                    {.help = "layer_norm; rms_norm: divided by the root mean square, without mean "
                             "and bias (Zhang 2019; Llama)"}),
+      ROFORMER_KEY(model.embedding_norm,
+                   {.help = "with model.norm pre: the embedding has a norm, too (ModernBERT); with "
+                            "post it always has",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.first_norm,
+                   {.help = "false, with model.norm pre: the first layer's attention reads the "
+                            "embedding without a norm before it (ModernBERT)",
+                    .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.query_key_norm,
                    {.help = "RMSNorm of each head's queries and keys, before any rotation (Qwen "
                             "3)",

@@ -14,7 +14,8 @@ enum class TokenizerKind {
   subwords,
   marian,
   words,
-  ids
+  ids,
+  byte_level
 };
 
 struct TokenizerSettings {

@@ -11,7 +11,7 @@ ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching", 
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
-               "subwords", "marian", "words", "ids");
+               "subwords", "marian", "words", "ids", "byte_level");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
 ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear");
 ROFORMER_WORDS(MatchingLoss, "pairs", "triplet");

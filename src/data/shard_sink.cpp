@@ -48,7 +48,8 @@ ShardSink::ShardSink(Options options, const Tokenizer& tokenizer)
     : options_(std::move(options)),
       tokenizer_(tokenizer),
       keeps_line_ends_(tokenizer.kind() == TokenizerKind::characters ||
-                       tokenizer.kind() == TokenizerKind::bytes),
+                       tokenizer.kind() == TokenizerKind::bytes ||
+                       tokenizer.kind() == TokenizerKind::byte_level),
       hash_(XXH3_createState()) {
   XXH3_64bits_reset(hash_.get());
 }

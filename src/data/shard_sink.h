@@ -49,7 +49,7 @@ class ShardSink : public CorpusSink {
 
   Options options_;
   const Tokenizer& tokenizer_;
-  bool keeps_line_ends_;  // characters and bytes: the line end is a token of its own
+  bool keeps_line_ends_;  // characters and bytes: the line end is in the tokens, too
   SplitChoice choice_;
   std::vector<Block> blocks_;  // gathered text, tokenised together
   std::unique_ptr<XXH3_state_t, FreeHash> hash_;

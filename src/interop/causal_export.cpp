@@ -62,6 +62,9 @@ void expect_common(const Settings& settings, Wishes& wishes) {
   wishes.expect(model.embedding_width == 0 || model.embedding_width == model.width,
                 "no projection stands behind the embedding (model.embedding_width 0)");
   wishes.expect(model.token_types == 0, "there are no token types (model.token_types 0)");
+  wishes.expect(!model.embedding_norm && model.first_norm,
+                "the first layer has a norm of its own and the embedding none "
+                "(model.embedding_norm false, model.first_norm true)");
   wishes.expect(model.embedding_scale == EmbeddingScale::none,
                 "the embedding is not scaled (model.embedding_scale none)");
   wishes.expect(settings.attention.kernel == AttentionKernel::softmax,
@@ -184,6 +187,10 @@ class CausalExporter {
 
   void write_tokenizer(const fs::path& folder) {
     const Tokenizer& tokenizer = model_.tokenizer;
+    if (tokenizer.kind() == TokenizerKind::byte_level) {
+      write_file_atomically(folder / "tokenizer.json", tokenizer.file_contents());
+      return;
+    }
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
     if (tokenizer.kind() == TokenizerKind::ids) {
       summary_.notes.push_back(

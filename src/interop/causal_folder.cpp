@@ -17,6 +17,7 @@
 #include "interop/causal_names.h"
 #include "interop/folder.h"
 #include "interop/folder_weights.h"
+#include "text/byte_level_file.h"
 #include "text/id_tokenizer.h"
 
 namespace roformer {
@@ -25,6 +26,7 @@ namespace {
 
 constexpr const char* kCausalConfigFile = "config.json";
 constexpr const char* kSentencePieceFile = "tokenizer.model";
+constexpr const char* kTokenizerFile = "tokenizer.json";
 
 CausalConfig read_causal_config(const fs::path& folder) {
   const fs::path file = folder / kCausalConfigFile;
@@ -102,22 +104,33 @@ class CausalReader {
     }
   }
 
+  void require_rows(std::int64_t rows) const {
+    if (result_.tokenizer->vocabulary_size() <= rows) return;
+    throw_failure(folder_.string(),
+                  fmt::format("the vocabulary has {} pieces, the weights have rows for {}",
+                              result_.tokenizer->vocabulary_size(), rows),
+                  "vocabulary and weights must be of one model");
+  }
+
   void read_tokenizer() {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
     if (is_there(file)) {
       result_.tokenizer = open_tokenizer({.kind = TokenizerKind::sentencepiece, .file = file});
-      if (result_.tokenizer->vocabulary_size() <= rows) return;
-      throw_failure(folder_.string(),
-                    fmt::format("the vocabulary has {} pieces, the weights have rows for {}",
-                                result_.tokenizer->vocabulary_size(), rows),
-                    "vocabulary and weights must be of one model");
+      require_rows(rows);
+      return;
     }
-    const bool other = is_there(folder_ / "tokenizer.json");
+    const fs::path whole = folder_ / kTokenizerFile;
+    const bool other = is_there(whole);
+    if (other && is_byte_level_file(read_file(whole))) {
+      result_.tokenizer = open_tokenizer({.kind = TokenizerKind::byte_level, .file = whole});
+      require_rows(rows);
+      return;
+    }
     result_.notes.push_back(
         fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
-                    other ? "its tokenizer.json is not one that is read here (only SentencePiece's "
-                            "tokenizer.model is)"
+                    other ? "its tokenizer.json is not one that is read here (a byte-level BPE, "
+                            "or SentencePiece's tokenizer.model, is)"
                           : "it has no tokenizer.model"));
     result_.tokenizer = make_id_tokenizer(id_model(rows), folder_.string());
   }

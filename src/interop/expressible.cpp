@@ -26,6 +26,9 @@ std::vector<std::string> newer_blocks(const ModelSettings& model) {
          "each head has keys and values of its own (model.key_value_heads 0)");
   expect(model.features_of_head() * model.heads == model.width,
          "all heads together have the width (model.head_width 0)");
+  expect(
+      !model.embedding_norm && model.first_norm,
+      "norms stand as in every pre-norm layer (model.embedding_norm false, model.first_norm true)");
   expect(!model.query_key_norm, "queries and keys have no norm (model.query_key_norm false)");
   expect(!model.parallel_residual,
          "attention stands before the feed-forward part (model.parallel_residual false)");

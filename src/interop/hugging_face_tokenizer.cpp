@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "interop/folder.h"
 #include "interop/tokenizer_json.h"
+#include "text/byte_level_file.h"
 #include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -130,6 +131,9 @@ std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
   }
   if (is_there(folder / kTokenizer)) {
     const fs::path file = folder / kTokenizer;
+    if (is_byte_level_file(read_file(file))) {
+      return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+    }
     return make_wordpiece(vocabulary_of_tokenizer_json(read_file(file), file.string()), file,
                           notes);
   }
@@ -142,6 +146,10 @@ std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
 
 void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
                                   const fs::path& folder, std::vector<std::string>& notes) {
+  if (tokenizer.kind() == TokenizerKind::byte_level) {
+    write_file_atomically(folder / kTokenizer, tokenizer.file_contents());
+    return;
+  }
   const bool words = tokenizer.kind() == TokenizerKind::words;
   if (!words && tokenizer.kind() != TokenizerKind::wordpiece) {
     if (!tokenizer.file_name().empty()) {

@@ -34,7 +34,9 @@ class SelfAttention : public SubLayer {
                           .in = heads_ * head_width_,
                           .initialization = model.initialization,
                           .bias = model.bias});
-    norm_ = add_norm(in.parameters, "attention.norm", model.width, model);
+    if (in.layer > 0 || model.first_norm) {
+      norm_ = add_norm(in.parameters, "attention.norm", model.width, model);
+    }
   }
 
   bool mixes_tokens() const override { return true; }

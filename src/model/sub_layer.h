@@ -45,6 +45,7 @@ class SubLayer {
   virtual bool mixes_tokens() const = 0;
 
   const Linear& output() const { return output_; }
+  // Undefined where the first layer has none before it (model.first_norm).
   const Norm& norm() const { return norm_; }
   // "layers.3.attention", as its parameters are called.
   std::string title() const;

@@ -95,8 +95,9 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
   ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
   ROFORMER_ASSERT(model.heads % model.heads_of_keys() == 0);
   embedding_ = std::make_unique<Embedding>(
-      model, settings_.embedding_norm && model.norm == NormPlacement::post, parameters,
-      token_table);
+      model,
+      model.embedding_norm || (settings_.embedding_norm && model.norm == NormPlacement::post),
+      parameters, token_table);
   const ModelShape shape{.layers = model.layers,
                          .width = embedding_->width(),
                          .heads = model.heads,
@@ -256,7 +257,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                                        .key = random_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
   Flow flow{.sum = pre ? sum : at::Tensor(), .input = sum};
-  if (pre && !sub_layers_.empty()) {
+  if (pre && !sub_layers_.empty() && sub_layers_[0]->norm().gain.defined()) {
     flow.input = normed(sum, sub_layers_[0]->norm(), model.norm_epsilon);
   }
   const bool records = in.training && in.probe == nullptr && c10::GradMode::is_enabled();

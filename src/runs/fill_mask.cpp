@@ -15,13 +15,22 @@
 namespace roformer {
 namespace {
 
-// The parts of the text around the markers: one more than there are masks.
-std::vector<std::string> split(std::string_view text) {
+// The parts of the text around the markers: one more than there are masks. White space that belongs
+// to a mask is left out.
+std::vector<std::string> split(std::string_view text, MaskSpaces spaces) {
+  constexpr std::string_view kWhite = " \t\r\n\f\v";
   std::vector<std::string> parts;
   std::size_t begin = 0;
   for (;;) {
     const std::size_t end = text.find(kMaskMarker, begin);
-    parts.emplace_back(text.substr(begin, end - begin));
+    std::string_view part = text.substr(begin, end - begin);
+    if (spaces.behind && begin > 0) {
+      part.remove_prefix(std::min(part.find_first_not_of(kWhite), part.size()));
+    }
+    if (spaces.before && end != std::string_view::npos) {
+      part = part.substr(0, part.find_last_not_of(kWhite) + 1);
+    }
+    parts.emplace_back(part);
     if (end == std::string_view::npos) return parts;
     begin = end + kMaskMarker.size();
   }
@@ -81,7 +90,7 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
     throw_usage(trained.checkpoint.string(), "is not a masked language model",
                 "a run with task mlm; `roformer generate` continues a text with a causal one");
   }
-  const std::vector<std::string> parts = split(text);
+  const std::vector<std::string> parts = split(text, tokenizer.mask_spaces());
   const MaskedText masked = encode(parts, tokenizer);
   if (masked.positions.empty()) return {};
   const auto length = static_cast<std::int64_t>(masked.ids.size());

@@ -1,5 +1,5 @@
-// One interface for every way of turning text into ids: SentencePiece, WordPiece, characters and
-// bytes. Encoding never yields a special token, whatever the text contains; callers add them.
+// One interface for every way of turning text into ids: SentencePiece, WordPiece, byte-level BPE,
+// characters and bytes. Encoding never yields a special token, whatever the text contains; callers add them.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,11 @@ struct SpecialTokens {
   TokenId mask = -1;            // [MASK]
 };
 
+// Whether the white space around a mask in a text belongs to the mask.
+struct MaskSpaces {
+  bool before = false, behind = false;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -46,6 +51,7 @@ class Tokenizer {
   // For each id of a text whether it begins a word; where the pieces alone do not say, as in
   // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
+  virtual MaskSpaces mask_spaces() const { return {}; }
   virtual TokenizerKind kind() const = 0;
   // The contents of the model or vocabulary file, stored beside what was made with it (empty for
   // bytes).

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "config/words.h"
+#include "text/byte_level_file.h"
+#include "text/byte_level_tokenizer.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
 #include "text/id_tokenizer.h"
@@ -32,9 +34,12 @@ TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_marian_model(contents)) return TokenizerKind::marian;
   if (is_subword_model(contents)) return TokenizerKind::subwords;
   if (is_id_model(contents)) return TokenizerKind::ids;
+  if (is_byte_level_file(contents)) return TokenizerKind::byte_level;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
-  throw_failure(place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
-                "known are SentencePiece models, WordPiece's vocab.txt and character lists");
+  throw_failure(
+      place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
+      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
+      "BPE, and character lists");
 }
 
 struct TokenizerSource {
@@ -64,6 +69,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
       return make_word_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::ids:
       return make_id_tokenizer(std::move(source.contents), source.place);
+    case TokenizerKind::byte_level:
+      return make_byte_level_tokenizer(std::move(source.contents), source.place);
     case TokenizerKind::automatic:
       break;
   }
@@ -116,7 +123,7 @@ Description read_description(const fs::path& path) {
   for (const TokenizerKind value :
        {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
         TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian, TokenizerKind::words,
-        TokenizerKind::ids}) {
+        TokenizerKind::ids, TokenizerKind::byte_level}) {
     if (to_word(value) == kind) description.kind = value;
   }
   if (description.kind == TokenizerKind::automatic) {

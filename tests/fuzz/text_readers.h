@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fuzz/reader.h"
+#include "text/byte_level_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/word_dictionary.h"
 #include "text/word_tokenizer.h"
@@ -49,6 +50,11 @@ inline void read_sentencepiece(std::string_view input) {
   use_tokenizer(*make_sentencepiece_tokenizer(std::string(input), kFile));
 }
 
+// tokenizer.json with a byte-level BPE
+inline void read_byte_level(std::string_view input) {
+  use_tokenizer(*make_byte_level_tokenizer(std::string(input), kFile));
+}
+
 // words.json
 inline void read_words(std::string_view input) {
   const auto tokenizer = make_word_tokenizer(std::string(input), kFile);
@@ -68,6 +74,7 @@ inline void read_dictionary(std::string_view input) {
 
 inline constexpr Reader kReaders[] = {{"wordpiece", read_wordpiece},
                                       {"sentencepiece", read_sentencepiece},
+                                      {"byte_level", read_byte_level},
                                       {"words", read_words},
                                       {"dictionary", read_dictionary}};
 

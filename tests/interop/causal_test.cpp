@@ -16,6 +16,7 @@
 #include "interop/fixtures.h"
 #include "temporary_folder.h"
 #include "text/id_tokenizer.h"
+#include "text/tokenizer.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -326,4 +327,33 @@ TEST_CASE("what no family of causal models can express is refused in words") {
       Contains("in none both"));
   CHECK_THAT(refusal([](Settings& s) { s.model.norm_kind = NormKind::layer_norm; }),
              Contains("GPT-NeoX's layers have biases (model.bias true); GPT-NeoX has no gate"));
+}
+
+TEST_CASE("a causal folder's byte-level tokenizer.json is taken, and written again as it is") {
+  const CausalCopy copy("llama");
+  const nlohmann::json tokenizer = {
+      {"added_tokens", {{{"id", 5}, {"content", "<|endoftext|>"}, {"special", true}}}},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"decoder", {{"type", "ByteLevel"}}},
+      {"model",
+       {{"type", "BPE"},
+        {"vocab", {{"a", 0}, {"b", 1}, {"ab", 2}, {"\u0120", 3}, {"\u0120a", 4}}},
+        {"merges", {"a b", "\u0120 a"}}}}};
+  const std::string text = tokenizer.dump();
+  std::ofstream(copy.folder.path / "tokenizer.json") << text;
+  const PretrainedModel read = copy.read();
+  CHECK(read.tokenizer->kind() == TokenizerKind::byte_level);
+  CHECK(read.tokenizer->encode("ab a") == std::vector<TokenId>{2, 4});
+  CHECK(read.tokenizer->special().separator == 5);
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  write_causal_folder(
+      {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
+  CHECK(read_file(out / "tokenizer.json") == text);
+  // More pieces than rows belong to another model.
+  nlohmann::json large = tokenizer;
+  for (int id = 5; id < 60; ++id) large["model"]["vocab"]["\u0120" + std::to_string(id)] = id;
+  large["added_tokens"] = nlohmann::json::array();
+  std::ofstream(copy.folder.path / "tokenizer.json") << large.dump();
+  CHECK_THROWS_WITH(copy.read(), Contains("the weights have rows for 48"));
 }

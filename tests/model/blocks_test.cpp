@@ -63,6 +63,24 @@ const std::vector<Blocks>& blocks() {
          model.norm = NormPlacement::pre;
          model.parallel_residual = true;
        }},
+      {"a norm of the embedding",
+       [](ModelSettings& model) {
+         model.norm = NormPlacement::pre;
+         model.embedding_norm = true;
+       }},
+      {"no norm before the first layer",
+       [](ModelSettings& model) {
+         model.norm = NormPlacement::pre;
+         model.first_norm = false;
+       }},
+      {"ModernBERT",
+       [](ModelSettings& model) {
+         model.norm = NormPlacement::pre;
+         model.bias = false;
+         model.activation = ActivationKind::geglu;
+         model.embedding_norm = true;
+         model.first_norm = false;
+       }},
       {"Llama", like_llama},
       {"Qwen 2",
        [](ModelSettings& model) {

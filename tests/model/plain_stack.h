@@ -25,7 +25,7 @@ class PlainStack {
   at::Tensor forward(const at::Tensor& ids) const {
     const bool pre = model_.norm == NormPlacement::pre;
     at::Tensor sum = at::embedding(parameter_("embedding.tokens.weight"), ids);
-    if (!pre) sum = normed(sum, "embedding.norm");
+    if (!pre || model_.embedding_norm) sum = normed(sum, "embedding.norm");
     for (std::int64_t i = 0; i < model_.layers; ++i) {
       const std::string layer = "layers." + std::to_string(i) + ".";
       const std::string attention = layer + "attention", feed_forward = layer + "feed_forward";
@@ -34,7 +34,8 @@ class PlainStack {
         sum = normed(sum + feed(sum, feed_forward), feed_forward + ".norm");
         continue;
       }
-      const at::Tensor attended = attend(normed(sum, attention + ".norm"), attention);
+      const bool bare = i == 0 && !model_.first_norm;
+      const at::Tensor attended = attend(bare ? sum : normed(sum, attention + ".norm"), attention);
       const at::Tensor between = sum + attended;
       const at::Tensor& read = model_.parallel_residual ? sum : between;
       sum = between + feed(normed(read, feed_forward + ".norm"), feed_forward);

@@ -1,0 +1,17 @@
+// Byte-level BPE (Radford et al. 2019) from a tokenizer.json, exactly as Hugging Face's tokenizers
+// encode and decode with it. Special tokens in a text are text here, as everywhere in this program
+// (there: encode_special_tokens).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "text/tokenizer.h"
+
+namespace roformer {
+
+// Throws Error (failure, `place`) as parse_byte_level_file.
+std::unique_ptr<Tokenizer> make_byte_level_tokenizer(std::string contents,
+                                                     const std::string& place);
+
+}  // namespace roformer

@@ -1,0 +1,42 @@
+// The regular expressions that byte-level tokenizers cut their text with (GPT-2, GPT-4, Llama 3,
+// Qwen, ...), as Oniguruma reads them in Hugging Face's tokenizers: alternatives of characters and
+// classes with greedy or possessive counts, groups, (?i:...) and lookahead. What those patterns
+// never hold (lazy counts, repeated groups, back references) is refused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roformer {
+
+class SplitPattern {
+ public:
+  // Throws Error (failure, `place`) for what is no such pattern and for one that matches nothing
+  // between two characters.
+  SplitPattern(std::string_view pattern, const std::string& place);
+  ~SplitPattern();
+  SplitPattern(SplitPattern&&) noexcept;
+  SplitPattern& operator=(SplitPattern&&) noexcept;
+
+  struct Match {
+    std::size_t begin = 0, end = 0;
+  };
+  // The first match in valid UTF-8 from `position` on; `begin` is the text's size where there is
+  // none. `effort` counts down, and Error (failure) ends a pattern that backtracks without end.
+  Match find(std::string_view text, std::size_t position, std::int64_t& effort) const;
+  // What finding all matches in a text of so many bytes may take.
+  static std::int64_t effort_for(std::size_t bytes);
+
+ private:
+  struct Program;
+  std::unique_ptr<const Program> program_;
+};
+
+// GPT-2's, which the ByteLevel step uses by itself.
+inline constexpr std::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+}  // namespace roformer

@@ -1,0 +1,178 @@
+// Byte-level BPE against Hugging Face's tokenizers; the cases are made by
+// make_byte_level_fixtures.py.
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "temporary_folder.h"
+#include "text/byte_level_tokenizer.h"
+#include "text/tokenizer.h"
+
+using namespace roformer;
+
+namespace {
+
+nlohmann::json byte_level_fixture(const char* name) {
+  return nlohmann::json::parse(read_file(std::filesystem::path(FIXTURES) / name));
+}
+
+// The parts of a patch in the place of the file's own; the model's one by one.
+std::string patched(nlohmann::json document, const nlohmann::json& patch) {
+  for (const auto& [name, part] : patch.items()) {
+    if (name == "model") {
+      document["model"].update(part);
+    } else {
+      document[name] = part;
+    }
+  }
+  return document.dump();
+}
+
+std::unique_ptr<Tokenizer> patched_tokenizer(const nlohmann::json& patch) {
+  return make_byte_level_tokenizer(patched(byte_level_fixture("byte_level.json"), patch), "file");
+}
+
+std::string refusal(const nlohmann::json& patch) {
+  try {
+    patched_tokenizer(patch);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+std::string from_hexadecimal(const std::string& digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Texts are encoded and decoded byte by byte as tokenizers does it") {
+  const nlohmann::json reference = byte_level_fixture("byte_level_cases.json");
+  REQUIRE(reference.size() == 15);
+  for (const auto& one : reference) {
+    const auto tokenizer = patched_tokenizer(one["patch"]);
+    for (const auto& text : one["texts"]) {
+      const std::string raw =
+          text.contains("text") ? text["text"].get<std::string>() : from_hexadecimal(text["bytes"]);
+      const auto wanted = text["ids"].get<std::vector<TokenId>>();
+      CAPTURE(one["name"].get<std::string>(), raw);
+      CHECK(tokenizer->encode(raw) == wanted);
+      CHECK(tokenizer->encode(raw) == wanted);  // from the cache
+      CHECK(tokenizer->decode(wanted) == text["decoded"].get<std::string>());
+      std::vector<TokenId> half;
+      for (std::size_t i = 0; i < wanted.size(); i += 2) half.push_back(wanted[i]);
+      CHECK(tokenizer->decode(half, true) == text["cut"].get<std::string>());
+    }
+  }
+}
+
+TEST_CASE("Special tokens of a byte-level file are known by its template and their names") {
+  const nlohmann::json base = byte_level_fixture("byte_level.json");
+  const auto id = [&](const char* name) { return base["model"]["vocab"][name].get<TokenId>(); };
+  nlohmann::json modern;
+  for (const auto& one : byte_level_fixture("byte_level_cases.json")) {
+    if (one["name"] == "modernbert") modern = one["patch"];
+  }
+  const auto tokenizer = patched_tokenizer(modern);
+  CHECK(tokenizer->special().classification == id("[CLS]"));
+  CHECK(tokenizer->special().separator == id("[SEP]"));
+  CHECK(tokenizer->special().padding == id("[PAD]"));
+  CHECK(tokenizer->special().unknown == id("[UNK]"));
+  CHECK(tokenizer->piece(tokenizer->special().mask) == "[MASK]");
+  CHECK(tokenizer->mask_spaces().before);
+  CHECK(!tokenizer->mask_spaces().behind);
+  CHECK(tokenizer->decode(std::vector<TokenId>{id("[CLS]"), id("[SEP]")}).empty());
+  CHECK(tokenizer->decode(std::vector<TokenId>{id("[CLS]"), id("[SEP]")}, true) == "[CLS][SEP]");
+  // Without a template documents end with <|endoftext|>, whatever else that token is.
+  const auto plain = patched_tokenizer({});
+  CHECK(plain->special().separator == id("<|endoftext|>"));
+  CHECK(plain->special().classification == -1);
+  std::vector<char> begins;
+  const std::vector<TokenId> ids = plain->encode("the windows");
+  plain->find_words(ids, begins);
+  CHECK(begins.front() == 1);
+  CHECK(std::count(begins.begin(), begins.end(), 1) == 2);
+}
+
+TEST_CASE("A byte-level tokenizer is saved with a folder, and told from its file") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = std::filesystem::path(FIXTURES) / "byte_level.json";
+  const auto tokenizer = open_tokenizer({.file = file});
+  CHECK(tokenizer->kind() == TokenizerKind::byte_level);
+  save_tokenizer(*tokenizer, folder.path);
+  const auto loaded = load_tokenizer(folder.path);
+  CHECK(loaded->fingerprint() == tokenizer->fingerprint());
+  CHECK(loaded->encode("the house") == tokenizer->encode("the house"));
+  write_file_atomically(folder.path / "byte_level.json", read_file(file) + " ");
+  CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+}
+
+TEST_CASE("A word of a million characters takes no quadratic time") {
+  const auto tokenizer = patched_tokenizer({});
+  for (const char* part : {"a", " ", "th", "\n", "\xC3\xA9", "1"}) {
+    std::string text;
+    while (text.size() < 1'000'000) text += part;
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<TokenId> ids = tokenizer->encode(text);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    CAPTURE(part, taken.count());
+    CHECK(taken.count() < 30);
+    CHECK(tokenizer->decode(ids) == text);
+  }
+}
+
+TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong") {
+  const nlohmann::json base = byte_level_fixture("byte_level.json");
+  const auto vocabulary = [&](const char* piece, const nlohmann::json& id) {
+    nlohmann::json model = {{"vocab", base["model"]["vocab"]}};
+    model["vocab"][piece] = id;
+    return nlohmann::json{{"model", model}, {"added_tokens", nlohmann::json::array()}};
+  };
+  const auto merges = [](const nlohmann::json& list) {
+    return nlohmann::json{{"model", {{"merges", list}}}};
+  };
+  const auto split = [](const char* pattern) {
+    return nlohmann::json{
+        {"pre_tokenizer",
+         {{"type", "Split"}, {"behavior", "Isolated"}, {"pattern", {{"Regex", pattern}}}}}};
+  };
+  CHECK(refusal(vocabulary("new", 5)).find("the same id 5") != std::string::npos);
+  CHECK(refusal(vocabulary("new", -1)).find("the id of \"new\" is -1") != std::string::npos);
+  CHECK(refusal(vocabulary("new", 1 << 30)).find("the id of \"new\"") != std::string::npos);
+  CHECK(refusal(vocabulary("new", 90'000'000)).find("numbers \"new\"") != std::string::npos);
+  CHECK(refusal(merges(nullptr)).find("\"merges\" are no list") != std::string::npos);
+  CHECK(refusal(merges({"a"})).find("its merge 0 is \"a\"") != std::string::npos);
+  CHECK(refusal(merges({"a zzz"})).find("merges \"zzz\", which is no piece") != std::string::npos);
+  CHECK(refusal(merges({"z z"})).find("merges to \"zz\"") != std::string::npos);
+  CHECK(refusal({{"model", {{"type", "Unigram"}}}}).find("no BPE model") != std::string::npos);
+  CHECK(refusal({{"model", {{"dropout", 0.1}}}}).find("\"dropout\"") != std::string::npos);
+  CHECK(refusal({{"model", {{"unk_token", "nn"}}}}).find("unk_token") != std::string::npos);
+  CHECK(refusal({{"normalizer", {{"type", "Lowercase"}}}}).find("\"Lowercase\"") !=
+        std::string::npos);
+  CHECK(refusal({{"pre_tokenizer", nullptr}}).find("does not cut") != std::string::npos);
+  CHECK(refusal({{"decoder", nullptr}}).find("decoder") != std::string::npos);
+  CHECK(refusal(split("(a")).find("splits text by") != std::string::npos);
+  CHECK(refusal(split("a*?b")).find("a lazy count") != std::string::npos);
+  CHECK(refusal(split("a|")).find("no characters") != std::string::npos);
+  CHECK(refusal({{"added_tokens", {{{"id", 9999}, {"content", "zq"}}}}}).find("is the next id") !=
+        std::string::npos);
+  nlohmann::json twice = base["added_tokens"];
+  twice.push_back(twice[0]);
+  CHECK(refusal({{"added_tokens", twice}}).find("twice") != std::string::npos);
+  std::string message = "none";
+  try {
+    nlohmann::json without = base;
+    without["model"].erase("merges");
+    make_byte_level_tokenizer(without.dump(), "file");
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  CHECK(message == "file: lacks \"merges\"");
+}
