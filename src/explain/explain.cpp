@@ -25,7 +25,7 @@ constexpr std::int64_t kGroups = 4;              // of as many contents as may b
 std::vector<LanguageBatch> read_rows(const TrainedModel& model, const Dataset& dataset,
                                      const ExplainOptions& options, std::int64_t length) {
   const auto batches =
-      make_language_batches(model.settings, dataset,
+      make_language_batches(model.settings, {{dataset}},
                             {.split = options.split,
                              .length = length,
                              .batches = {.rows = std::max<std::int64_t>(1, kTokensAtATime / length),
