@@ -1,29 +1,53 @@
 #include "base/tuned_environment.h"
 
+#include <array>
 #include <cstdlib>
 
 namespace roformer {
 namespace {
 
-constexpr const char* kSpins = "GOMP_SPINCOUNT";
 constexpr const char* kMark = "ROFORMER_TUNED";  // names what tune_environment() has set
+
+struct Choice {
+  const char* name;
+  const char* value;
+};
+constexpr std::array<Choice, 3> kChoices{{
+    // How often a thread of GCC's OpenMP looks whether the others have come before it sleeps. With
+    // the runtime's own patience (some milliseconds) one busy neighbour on two cores makes a small
+    // step (`bench mlm`, bf16, 4,096 tokens) take 530 to 910 ms, with this 410 to 420; alone both
+    // take 220.
+    {"GOMP_SPINCOUNT", "5000"},
+    // How many of its compiled matrix products oneDNN keeps, and how many ideep above it. Each is
+    // for one shape in bf16 and holds about a megabyte, and the number of targets of a step, with a
+    // translator that of tokens, is another at every step: of the 1,024 that both keep by
+    // themselves hardly one is met again. After 1,450 steps a translator of 5 million parameters
+    // held 5 GB.
+    {"ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"},
+    {"LRU_CACHE_CAPACITY", "64"},
+}};
+
+bool user_chose(const char* name) {
+  if (std::getenv(name) != nullptr) return true;
+  return std::string("GOMP_SPINCOUNT") == name && std::getenv("OMP_WAIT_POLICY") != nullptr;
+}
 
 }  // namespace
 
 void tune_environment() {
-  // How often a thread of GCC's OpenMP looks whether the others have come before it sleeps. With
-  // the runtime's own patience (some milliseconds) one busy neighbour on two cores makes a small
-  // step (`bench mlm`, bf16, 4,096 tokens) take 530 to 910 ms, with this 410 to 420; alone both
-  // take 220.
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv(kSpins) != nullptr) return;
-  ::setenv(kSpins, "5000", /*overwrite=*/0);
-  ::setenv(kMark, kSpins, /*overwrite=*/1);
+  std::string changed;
+  for (const Choice& choice : kChoices) {
+    if (user_chose(choice.name)) continue;
+    ::setenv(choice.name, choice.value, /*overwrite=*/0);
+    changed += std::string(choice.name) + " ";
+  }
+  if (!changed.empty()) ::setenv(kMark, changed.c_str(), /*overwrite=*/1);
 }
 
 std::string untuned(const std::string& command) {
   const char* const changed = std::getenv(kMark);
   if (changed == nullptr) return command;
-  return std::string("unset ") + changed + " " + kMark + "; " + command;
+  return std::string("unset ") + changed + kMark + "; " + command;
 }
 
 }  // namespace roformer
