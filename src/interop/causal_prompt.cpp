@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -68,6 +68,23 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
                                     : printable(tokenizer.piece(special.separator))));
   }
   return PromptStart::separator;
+}
+
+nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, PromptStart start,
+                                     std::int64_t longest) {
+  const SpecialTokens& special = tokenizer.special();
+  const TokenId first = start == PromptStart::separator        ? special.separator
+                        : start == PromptStart::classification ? special.classification
+                                                               : -1;
+  nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"model_max_length", longest},
+                                   {"add_bos_token", first >= 0}};
+  for (const auto& [name, id] :
+       {std::pair("bos_token", first), std::pair("eos_token", special.separator),
+        std::pair("unk_token", special.unknown), std::pair("pad_token", special.padding)}) {
+    if (id >= 0) config[name] = tokenizer.piece(id);
+  }
+  return config;
 }
 
 }  // namespace roformer
