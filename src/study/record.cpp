@@ -122,22 +122,6 @@ ordered_json tables_of(const StudySettings& study, const StudyOutcome& outcome) 
   return tables;
 }
 
-// Reading gives back only what is sealed: a table is not edited by hand.
-json read_record(const fs::path& file) {
-  const json whole = read_json(file);
-  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
-    throw_failure(file.string(), "is no record of a study",
-                  "`roformer study FILE --record RECORD` writes one");
-  }
-  if (whole.value("version", json()) != kVersion) {
-    throw_failure(file.string(),
-                  fmt::format("has the version {}, this program reads {}",
-                              describe_json(whole.value("version", json())), kVersion));
-  }
-  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
-  return read_sealed_json(file);
-}
-
 // What a record has a list of: the list and one of it.
 struct Kind {
   const char* several;
@@ -209,6 +193,21 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
   }
   document["charts"] = std::move(charts);
   write_sealed_json(record, document);
+}
+
+json read_record(const fs::path& file) {
+  const json whole = read_json(file);
+  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
+    throw_failure(file.string(), "is no record of a study",
+                  "`roformer study FILE --record RECORD` writes one");
+  }
+  if (whole.value("version", json()) != kVersion) {
+    throw_failure(file.string(),
+                  fmt::format("has the version {}, this program reads {}",
+                              describe_json(whole.value("version", json())), kVersion));
+  }
+  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
+  return read_sealed_json(file);
 }
 
 Table recorded_table(const fs::path& record, const std::string& name) {
