@@ -70,7 +70,7 @@ MissingData missing_data(const StudySettings& study) {
   std::size_t waiting = 0, without = 0;
   for (const StudyRun& run : study.runs) {
     const State state = training_status(run).state;
-    if (state == State::finished || state == State::refused) continue;
+    if (!run.asked || state == State::finished || state == State::refused) continue;
     ++waiting;
     const std::string problem = data_problem(run.settings);
     if (problem.empty()) continue;

@@ -242,6 +242,15 @@ RunResult training_result(const StudyRun& run) {
                     {"tokens", static_cast<double>(summary->consumed.tokens)},
                     {"minutes", summary->consumed.minutes},
                     {"tokens_per_second", summary->tokens_per_second}};
+  if (summary->tokens_per_second > 0 && summary->consumed.steps > 0) {
+    const auto steps = static_cast<double>(summary->consumed.steps);
+    result.figures["milliseconds_per_step"] =
+        1e3 * static_cast<double>(summary->consumed.tokens) / steps / summary->tokens_per_second;
+  }
+  if (summary->peak_memory_bytes > 0) {
+    constexpr double kMiB = 1 << 20;
+    result.figures["peak_memory"] = static_cast<double>(summary->peak_memory_bytes) / kMiB;
+  }
   const ValidationRecord* const shown = shown_validation(run, *summary);
   add_validations(*summary, shown, run.settings, result);
   if (task_facts(run.settings.task).labelled) add_label_figures(*summary, shown, result);
