@@ -86,7 +86,7 @@ Column metric_column(const std::string& name) {
   }
   constexpr std::string_view kTestLength = "test_loss_at_length_";
   if (name.starts_with(kTestLength)) {
-    return {.title = "at " + name.substr(kTestLength.size()),
+    return {.title = "test loss at " + name.substr(kTestLength.size()),
             .key = name,
             .format = {Style::fixed, 3},
             .best = Best::lowest};

@@ -14,6 +14,7 @@
 #include "study/chosen_rows.h"
 #include "study/difference_table.h"
 #include "study/length_report.h"
+#include "study/protocol_record.h"
 #include "study/spread_table.h"
 #include "study/stored_chart.h"
 #include "study/stored_table.h"
@@ -78,7 +79,10 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
       const auto settings =
           std::find_if(study.runs.begin(), study.runs.end(),
                        [&](const StudyRun& other) { return other.name == result.name; });
-      if (settings != study.runs.end()) run["seed"] = settings->settings.seed;
+      if (settings != study.runs.end()) {
+        run["seed"] = settings->settings.seed;
+        if (study.version > 0) run.update(protocol_run_json(*settings));
+      }
       if (result.record.is_object()) {
         const ordered_json making = making_of(result.record);
         const auto found = std::find(makings.begin(), makings.end(), making);
@@ -122,22 +126,6 @@ ordered_json tables_of(const StudySettings& study, const StudyOutcome& outcome) 
   return tables;
 }
 
-// Reading gives back only what is sealed: a table is not edited by hand.
-json read_record(const fs::path& file) {
-  const json whole = read_json(file);
-  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
-    throw_failure(file.string(), "is no record of a study",
-                  "`roformer study FILE --record RECORD` writes one");
-  }
-  if (whole.value("version", json()) != kVersion) {
-    throw_failure(file.string(),
-                  fmt::format("has the version {}, this program reads {}",
-                              describe_json(whole.value("version", json())), kVersion));
-  }
-  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
-  return read_sealed_json(file);
-}
-
 // What a record has a list of: the list and one of it.
 struct Kind {
   const char* several;
@@ -162,6 +150,21 @@ const json& entry_named(const json& document, const Kind& kind, const std::strin
 }
 
 }  // namespace
+
+json read_study_record(const fs::path& file) {
+  const json whole = read_json(file);
+  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
+    throw_failure(file.string(), "is no record of a study",
+                  "`roformer study FILE --record RECORD` writes one");
+  }
+  if (whole.value("version", json()) != kVersion) {
+    throw_failure(file.string(),
+                  fmt::format("has the version {}, this program reads {}",
+                              describe_json(whole.value("version", json())), kVersion));
+  }
+  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
+  return read_sealed_json(file);
+}
 
 std::string settings_fingerprint(const StudySettings& study) {
   std::string text;
@@ -192,6 +195,7 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
   document["study"] = study.name;
   document["settings_fingerprint"] = settings_fingerprint(study);
   document["metric"] = study.metric;
+  if (study.version > 0) document["protocol"] = protocol_json(study);
   add_runs(study, outcome.rows, document);
   if (outcome.tuning) {
     ordered_json tuning = {{"keys", study.tuning->keys},
@@ -212,13 +216,13 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
 }
 
 Table recorded_table(const fs::path& record, const std::string& name) {
-  const json document = read_record(record);
+  const json document = read_study_record(record);
   return read_stored_table(entry_named(document, {"tables", "table"}, name, record.string()),
                            record.string());
 }
 
 std::string recorded_chart(const fs::path& record, const std::string& name) {
-  const json document = read_record(record);
+  const json document = read_study_record(record);
   return to_svg(read_stored_chart(entry_named(document, {"charts", "chart"}, name, record.string()),
                                   record.string()));
 }

@@ -36,8 +36,12 @@ void write_table_record(const std::filesystem::path& record, const std::filesyst
                         const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
                         const StudyOrigin& origin);
 
-// The table of that name, the first one for an empty name. Throws Error (failure) for a file that
-// is damaged, was edited or is no record, and (usage) for a name that it lacks.
+// A record without its checksum: a table is not edited by hand. Throws Error (failure) for a file
+// that is damaged, was edited or is no record.
+nlohmann::json read_study_record(const std::filesystem::path& file);
+
+// The table of that name, the first one for an empty name. Throws as read_study_record, and (usage)
+// for a name that it lacks.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
 
 // The chart of that name (study_charts.h) as a standalone SVG picture. Throws as recorded_table.

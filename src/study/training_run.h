@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/schema.h"
 #include "config/study_settings.h"
 #include "study/job_runner.h"
 #include "study/run_result.h"
@@ -24,6 +25,9 @@ struct TrainingRunStatus {
   // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints)
   std::vector<std::string> changes;
 };
+
+// Whether runs that differ in the key are not compared.
+bool is_compared(const Key& key);
 
 std::filesystem::path run_folder(const StudyRun& run);
 

@@ -91,6 +91,23 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
   CHECK(fake.evaluations("rope") == wanted);
 }
 
+TEST_CASE("lengths of the test set are figures of the runs, by which rows are ranked") {
+  const EvaluatedStudy fake("sinusoidal, rope",
+                            "  seed: [1, 2]\nstudy: {metric: test_loss, columns: "
+                            "[test_loss_at_length_256]}\n"
+                            "evaluate: {split: test, lengths: [128, 256]}\n");
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed_evaluations == 0);
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss") == 128.5);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss_at_length_256") == 256.5);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss_standard_error") == 0.1);
+  CHECK(fake.evaluations("rope-seed1") ==
+        std::vector<std::string>{"--length 128 --split test", "--length 256 --split test"});
+  CHECK(to_csv(study_table(outcome.study, outcome.rows, TableUse::data)).find("256.5") !=
+        std::string::npos);
+}
+
 TEST_CASE("what cannot be evaluated is a cell with its reason") {
   const EvaluatedStudy fake("learned, t5, cope", kPlan);
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
