@@ -31,21 +31,21 @@ StudySettings with_trials_at_hand(const StudySettings& study) {
   if (study.version == 0 || !study.tuning) return study;
   const StudySettings& all = *study.tuning->study;
   const Labels& per = study.tuning->per;
-  std::set<Labels> missing;  // who has no whole tuning and is not asked for
+  std::set<Labels> begun, finished;
   for (const StudyRun& trial : all.runs) {
-    if (trial.asked) continue;
-    const State state = training_status(trial).state;
-    if (state != State::finished && state != State::refused) {
-      missing.insert(values_of(all, trial, per));
-    }
+    const State state = trial.asked ? State::finished : training_status(trial).state;
+    if (state == State::refused) continue;
+    (state == State::finished ? finished : begun).insert(values_of(all, trial, per));
   }
+  const auto missing = [&](const Labels& who) {
+    return begun.contains(who) || !finished.contains(who);
+  };
   StudySettings result = study;
   StudySettings trials = all;
-  std::erase_if(trials.runs, [&](const StudyRun& trial) {
-    return missing.contains(values_of(all, trial, per));
-  });
+  std::erase_if(trials.runs,
+                [&](const StudyRun& trial) { return missing(values_of(all, trial, per)); });
   std::erase_if(result.runs,
-                [&](const StudyRun& run) { return missing.contains(values_of(study, run, per)); });
+                [&](const StudyRun& run) { return missing(values_of(study, run, per)); });
   result.tuning->study = std::make_shared<const StudySettings>(std::move(trials));
   return result;
 }

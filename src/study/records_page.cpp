@@ -18,6 +18,7 @@
 #include "study/stored_chart.h"
 #include "study/stored_table.h"
 #include "study/study_charts.h"
+#include "study/target_differences.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -108,6 +109,8 @@ void add_metric(HtmlReport& report, const MergedTable& merged, const std::string
   }
   const Table differences = difference_table(study, rows);
   if (!differences.rows().empty()) report.table(differences, difference_caption(study, rows));
+  const Table paired = target_difference_table(study, rows);
+  if (!paired.rows().empty()) report.table(paired, target_difference_caption(study));
 }
 
 std::string table_caption(const MergedTable& merged) {
@@ -209,7 +212,10 @@ std::string records_page(const std::vector<fs::path>& files, const StudyOrigin& 
       add_other_record(report, file, document);
     } else if (document.contains("tuning")) {
       if (!std::exchange(tuned, true)) report.section("What was tuned");
+      const std::string task = document["protocol"].value("task", "");
+      report.begin_part({.filter = "task", .value = task_title(task), .column = ""});
       add_stored(report, file, document, {"tuning"});
+      report.end_part();
     }
   }
   report.section("How it was made");

@@ -15,6 +15,7 @@
 #include "study/chosen_rows.h"
 #include "study/commonest_class.h"
 #include "study/protocol_runs.h"
+#include "study/target_differences.h"
 #include "study/training_run.h"
 #include "study/translations.h"
 #include "study/unigram_loss.h"
@@ -318,6 +319,7 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     if (lengths.signal != 0) return stopped_by(lengths.signal);
     outcome.lengths = std::move(lengths.rows);
     add_test_figures(study, outcome.lengths, outcome.rows);
+    add_target_differences(study, outcome.lengths, outcome.rows);
     if (options.order == StudyOrder::metric) sort_rows(study, outcome.rows);
     outcome.failed_evaluations += lengths.failed;
     write_study_report(folder, study, outcome, options.origin);

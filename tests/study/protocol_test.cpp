@@ -15,7 +15,9 @@ using namespace roformer;
 namespace {
 
 struct Protocol : FakeStudy {
-  explicit Protocol(const std::string& more = "version: 1") : FakeStudy("rope, sinusoidal, none") {
+  // No encoder can have cope.
+  explicit Protocol(const std::string& more = "version: 1")
+      : FakeStudy("rope, sinusoidal, none, cope") {
     write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") +
                                                   "  seed: [1, 2]\n"
                                                   "study: {metric: validation_loss, columns: "
@@ -117,7 +119,7 @@ TEST_CASE("the tuning of a protocol is made for the rows that are asked for") {
 TEST_CASE("a formula is a value of the axis of schemes") {
   const Protocol fake;
   const StudySettings study = fake.load({{"position.formula", "-0.1 * abs(i - j)"}, {"seed", "1"}});
-  CHECK(study.axes.front().values.size() == 4);
+  CHECK(study.axes.front().values.size() == 5);
   CHECK(std::ranges::count_if(study.runs, &StudyRun::asked) == 1);
   CHECK(std::ranges::find_if(study.runs, &StudyRun::asked)->settings.position.scheme == "formula");
 }
