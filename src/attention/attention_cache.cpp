@@ -1,6 +1,10 @@
 #include "attention/attention_cache.h"
 
+#include <ATen/ops/tensor.h>
+
 #include <utility>
+
+#include "base/error.h"
 
 namespace roformer {
 namespace {
@@ -21,6 +25,16 @@ Positions joined(const Positions& first, const Positions& second) {
 
 void AttentionCache::begin_step(const Positions& positions) {
   positions_ = joined(positions_, positions);
+}
+
+void AttentionCache::keep(const std::vector<std::int64_t>& indices) {
+  kept_ = static_cast<std::int64_t>(indices.size());
+  if (kept_ == length()) return;
+  ROFORMER_ASSERT(!places.defined());
+  std::vector<std::int64_t> values;
+  for (const std::int64_t index : indices) values.push_back(positions_[index]);
+  positions_ = Positions::of(std::move(values));
+  keys_values_.keep(at::tensor(indices, at::kLong));
 }
 
 void AttentionCache::reorder(std::span<const std::int64_t> sources) {

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,12 @@ class AttentionCache {
   // Where all tokens stand, those of the step last.
   const Positions& positions() const { return positions_; }
   std::int64_t length() const { return positions_.count(); }  // 0 before the first step
+
+  // Of the tokens' indices, in order, those that stay (all of them: nothing is copied); of
+  // schemes that draw no places.
+  void keep(const std::vector<std::int64_t>& indices);
+  // Holds twice as much as after the last keep(), and not little.
+  bool has_doubled() const { return length() >= 2 * std::max(kept_, kLeastKept); }
 
   // Text i goes on from text sources[i].
   void reorder(std::span<const std::int64_t> sources);
@@ -44,7 +51,10 @@ class AttentionCache {
   Linear& linear(std::int64_t layer);
 
  private:
+  static constexpr std::int64_t kLeastKept = 32;
+
   Positions positions_;
+  std::int64_t kept_ = 0;  // by the last keep()
   KeyValueCache keys_values_;
   std::vector<Linear> linear_;
 };

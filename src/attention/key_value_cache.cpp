@@ -1,6 +1,7 @@
 #include "attention/key_value_cache.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
 
 #include <algorithm>
 
@@ -46,6 +47,16 @@ KeyValue KeyValueCache::held(std::int64_t layer, std::int64_t held) const {
   const KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const auto view = [&](const at::Tensor& x) { return x.defined() ? x.narrow(2, 0, held) : x; };
   return {.key = view(memory.key), .value = view(memory.value), .features = view(memory.features)};
+}
+
+void KeyValueCache::keep(const at::Tensor& indices) {
+  for (KeyValue& layer : layers_) {
+    for (at::Tensor* const memory : {&layer.key, &layer.value, &layer.features}) {
+      if (!memory->defined()) continue;
+      *memory = at::index_select(*memory, 2, indices.to(memory->device()));
+    }
+  }
+  used_ = indices.size(0);
 }
 
 void KeyValueCache::reorder(std::span<const std::int64_t> sources) {

@@ -19,6 +19,8 @@ class KeyValueCache {
   KeyValue append(std::int64_t layer, const KeyValue& added, std::int64_t held);
   // Views of the first `held` tokens' of a layer; undefined tensors where there are none.
   KeyValue held(std::int64_t layer, std::int64_t held) const;
+  // Of every layer's tokens those of these indices, int64 [kept] in order.
+  void keep(const at::Tensor& indices);
   // Row i goes on from row sources[i]. Rows that stay are not copied.
   void reorder(std::span<const std::int64_t> sources);
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -46,37 +48,61 @@ class ScratchFolder {
   fs::path path_;
 };
 
+nlohmann::ordered_json described_machine() {
+  const Machine machine = inspect_machine(fs::current_path());
+  return {{"processor", machine.processor},
+          {"cores", machine.usable_cores},
+          {"memory_bytes", machine.memory},
+          {"instruction_sets", machine.instruction_sets}};
+}
+
 void bench_compare(const CompareOptions& options) {
   SpeedComparison comparison = read_comparison(options.file);
   if (options.rounds > 0) comparison.rounds = options.rounds;
-  std::erase_if(comparison.pairs, [&](const ComparedPair& pair) {
-    return pair.work.find(options.only) == std::string::npos;
-  });
-  if (comparison.pairs.empty()) {
+  const auto wanted = [&options](const ComparedPair& pair) {
+    return pair.work.find(options.only) != std::string::npos;
+  };
+  if (std::ranges::none_of(comparison.pairs, wanted)) {
     throw_usage("--only",
                 fmt::format("no work of {} is named so: \"{}\"", options.file, options.only));
   }
+  const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+  const nlohmann::ordered_json machine = described_machine();
+  SpeedComparison others = comparison;
+  std::erase_if(others.pairs, wanted);
+  std::vector<MeasuredPair> recorded;
+  if (!options.record.empty()) recorded = measured_before(options.record, others, origin, machine);
+
+  const auto place_in_file = [&comparison](const MeasuredPair& one) {
+    return std::ranges::find_if(comparison.pairs,
+                                [&one](const ComparedPair& pair) {
+                                  return pair.work == one.pair.work &&
+                                         pair.command == one.pair.command;
+                                }) -
+           comparison.pairs.begin();
+  };
+
   const ScratchFolder scratch;
   // Not /proc/self, which would be the shell's own.
   const std::string program = fmt::format("/proc/{}/exe", ::getpid());
-  std::vector<ComparedTimings> timings;
+  std::vector<MeasuredPair> measured;
   for (const ComparedPair& pair : comparison.pairs) {
+    if (!wanted(pair)) continue;
     std::cerr << fmt::format("{}, against {}: {} rounds\n", pair.work, pair.peer,
                              comparison.rounds);
-    timings.push_back(
-        compare(pair, comparison.rounds, {.scratch = scratch.path(), .program = program}));
+    measured.push_back({.pair = pair,
+                        .timings = compare(pair, comparison.rounds,
+                                           {.scratch = scratch.path(), .program = program})});
+    recorded.push_back(measured.back());
+    std::ranges::sort(recorded, {}, place_in_file);
+    // After every pair: the next one may be stopped, or fail.
+    if (!options.record.empty()) {
+      write_comparison_record(options.record, comparison.file, recorded, origin, machine);
+    }
   }
-  const Table table = comparison_table(comparison, timings);
+  const Table table = comparison_table(measured);
   std::cout << (options.markdown ? to_markdown(table)
                                  : to_text(table, {.width = terminal_width()}));
-  if (options.record.empty()) return;
-  const Machine machine = inspect_machine(fs::current_path());
-  write_comparison_record(options.record, comparison, timings,
-                          {.command = command_line(), .version = kVersion, .commit = kCommit},
-                          {{"processor", machine.processor},
-                           {"cores", machine.usable_cores},
-                           {"memory_bytes", machine.memory},
-                           {"instruction_sets", machine.instruction_sets}});
 }
 
 }  // namespace
@@ -99,7 +125,8 @@ void add_bench_compare(CLI::App& bench) {
       ->check(positive());
   command->add_flag("--markdown", options->markdown, "the table in Markdown");
   command->add_option("--record", options->record,
-                      "write the figures of every round and the table to this file");
+                      "write the figures of every round and the table to this file, which "
+                      "keeps what the same commit measured of other pairs on this processor");
   command->callback([options] { bench_compare(*options); });
 }
 

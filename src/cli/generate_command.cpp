@@ -31,12 +31,21 @@ struct GenerateOptions {
   std::vector<Override> overrides;
 };
 
-// The prompt behind a separator, as documents begin in training; the separator alone where there is
-// no prompt.
-std::vector<std::int64_t> prompt_ids(const std::string& prompt, const Tokenizer& tokenizer) {
+// The prompt behind what the run says begins one; the separator where there would be nothing.
+std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart start,
+                                     const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  if (start == PromptStart::classification && special.classification < 0) {
+    throw_usage("decoding.prompt_start", "this vocabulary has no classification token",
+                "separator or nothing");
+  }
+  const TokenId first = start == PromptStart::separator        ? special.separator
+                        : start == PromptStart::classification ? special.classification
+                                                               : -1;
   std::vector<std::int64_t> ids;
-  if (tokenizer.special().separator >= 0) ids.push_back(tokenizer.special().separator);
+  if (first >= 0) ids.push_back(first);
   for (const TokenId id : tokenizer.encode(prompt)) ids.push_back(id);
+  if (ids.empty() && special.separator >= 0) ids.push_back(special.separator);
   if (ids.empty()) {
     throw_usage("prompt", "is needed: this vocabulary has no separator to begin with",
                 "roformer generate RUN \"Once upon a time\"");
@@ -100,7 +109,8 @@ void generate_command(const GenerateOptions& options) {
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
   }
   const Tokenizer& tokenizer = *trained.tokenizer;
-  const std::vector<std::int64_t> prompt = prompt_ids(options.prompt, tokenizer);
+  const std::vector<std::int64_t> prompt =
+      prompt_ids(options.prompt, trained.settings.decoding.prompt_start, tokenizer);
   require_positions(trained.settings, "--tokens",
                     static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
 

@@ -56,11 +56,12 @@ void add_import_command(CLI::App& program) {
   CLI::App* command =
       add_listed_command(program, "import",
                          "roformer import bert-base-uncased --run bert\n"
-                         "Reads BERT and RoFormer: config.json, model.safetensors (or "
-                         "shards), vocab.txt;\nMarianMT translators (Opus-MT) with "
-                         "source.spm, target.spm and vocab.json, for\n`roformer translate`; and "
-                         "Llama, Qwen 2, Qwen 3 and GPT-NeoX for `roformer generate`,\nwhose texts "
-                         "are ids where the tokenizer is not SentencePiece's tokenizer.model.\n");
+                         "Reads BERT, RoFormer and ModernBERT: config.json, model.safetensors (or "
+                         "shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
+                         "with source.spm,\ntarget.spm and vocab.json, for `roformer translate`; "
+                         "and Llama, Qwen 2, Qwen 3 and\nGPT-NeoX for `roformer generate`, whose "
+                         "texts are ids where there is neither\nSentencePiece's tokenizer.model "
+                         "nor a byte-level tokenizer.json.\n");
   command->add_option("folder", options->folder, "folder with config.json")->required();
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote");
   accept_settings(*command, options->overrides, import_flags());

@@ -17,7 +17,8 @@ inline SettingsFlags trained_model_flags() {
               "  --position NAME               a scheme with the same parameters: rerope for a "
               "rope model\n"
               "  --attention.window TOKENS     --attention.log_n query\n"
-              "  --decoding.OPTION X           of translators: beam, alpha, length_penalty ...\n"
+              "  --decoding.OPTION X           of translators: beam, alpha, length_penalty ...; "
+              "prompt_start\n"
               "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
               "  --training.precision fp32|bf16|auto   (fp32 here, whatever it was trained in)\n"
               "All of them: roformer config keys [PREFIX]\n"};

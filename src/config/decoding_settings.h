@@ -1,5 +1,5 @@
 // Section `decoding` of the configuration: how a translator searches for its text, in validations
-// and, unless told otherwise, when the run is used.
+// and, unless told otherwise, when the run is used; what a causal model's text begins with.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,14 @@ enum class StoppingRule {
 };
 ROFORMER_WORDS(StoppingRule, "exact", "estimate", "full");
 
+// What stands before a prompt.
+enum class PromptStart {
+  separator,       // as between documents in training
+  classification,  // the token that its tokenizer begins every text with
+  nothing,
+};
+ROFORMER_WORDS(PromptStart, "separator", "classification", "nothing");
+
 struct DecodingSettings {
   std::int64_t beam = 4;  // 1: the greedy search
   LengthPenalty length_penalty = LengthPenalty::wu;
@@ -35,6 +43,7 @@ struct DecodingSettings {
   std::int64_t batch_tokens = 4096;  // source tokens times beam that are decoded at a time
   std::int64_t alignment_layer = 0;  // of the decoder, whose attention aligns; 0: the last
   std::int64_t sentences = 0;        // of the validation set that are decoded; 0: all
+  PromptStart prompt_start = PromptStart::separator;  // of `generate`
 };
 
 }  // namespace roformer

@@ -4,12 +4,14 @@
 namespace roformer {
 
 enum class GlueTask { cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli };
-enum class ClassifierHead { bert, roformer, linear };
+enum class ClassifierHead { bert, roformer, linear, modernbert };
+enum class TextPooling { first, mean };
 
 struct GlueSettings {
   GlueTask task = GlueTask::mrpc;
   ClassifierHead head = ClassifierHead::bert;
   double head_dropout = 0.1;
+  TextPooling pooling = TextPooling::first;
 };
 
 }  // namespace roformer

@@ -6,7 +6,6 @@
 namespace roformer {
 
 enum class MatchingLoss { pairs, triplet };
-enum class TextPooling { first, mean };
 enum class TextTruncation { head, tail, head_and_tail };
 
 struct AugmentationSettings {

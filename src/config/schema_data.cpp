@@ -98,12 +98,18 @@ std::vector<Key> data_keys() {
                    {.help = "which task of the benchmark (Wang 2019)", .tasks = {kGlue}}),
       ROFORMER_KEY(glue.head,
                    {.help = "bert: dense and tanh on [CLS], dropout, output; roformer: the head of "
-                            "Hugging Face's RoFormer (dropout, dense, activation, dropout, output)",
+                            "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
+                            "output); modernbert: that of its ModernBERT (dense, activation, norm, "
+                            "dropout, output), whose first two begin as the masked language "
+                            "head's; linear: dropout, output",
                     .tasks = {kGlue}}),
       ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
                                        .range = below_one(),
                                        .help = "dropout inside the head",
                                        .tasks = {kGlue}}),
+      ROFORMER_KEY(glue.pooling, {.help = "what the head reads: the state of the first token, "
+                                          "[CLS], or the mean of the states of all tokens",
+                                  .tasks = {kGlue}}),
 
       ROFORMER_KEY(matching.loss,
                    {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
@@ -117,10 +123,11 @@ std::vector<Key> data_keys() {
                    {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
                             "token's, [CLS]",
                     .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.head,
-                   {.help = "between the pooled state and the score: linear has dropout and one "
-                            "output (RoFormer's authors); bert and roformer as glue.head",
-                    .tasks = {kMatching}}),
+      ROFORMER_KEY(
+          matching.head,
+          {.help = "between the pooled state and the score: linear has dropout and one "
+                   "output (RoFormer's authors); bert, roformer and modernbert as glue.head",
+           .tasks = {kMatching}}),
       ROFORMER_KEY(matching.head_dropout, {.unit = "probability",
                                            .range = below_one(),
                                            .help = "dropout inside the head",

@@ -100,6 +100,12 @@ std::vector<Key> translation_keys() {
                     .help = "of the validation set that a validation decodes; 0: all",
                     .tasks = {kTranslation},
                     .may_change = true}),
+      ROFORMER_KEY(decoding.prompt_start,
+                   {.help = "what `generate` puts before a prompt: the separator, as documents "
+                            "begin in training, the classification token (<s>, [CLS]), or nothing. "
+                            "An imported model's is its tokenizer's",
+                    .tasks = {TaskKind::causal_lm},
+                    .may_change = true}),
   };
 }
 

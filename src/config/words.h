@@ -13,7 +13,7 @@ ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
                "subwords", "marian", "words", "ids", "byte_level");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
-ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear");
+ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear", "modernbert");
 ROFORMER_WORDS(MatchingLoss, "pairs", "triplet");
 ROFORMER_WORDS(TextPooling, "first", "mean");
 ROFORMER_WORDS(TextTruncation, "head", "tail", "head_and_tail");

@@ -26,6 +26,8 @@ class NextToken : public StepModel {
 
   at::Tensor append(const at::Tensor& ids) override;
   void reorder(std::span<const std::int64_t> rows) override;
+  // Tokens whose keys and values are held.
+  std::int64_t remembered() const { return cache_.length(); }
 
  private:
   Parts parts_;

@@ -14,6 +14,7 @@
 #include "interop/causal_config.h"
 #include "interop/causal_folder.h"
 #include "interop/causal_names.h"
+#include "interop/causal_prompt.h"
 #include "interop/new_folder.h"
 #include "interop/rope_fields.h"
 #include "tensor/safetensors.h"
@@ -189,6 +190,9 @@ class CausalExporter {
     const Tokenizer& tokenizer = model_.tokenizer;
     if (tokenizer.kind() == TokenizerKind::byte_level) {
       write_file_atomically(folder / "tokenizer.json", tokenizer.file_contents());
+      const auto config =
+          prompt_config(tokenizer, settings_.decoding.prompt_start, settings_.data.length);
+      write_file_atomically(folder / "tokenizer_config.json", config.dump(2) + "\n");
       return;
     }
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;

@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "interop/causal_config.h"
 #include "interop/causal_names.h"
+#include "interop/causal_prompt.h"
 #include "interop/folder.h"
 #include "interop/folder_weights.h"
 #include "text/byte_level_file.h"
@@ -112,20 +113,21 @@ class CausalReader {
                   "vocabulary and weights must be of one model");
   }
 
+  void take_tokenizer(TokenizerKind kind, const fs::path& file) {
+    result_.tokenizer = open_tokenizer({.kind = kind, .file = file});
+    require_rows(result_.settings.model.vocabulary);
+    result_.settings.decoding.prompt_start =
+        prompt_start_of(folder_, *result_.tokenizer, result_.notes);
+  }
+
   void read_tokenizer() {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
-    if (is_there(file)) {
-      result_.tokenizer = open_tokenizer({.kind = TokenizerKind::sentencepiece, .file = file});
-      require_rows(rows);
-      return;
-    }
+    if (is_there(file)) return take_tokenizer(TokenizerKind::sentencepiece, file);
     const fs::path whole = folder_ / kTokenizerFile;
     const bool other = is_there(whole);
     if (other && is_byte_level_file(read_file(whole))) {
-      result_.tokenizer = open_tokenizer({.kind = TokenizerKind::byte_level, .file = whole});
-      require_rows(rows);
-      return;
+      return take_tokenizer(TokenizerKind::byte_level, whole);
     }
     result_.notes.push_back(
         fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",

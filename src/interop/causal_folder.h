@@ -1,7 +1,7 @@
 // Reads and writes folders of Hugging Face's causal language models (LlamaForCausalLM,
 // Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM): config.json, model.safetensors or shards
-// with an index, and SentencePiece's tokenizer.model. A folder with another tokenizer gives a model
-// whose texts are ids.
+// with an index, and SentencePiece's tokenizer.model or a byte-level tokenizer.json. A folder with
+// another tokenizer gives a model whose texts are ids.
 #pragma once
 
 #include <filesystem>

@@ -10,6 +10,7 @@
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
 #include "config/task_facts.h"
+#include "interop/modernbert_layers.h"
 
 namespace roformer {
 
@@ -37,7 +38,53 @@ std::vector<std::string> newer_blocks(const ModelSettings& model) {
   return problems;
 }
 
+namespace {
+
+void require_modernbert(const Settings& settings) {
+  const ModelSettings& model = settings.model;
+  const TaskFacts& task = task_facts(settings.task);
+  std::vector<std::string> problems;
+  const auto expect = [&](bool holds, std::string problem) {
+    if (!holds) problems.push_back(std::move(problem));
+  };
+  expect(!task.causal, "it is an encoder, not a causal language model");
+  expect(!task.matches, "it is no matcher of texts");
+  modernbert_layers_of(settings, problems);
+  expect(!model.first_norm,
+         "its embedding's norm is the first layer's, too (model.first_norm false)");
+  expect(is_gated(model.activation),
+         "its feed-forward parts have a gate (model.activation geglu or swiglu)");
+  expect(model.norm_kind == NormKind::layer_norm,
+         "its norms are LayerNorm (model.norm_kind layer_norm)");
+  expect(model.bias || !model.query_key_value_bias,
+         "its queries have a bias only where all layers have (model.query_key_value_bias false)");
+  expect(model.heads_of_keys() == model.heads,
+         "each head has keys and values of its own (model.key_value_heads 0)");
+  expect(model.features_of_head() * model.heads == model.width,
+         "all heads together have the width (model.head_width 0)");
+  expect(!model.query_key_norm, "queries and keys have no norm (model.query_key_norm false)");
+  expect(!model.parallel_residual,
+         "attention stands before the feed-forward part (model.parallel_residual false)");
+  expect(model.embedding_width == 0 || model.embedding_width == model.width,
+         "it has no projection behind its embedding (model.embedding_width 0)");
+  expect(model.token_types == 0, "it has no token types (model.token_types 0)");
+  expect(model.embedding_scale == EmbeddingScale::none,
+         "its embedding is not scaled (model.embedding_scale none)");
+  expect(model.head == LanguageHeadKind::bert, "its language head is BERT's (model.head bert)");
+  expect(!task.predicts_labels || settings.glue.head == ClassifierHead::modernbert,
+         "its classification head is glue.head modernbert");
+  if (problems.empty()) return;
+  throw_usage("export", fmt::format("transformers' ModernBERT cannot express this model: {}",
+                                    fmt::join(problems, "; ")));
+}
+
+}  // namespace
+
 HuggingFaceFamily family_of(const Settings& settings) {
+  if (settings.model.norm == NormPlacement::pre && settings.model.embedding_norm) {
+    require_modernbert(settings);
+    return HuggingFaceFamily::modernbert;
+  }
   const PositionSettings& position = settings.position;
   const ModelSettings& model = settings.model;
   std::vector<std::string> problems;
@@ -64,7 +111,9 @@ HuggingFaceFamily family_of(const Settings& settings) {
            "RoFormer scales neither queries nor keys (position.rope.attention_factor 0)");
   }
   expect(!task_facts(settings.task).causal, "both are encoders, not causal language models");
-  expect(model.norm == NormPlacement::post, "both are post-norm (model.norm post)");
+  expect(model.norm == NormPlacement::post,
+         "both are post-norm (model.norm post; ModernBERT is pre-norm with model.embedding_norm "
+         "true)");
   expect(model.embedding_scale == EmbeddingScale::none,
          "neither scales its embedding (model.embedding_scale none)");
   expect(settings.attention.kernel == AttentionKernel::softmax,

@@ -1,4 +1,5 @@
-// What transformers' BERT and RoFormer can be made to compute, and what only this program can.
+// What transformers' BERT, RoFormer and ModernBERT can be made to compute, and what only this
+// program can.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace roformer {
 
-// The family that can hold a model of these settings. Throws Error (usage) that says in words
-// everything that neither transformers' BERT nor its RoFormer can express.
+// The family that can hold a model of these settings: ModernBERT where a pre-norm model has a norm
+// behind its embedding. Throws Error (usage) that says in words everything that neither
+// transformers' BERT nor its RoFormer, or that its ModernBERT, cannot express.
 HuggingFaceFamily family_of(const Settings& settings);
 
 // What a model has that the layers of 2017 to 2020 (BERT, RoFormer, Marian) do not, in words: each

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +28,8 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kOutputs = "cls.predictions.decoder.weight";
 constexpr const char* kOutputBias = "cls.predictions.bias";
 constexpr const char* kOldOutputBias = "cls.predictions.decoder.bias";
+constexpr const char* kModernBertOutputs = "decoder.weight";
+constexpr const char* kModernBertBias = "decoder.bias";
 
 class FolderReader {
  public:
@@ -40,10 +43,16 @@ class FolderReader {
     result_.settings = config_.settings;
     result_.labels = config_.labels;
     result_.task = config_.task;
+    result_.notes = config_.notes;
+    result_.family = family_name(config_.family);
     take(encoder_names(result_.settings, config_.family));
-    check_sinusoids();
-    read_language_head();
-    read_classification_head();
+    if (config_.family == HuggingFaceFamily::modernbert) {
+      read_modernbert_head();
+    } else {
+      check_sinusoids();
+      read_language_head();
+      read_classification_head();
+    }
     report_rest();
     read_tokenizer();
     return std::move(result_);
@@ -102,7 +111,7 @@ class FolderReader {
   }
 
   void read_language_head() {
-    std::vector<WeightNames> names = language_head_names(result_.settings);
+    std::vector<WeightNames> names = language_head_names(result_.settings, config_.family);
     if (!weights_.contains(kOutputBias) && weights_.contains(kOldOutputBias)) {
       for (WeightNames& weight : names) {
         if (weight.theirs.front() == kOutputBias) weight.theirs = {kOldOutputBias};
@@ -125,6 +134,50 @@ class FolderReader {
     }
   }
 
+  // Its classifiers have what stands in front of the language head's decoder, too.
+  void read_modernbert_head() {
+    const bool decodes =
+        weights_.contains(kModernBertBias) || weights_.contains(kModernBertOutputs);
+    const bool classifies = weights_.contains("classifier.weight");
+    if (!weights_.contains("head.dense.weight")) return;
+    if (decodes || !classifies) {
+      read_modernbert_language_head();
+    } else if (built_as("ForSequenceClassification")) {
+      take(classification_head_names(result_.settings, config_.family));
+      require_same_classes("classifier");
+    }
+  }
+
+  void read_modernbert_language_head() {
+    const ModelSettings& model = result_.settings.model;
+    std::vector<WeightNames> names = language_head_names(result_.settings, config_.family);
+    if (!config_.decoder_bias) {
+      std::erase_if(names, [](const WeightNames& weight) {
+        return weight.theirs.front() == kModernBertBias;
+      });
+      result_.tensors["head.decoder.bias"] = at::zeros({model.vocabulary}, at::kFloat);
+      result_.notes.push_back(
+          "its language head has no bias; here it has one, of zeros, which a training changes");
+    }
+    take(names);
+    if (!model.tie_output || !weights_.contains(kModernBertOutputs)) return;
+    const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
+    if (at::equal(weights_.take(kModernBertOutputs, table.sizes().vec()), table)) return;
+    throw_failure(
+        weights_.place(),
+        fmt::format("\"{}\" differs from the table of tokens, which config.json says it is",
+                    kModernBertOutputs),
+        "\"tie_word_embeddings\": false");
+  }
+
+  void require_same_classes(const std::string& last) const {
+    if (result_.tensors.at(last + ".weight").size(0) ==
+        result_.tensors.at(last + ".bias").size(0)) {
+      return;
+    }
+    throw_failure(weights_.place(), "the classifier's weight and bias differ in their classes");
+  }
+
   void read_classification_head() {
     if (config_.family == HuggingFaceFamily::bert && has_any(pooler_names(result_.settings))) {
       take(pooler_names(result_.settings));
@@ -132,12 +185,8 @@ class FolderReader {
     const auto names = classification_head_names(result_.settings, config_.family);
     if (!has_any(names) || !built_as("ForSequenceClassification")) return;
     take(names);
-    const std::string last =
-        config_.family == HuggingFaceFamily::bert ? "classifier" : "classifier.output";
-    if (result_.tensors.at(last + ".weight").size(0) !=
-        result_.tensors.at(last + ".bias").size(0)) {
-      throw_failure(weights_.place(), "the classifier's weight and bias differ in their classes");
-    }
+    require_same_classes(config_.family == HuggingFaceFamily::bert ? "classifier"
+                                                                   : "classifier.output");
   }
 
   void report_rest() {
@@ -145,7 +194,8 @@ class FolderReader {
     for (const std::string& name : weights_.unused()) {
       if (name.ends_with("position_ids")) continue;  // 0, 1, 2, ...
       // What stands inside the encoder takes part in the computation.
-      if (name.starts_with("encoder.") || name.starts_with("embeddings")) {
+      if (name.starts_with("encoder.") || name.starts_with("embeddings") ||
+          name.starts_with("layers.") || name.starts_with("final_norm")) {
         throw_failure(weights_.place(),
                       fmt::format("holds {}, which transformers' {} does not have", printable(name),
                                   family_name(config_.family)),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -9,23 +11,37 @@
 #include "config/schemes/rope.h"
 #include "interop/activation_names.h"
 #include "interop/config_fields.h"
+#include "interop/modernbert_config.h"
 
 namespace roformer {
 namespace {
 
 using nlohmann::json;
 
+struct FamilyNames {
+  std::string_view title, type;
+};
+// In the order of HuggingFaceFamily.
+constexpr std::array kFamilies = {FamilyNames{"BERT", "bert"}, FamilyNames{"RoFormer", "roformer"},
+                                  FamilyNames{"ModernBERT", "modernbert"}};
+
+const FamilyNames& names_of(HuggingFaceFamily family) {
+  return kFamilies[static_cast<std::size_t>(family)];
+}
+
 HuggingFaceFamily parse_family(const ConfigFields& fields, const std::string& file) {
   const std::string type = fields.text("model_type", "");
-  if (type == "bert") return HuggingFaceFamily::bert;
-  if (type == "roformer") return HuggingFaceFamily::roformer;
+  for (std::size_t i = 0; i < kFamilies.size(); ++i) {
+    if (type == kFamilies[i].type) return static_cast<HuggingFaceFamily>(i);
+  }
   if (type.empty()) {
-    throw_failure(file, "has no \"model_type\"", "add \"model_type\": \"bert\" or \"roformer\"");
+    throw_failure(file, "has no \"model_type\"",
+                  "add \"model_type\": \"bert\", \"roformer\" or \"modernbert\"");
   }
   fields.refuse(
       "model_type",
-      "bert, roformer, marian, llama, qwen2, qwen3 or gpt_neox, the architectures that this "
-      "program shares");
+      "bert, roformer, modernbert, marian, llama, qwen2, qwen3 or gpt_neox, the architectures that "
+      "this program shares");
 }
 
 // What changes the computation and has no counterpart here.
@@ -108,6 +124,53 @@ PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily fa
   return position;
 }
 
+Settings parse_settings(const ConfigFields& fields, HuggingFaceFamily family) {
+  const bool roformer = family == HuggingFaceFamily::roformer;
+  const std::int64_t places =
+      fields.count("max_position_embeddings", roformer ? 1536 : 512, 1, 1 << 20);
+  Settings settings;
+  settings.model = parse_model(fields, family);
+  settings.attention.dropout = fields.probability("attention_probs_dropout_prob", 0.1);
+  settings.position = parse_position(fields, family, places);
+  settings.data.length = places;
+  settings.glue.head = roformer ? ClassifierHead::roformer : ClassifierHead::bert;
+  settings.glue.head_dropout =
+      roformer ? settings.model.dropout
+               : fields.probability("classifier_dropout", settings.model.dropout);
+  return settings;
+}
+
+// What BERT and RoFormer have in config.json beside what every family has.
+void add_bert_fields(const ExportedConfig& config, nlohmann::ordered_json& document) {
+  const Settings& settings = config.settings;
+  const ModelSettings& model = settings.model;
+  document["hidden_act"] = activation_name(model.activation);
+  document["hidden_dropout_prob"] = model.dropout;
+  document["attention_probs_dropout_prob"] = settings.attention.dropout;
+  document["type_vocab_size"] = config.token_types;
+  document["layer_norm_eps"] = model.norm_epsilon;
+  if (config.family == HuggingFaceFamily::roformer) {
+    document["embedding_size"] = model.embedding_width > 0 ? model.embedding_width : model.width;
+    document["rotary_value"] = settings.position.of<RopeSettings>().value;
+  } else if (config.classes > 0) {
+    document["classifier_dropout"] = settings.glue.head_dropout;
+  }
+}
+
+void add_classes(const ExportedConfig& config, nlohmann::ordered_json& document) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::object(), numbers = names;
+  for (std::int64_t i = 0; i < config.classes; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const std::string name =
+        index < config.labels.size() ? config.labels[index] : fmt::format("LABEL_{}", i);
+    names[std::to_string(i)] = name;
+    numbers[name] = i;
+  }
+  document["id2label"] = names;
+  document["label2id"] = numbers;
+  document["problem_type"] = config.classes == 1 ? "regression" : "single_label_classification";
+}
+
 }  // namespace
 
 HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::string& file) {
@@ -116,18 +179,14 @@ HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::st
   const ConfigFields fields(document, file);
   HuggingFaceConfig config{.family = parse_family(fields, file)};
   refuse_foreign(fields);
-  const bool roformer = config.family == HuggingFaceFamily::roformer;
-  const std::int64_t places =
-      fields.count("max_position_embeddings", roformer ? 1536 : 512, 1, 1 << 20);
-  Settings& settings = config.settings;
-  settings.model = parse_model(fields, config.family);
-  settings.attention.dropout = fields.probability("attention_probs_dropout_prob", 0.1);
-  settings.position = parse_position(fields, config.family, places);
-  settings.data.length = places;
-  settings.glue.head = roformer ? ClassifierHead::roformer : ClassifierHead::bert;
-  settings.glue.head_dropout =
-      roformer ? settings.model.dropout
-               : fields.probability("classifier_dropout", settings.model.dropout);
+  if (config.family == HuggingFaceFamily::modernbert) {
+    ModernBertConfig modernbert = parse_modernbert_config(document, file);
+    config.settings = std::move(modernbert.settings);
+    config.decoder_bias = modernbert.decoder_bias;
+    config.notes = std::move(modernbert.notes);
+  } else {
+    config.settings = parse_settings(fields, config.family);
+  }
   config.architectures = parse_architectures(fields);
   config.labels = parse_labels(fields);
   config.task = fields.text("finetuning_task", "");
@@ -135,52 +194,38 @@ HuggingFaceConfig parse_hugging_face_config(std::string_view text, const std::st
 }
 
 nlohmann::ordered_json to_hugging_face_config(const ExportedConfig& config) {
-  const Settings& settings = config.settings;
-  const ModelSettings& model = settings.model;
-  const bool roformer = config.family == HuggingFaceFamily::roformer;
+  const ModelSettings& model = config.settings.model;
+  const bool modernbert = config.family == HuggingFaceFamily::modernbert;
+  const auto id = [](std::int64_t value) { return value < 0 ? json() : json(value); };
   nlohmann::ordered_json document = {
       {"architectures", {config.architecture}},
-      {"model_type", roformer ? "roformer" : "bert"},
+      {"model_type", names_of(config.family).type},
       {"vocab_size", model.vocabulary},
       {"hidden_size", model.width},
       {"num_hidden_layers", model.layers},
       {"num_attention_heads", model.heads},
       {"intermediate_size", model.feed_forward},
-      {"hidden_act", activation_name(model.activation)},
-      {"hidden_dropout_prob", model.dropout},
-      {"attention_probs_dropout_prob", settings.attention.dropout},
       {"max_position_embeddings", config.positions},
-      {"type_vocab_size", config.token_types},
       {"initializer_range", model.initialization},
-      {"layer_norm_eps", model.norm_epsilon},
-      {"pad_token_id", config.padding < 0 ? json() : json(config.padding)},
-      {"tie_word_embeddings", true},
+      {"pad_token_id", id(config.padding)},
+      {"tie_word_embeddings", model.tie_output},
       {"torch_dtype", "float32"},
   };
-  if (roformer) {
-    document["embedding_size"] = model.embedding_width > 0 ? model.embedding_width : model.width;
-    document["rotary_value"] = settings.position.of<RopeSettings>().value;
-  } else if (config.classes > 0) {
-    document["classifier_dropout"] = settings.glue.head_dropout;
-  }
-  if (config.classes > 0) {
-    nlohmann::ordered_json names = nlohmann::ordered_json::object(), numbers = names;
-    for (std::int64_t i = 0; i < config.classes; ++i) {
-      const auto index = static_cast<std::size_t>(i);
-      const std::string name =
-          index < config.labels.size() ? config.labels[index] : fmt::format("LABEL_{}", i);
-      names[std::to_string(i)] = name;
-      numbers[name] = i;
+  if (modernbert) {
+    add_modernbert_fields(config.settings, document);
+    for (const char* name : {"cls_token_id", "bos_token_id"}) {
+      document[name] = id(config.classification);
     }
-    document["id2label"] = names;
-    document["label2id"] = numbers;
-    document["problem_type"] = config.classes == 1 ? "regression" : "single_label_classification";
+    for (const char* name : {"sep_token_id", "eos_token_id"}) document[name] = id(config.separator);
+  } else {
+    add_bert_fields(config, document);
   }
+  if (config.classes > 0) add_classes(config, document);
   return document;
 }
 
 std::string_view family_name(HuggingFaceFamily family) {
-  return family == HuggingFaceFamily::bert ? "BERT" : "RoFormer";
+  return names_of(family).title;
 }
 
 }  // namespace roformer

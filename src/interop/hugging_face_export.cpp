@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -12,10 +13,12 @@
 #include "base/output_folder.h"
 #include "config/schemes/learned.h"
 #include "config/task_facts.h"
+#include "interop/causal_names.h"
 #include "interop/expressible.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/hugging_face_tokenizer.h"
+#include "interop/modernbert_layers.h"
 #include "interop/new_folder.h"
 #include "interop/rotary_sinusoids.h"
 #include "tensor/safetensors.h"
@@ -26,6 +29,8 @@ namespace {
 
 // transformers' default; its tables can hold no text that is longer.
 constexpr std::int64_t kRoFormerPlaces = 1536;
+// What ModernBERT's rotations, which have no table, are said to reach.
+constexpr std::int64_t kModernBertPlaces = 8192;
 constexpr std::int64_t kBertTokenTypes = 2;
 
 class Exporter {
@@ -33,11 +38,12 @@ class Exporter {
   explicit Exporter(const ExportedModel& model)
       : model_(model), settings_(model.settings), family_(family_of(settings_)) {
     settings_.model.vocabulary = weight("embedding.tokens.weight").size(0);
+    if (family_ == HuggingFaceFamily::modernbert) fit_modernbert();
   }
 
   ExportSummary write(const fs::path& folder) {
     add(encoder_names(settings_, family_));
-    add_token_types();
+    if (family_ != HuggingFaceFamily::modernbert) add_token_types();
     if (family_ == HuggingFaceFamily::roformer) add_sinusoids();
     add_heads();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
@@ -59,6 +65,8 @@ class Exporter {
   HuggingFaceFamily family_;
   std::vector<NamedTensor> tensors_;
   std::set<std::string> written_;  // of ours
+  std::map<std::string, at::Tensor>
+      reordered_;  // of ours: weights with their rows in another order
   std::int64_t classes_ = 0;
   ExportSummary summary_;
 
@@ -70,13 +78,41 @@ class Exporter {
     return found->second;
   }
 
+  // Rotations of neighbours become rotations of halves.
+  void fit_modernbert() {
+    std::vector<std::string> problems;
+    const ModernBertLayers layers = modernbert_layers_of(settings_, problems);
+    const std::int64_t heads = settings_.model.heads, width = settings_.model.features_of_head();
+    for (std::size_t layer = 0; layer < layers.layouts.size(); ++layer) {
+      if (layers.layouts[layer] == RotaryLayout::half) continue;
+      for (const char* ending : {"weight", "bias"}) {
+        const std::string name =
+            fmt::format("layers.{}.attention.query_key_value.{}", layer, ending);
+        if (!model_.tensors.contains(name)) continue;
+        reordered_[name] = neighbours_to_halves(weight(name), 2 * heads, width, width);
+      }
+    }
+    const std::int64_t step = step_of_full_layers(layers.full);
+    if (step == 0) {
+      summary_.notes.push_back(
+          "its layers without a window are not every n-th from the first: transformers 5 reads "
+          "which they are, earlier releases cannot");
+    }
+    if (settings_.model.dropout > 0 || settings_.attention.dropout > 0) {
+      summary_.notes.push_back(
+          "its dropout has other places in transformers' ModernBERT, which matters when it is "
+          "trained further there");
+    }
+  }
+
   void add_tensor(const std::string& canonical, const at::Tensor& value) {
     tensors_.push_back({.name = with_prefix(canonical, family_), .value = value.to(at::kFloat)});
   }
 
   void add(const std::vector<WeightNames>& list) {
     for (const WeightNames& names : list) {
-      const at::Tensor& value = weight(names.ours);
+      const auto other = reordered_.find(names.ours);
+      const at::Tensor& value = other == reordered_.end() ? weight(names.ours) : other->second;
       const std::int64_t rows = value.size(0) / static_cast<std::int64_t>(names.theirs.size());
       ROFORMER_ASSERT(names.shape[0] == -1 || rows == names.shape[0]);
       for (std::size_t i = 0; i < names.theirs.size(); ++i) {
@@ -101,9 +137,11 @@ class Exporter {
   }
 
   void add_heads() {
-    const std::string prefix = family_ == HuggingFaceFamily::bert ? "BertFor" : "RoFormerFor";
+    const std::string prefix = family_ == HuggingFaceFamily::bert       ? "BertFor"
+                               : family_ == HuggingFaceFamily::roformer ? "RoFormerFor"
+                                                                        : "ModernBertFor";
     if (!task_facts(settings_.task).predicts_labels) {
-      add(language_head_names(settings_));
+      add(language_head_names(settings_, family_));
       summary_.architecture = prefix + "MaskedLM";
       return;
     }
@@ -121,8 +159,9 @@ class Exporter {
   }
 
   std::int64_t places() const {
-    return family_ == HuggingFaceFamily::bert ? settings_.position.of<LearnedSettings>().length
-                                              : std::max(kRoFormerPlaces, settings_.data.length);
+    if (family_ == HuggingFaceFamily::bert) return settings_.position.of<LearnedSettings>().length;
+    return std::max(family_ == HuggingFaceFamily::roformer ? kRoFormerPlaces : kModernBertPlaces,
+                    settings_.data.length);
   }
 
   ExportedConfig config() const {
@@ -133,6 +172,8 @@ class Exporter {
                 settings_.model.token_types > 0 ? settings_.model.token_types : kBertTokenTypes,
             .positions = places(),
             .padding = model_.tokenizer.special().padding,
+            .classification = model_.tokenizer.special().classification,
+            .separator = model_.tokenizer.special().separator,
             .classes = classes_,
             .labels = model_.labels};
   }

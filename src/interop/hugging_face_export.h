@@ -1,5 +1,6 @@
 // Writes a model as a folder that Hugging Face's transformers loads: config.json, model.safetensors
-// and the tokenizer, as BertForMaskedLM, RoFormerForMaskedLM or their ForSequenceClassification.
+// and the tokenizer, as BertForMaskedLM, RoFormerForMaskedLM, ModernBertForMaskedLM or their
+// ForSequenceClassification.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +29,7 @@ struct ExportSummary {
 
 // The folder must not exist or be empty. Weights are written as float32 under the names of
 // transformers, with every tensor that its class expects. Throws Error: usage for a model that
-// transformers' BERT and RoFormer cannot express, and for a folder with something in it.
+// none of the three in transformers can express, and for a folder with something in it.
 ExportSummary write_hugging_face_folder(const ExportedModel& model,
                                         const std::filesystem::path& folder);
 

@@ -12,13 +12,14 @@ namespace {
 class NameList {
  public:
   void linear(const std::string& ours, const std::vector<std::string>& theirs, std::int64_t out,
-              std::int64_t in) {
+              std::int64_t in, bool bias = true) {
     add(ours + ".weight", theirs, ".weight", {out, in});
-    add(ours + ".bias", theirs, ".bias", {out});
+    if (bias) add(ours + ".bias", theirs, ".bias", {out});
   }
-  void norm(const std::string& ours, const std::string& theirs, std::int64_t size) {
+  void norm(const std::string& ours, const std::string& theirs, std::int64_t size,
+            bool bias = true) {
     add(ours + ".weight", {theirs}, ".weight", {size});
-    add(ours + ".bias", {theirs}, ".bias", {size});
+    if (bias) add(ours + ".bias", {theirs}, ".bias", {size});
   }
   void table(const std::string& ours, const std::string& theirs, std::int64_t rows,
              std::int64_t columns) {
@@ -45,13 +46,51 @@ std::int64_t embedding_width(const ModelSettings& model) {
 }
 
 std::string_view prefix_of(HuggingFaceFamily family) {
+  if (family == HuggingFaceFamily::modernbert) return "model.";
   return family == HuggingFaceFamily::bert ? "bert." : "roformer.";
+}
+
+std::vector<WeightNames> modernbert_encoder_names(const ModelSettings& model) {
+  const std::int64_t width = model.width, inner = model.feed_forward;
+  NameList list;
+  list.table("embedding.tokens.weight", "embeddings.tok_embeddings.weight", model.vocabulary,
+             width);
+  list.norm("embedding.norm", "embeddings.norm", width, model.bias);
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    const std::string layer = fmt::format("layers.{}.", i);
+    if (i > 0) list.norm(layer + "attention.norm", layer + "attn_norm", width, model.bias);
+    list.linear(layer + "attention.query_key_value", {layer + "attn.Wqkv"}, 3 * width, width,
+                model.bias);
+    list.linear(layer + "attention.output", {layer + "attn.Wo"}, width, width, model.bias);
+    list.norm(layer + "feed_forward.norm", layer + "mlp_norm", width, model.bias);
+    list.linear(layer + "feed_forward.inner", {layer + "mlp.Wi"}, 2 * inner, width, model.bias);
+    list.linear(layer + "feed_forward.outer", {layer + "mlp.Wo"}, width, inner, model.bias);
+  }
+  list.norm("final_norm", "final_norm", width, model.bias);
+  return list.take();
+}
+
+// What stands in front of the last layer of both of ModernBERT's heads.
+void add_modernbert_transform(const ModelSettings& model, NameList& list) {
+  list.linear("head.dense", {"head.dense"}, model.width, model.width, model.bias);
+  list.norm("head.norm", "head.norm", model.width, model.bias);
+}
+
+std::vector<WeightNames> modernbert_language_head_names(const ModelSettings& model) {
+  NameList list;
+  add_modernbert_transform(model, list);
+  list.vector("head.decoder.bias", "decoder.bias", model.vocabulary);
+  if (!model.tie_output) {
+    list.table("head.decoder.weight", "decoder.weight", model.vocabulary, model.width);
+  }
+  return list.take();
 }
 
 }  // namespace
 
 std::vector<WeightNames> encoder_names(const Settings& settings, HuggingFaceFamily family) {
   const ModelSettings& model = settings.model;
+  if (family == HuggingFaceFamily::modernbert) return modernbert_encoder_names(model);
   const std::int64_t narrow = embedding_width(model), width = model.width;
   NameList list;
   list.table("embedding.tokens.weight", "embeddings.word_embeddings.weight", model.vocabulary,
@@ -83,7 +122,10 @@ std::vector<WeightNames> encoder_names(const Settings& settings, HuggingFaceFami
   return list.take();
 }
 
-std::vector<WeightNames> language_head_names(const Settings& settings) {
+std::vector<WeightNames> language_head_names(const Settings& settings, HuggingFaceFamily family) {
+  if (family == HuggingFaceFamily::modernbert) {
+    return modernbert_language_head_names(settings.model);
+  }
   const std::int64_t narrow = embedding_width(settings.model);
   NameList list;
   list.linear("head.dense", {"cls.predictions.transform.dense"}, narrow, settings.model.width);
@@ -102,7 +144,8 @@ std::vector<WeightNames> classification_head_names(const Settings& settings,
                                                    HuggingFaceFamily family) {
   const std::int64_t width = settings.model.width;
   NameList list;
-  if (family == HuggingFaceFamily::bert) {
+  if (family == HuggingFaceFamily::modernbert) add_modernbert_transform(settings.model, list);
+  if (family != HuggingFaceFamily::roformer) {
     list.linear("classifier", {"classifier"}, -1, width);
   } else {
     list.linear("classifier.dense", {"classifier.dense"}, width, width);
@@ -112,7 +155,8 @@ std::vector<WeightNames> classification_head_names(const Settings& settings,
 }
 
 std::string with_prefix(const std::string& canonical, HuggingFaceFamily family) {
-  const bool head = canonical.starts_with("cls.") || canonical.starts_with("classifier.");
+  const bool head = canonical.starts_with("cls.") || canonical.starts_with("classifier.") ||
+                    canonical.starts_with("head.") || canonical.starts_with("decoder.");
   return head ? canonical : std::string(prefix_of(family)) + canonical;
 }
 

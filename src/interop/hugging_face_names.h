@@ -1,6 +1,6 @@
 // Which tensors of a Hugging Face folder are which parameter of this program, with their shapes:
 // the one table that import and export share. Names here are canonical: without the "bert." or
-// "roformer." that a model with a head puts before those of its encoder.
+// "roformer." (ModernBERT: "model.") that a model with a head puts before those of its encoder.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct WeightNames {
 
 // The encoder; without a table of token types where settings.model.token_types is 0.
 std::vector<WeightNames> encoder_names(const Settings& settings, HuggingFaceFamily family);
-// Dense, activation, LayerNorm, bias; the decoder is the table of tokens.
-std::vector<WeightNames> language_head_names(const Settings& settings);
+// Dense, activation, LayerNorm, bias; the decoder is the table of tokens (in ModernBERT it need not
+// be).
+std::vector<WeightNames> language_head_names(const Settings& settings, HuggingFaceFamily family);
 // BERT's dense layer on [CLS], which its classification head needs.
 std::vector<WeightNames> pooler_names(const Settings& settings);
 // Without the pooler. The number of classes is -1: the file's.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -144,10 +145,29 @@ std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
                 "put the model's vocab.txt beside its config.json");
 }
 
+namespace {
+
+// tokenizer.json as it is, and beside it which of its tokens are the special ones.
+void write_byte_level(const Tokenizer& tokenizer, std::int64_t longest, const fs::path& folder) {
+  write_file_atomically(folder / kTokenizer, tokenizer.file_contents());
+  const SpecialTokens& special = tokenizer.special();
+  nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"model_max_length", longest}};
+  for (const auto& [name, id] :
+       {std::pair("unk_token", special.unknown), std::pair("sep_token", special.separator),
+        std::pair("pad_token", special.padding), std::pair("cls_token", special.classification),
+        std::pair("mask_token", special.mask)}) {
+    if (id >= 0) config[name] = tokenizer.piece(id);
+  }
+  write_file_atomically(folder / kTokenizerConfig, config.dump(2) + "\n");
+}
+
+}  // namespace
+
 void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
                                   const fs::path& folder, std::vector<std::string>& notes) {
   if (tokenizer.kind() == TokenizerKind::byte_level) {
-    write_file_atomically(folder / kTokenizer, tokenizer.file_contents());
+    write_byte_level(tokenizer, longest, folder);
     return;
   }
   const bool words = tokenizer.kind() == TokenizerKind::words;

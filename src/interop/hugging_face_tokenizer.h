@@ -1,7 +1,8 @@
 // The tokenizer of a Hugging Face folder: WordPiece from vocab.txt or tokenizer.json, whose case is
 // told by tokenizer_config.json, a byte-level BPE, or a SentencePiece model; with a dictionary of
 // Chinese words (dict.txt, which the folder may hold) the word tokenizer of WoBERT and RoFormer.
-// Written back as vocab.txt with tokenizer_config.json, or as the tokenizer's own file.
+// Written back as vocab.txt or tokenizer.json with tokenizer_config.json, or as the tokenizer's own
+// file.
 #pragma once
 
 #include <cstdint>

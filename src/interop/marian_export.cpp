@@ -56,7 +56,8 @@ void require_expressible(const Settings& settings) {
   }
   expect(settings.position.of_cross().scheme == "none",
          "its cross-attention has no positions (position.cross none)");
-  expect(model.norm == NormPlacement::post, "it is post-norm (model.norm post)");
+  expect(model.norm == NormPlacement::post,
+         "it is post-norm, this translator is not (model.norm post)");
   for (std::string& problem : newer_blocks(model)) problems.push_back(std::move(problem));
   expect(model.embedding_width == 0 || model.embedding_width == model.width,
          "it has no projection behind its embedding (model.embedding_width)");
@@ -71,8 +72,8 @@ void require_expressible(const Settings& settings) {
          "its layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "it has no window (attention.window 0)");
   if (problems.empty()) return;
-  throw_usage("export", fmt::format("transformers' MarianMTModel cannot express this translator: "
-                                    "{}",
+  throw_usage("export", fmt::format("transformers' MarianMTModel cannot express this translator. "
+                                    "In MarianMTModel: {}",
                                     fmt::join(problems, "; ")));
 }
 

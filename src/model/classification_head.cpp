@@ -9,49 +9,73 @@
 #include "tensor/operations.h"
 
 namespace roformer {
+namespace {
+
+// Where the first layer of the head and its last stand among the parameters.
+std::string dense_name(ClassifierHead kind) {
+  if (kind == ClassifierHead::modernbert) return "head.dense";
+  return kind == ClassifierHead::roformer ? "classifier.dense" : "pooler";
+}
+
+std::string output_name(ClassifierHead kind) {
+  return kind == ClassifierHead::roformer ? "classifier.output" : "classifier";
+}
+
+}  // namespace
 
 ClassificationHead::ClassificationHead(const ClassificationHeadSettings& settings,
                                        const TransformerStack& stack, ParameterStore& parameters)
-    : settings_(settings), activation_(stack.settings().model.activation) {
+    : settings_(settings),
+      activation_(without_gate(stack.settings().model.activation)),
+      norm_epsilon_(stack.settings().model.norm_epsilon) {
   const ModelSettings& model = stack.settings().model;
-  const int depth = static_cast<int>(model.layers) + 1;
-  const auto matrix = [&](const std::string& name, std::int64_t out) {
-    return parameters.add({.name = name + ".weight",
-                           .shape = {out, model.width},
-                           .initial = truncated_normal(model.initialization),
-                           .depth = depth});
-  };
-  const auto bias = [&](const std::string& name, std::int64_t size) {
-    return parameters.add({.name = name + ".bias",
-                           .shape = {size},
-                           .initial = zeros(),
-                           .decay = false,
-                           .depth = depth});
-  };
-  const bool bert = settings.kind != ClassifierHead::roformer;
-  const std::string dense = bert ? "pooler" : "classifier.dense";
-  const std::string output = bert ? "classifier" : "classifier.output";
+  const bool modernbert = settings.kind == ClassifierHead::modernbert;
+  const ParameterScope scope =
+      ParameterScope(parameters).within("", static_cast<int>(model.layers) + 1);
   if (settings.kind != ClassifierHead::linear) {
-    dense_ = matrix(dense, model.width);
-    dense_bias_ = bias(dense, model.width);
+    dense_ = add_linear(scope, dense_name(settings.kind),
+                        {.out = model.width,
+                         .in = model.width,
+                         .initialization = model.initialization,
+                         .bias = !modernbert || model.bias});
   }
-  output_ = matrix(output, settings.outputs);
-  output_bias_ = bias(output, settings.outputs);
+  if (modernbert) norm_ = add_norm(scope, "head.norm", model.width, model);
+  output_ = add_linear(
+      scope, output_name(settings.kind),
+      {.out = settings.outputs, .in = model.width, .initialization = model.initialization});
+}
+
+at::Tensor ClassificationHead::drop(const at::Tensor& x, bool training, std::uint64_t key,
+                                    std::uint64_t site) const {
+  if (!training) return x;
+  return dropout(x, {.probability = settings_.dropout, .key = random_key({key, site})});
+}
+
+at::Tensor ClassificationHead::transform(const at::Tensor& states, bool training,
+                                         std::uint64_t key) const {
+  switch (settings_.kind) {
+    case ClassifierHead::bert:
+      return at::tanh(project(states, dense_.weight) + dense_.bias);
+    case ClassifierHead::roformer:
+      return bias_activation(project(drop(states, training, key, 0), dense_.weight), dense_.bias,
+                             activation_);
+    case ClassifierHead::modernbert:
+      return residual_norm({.residual = bias_activation(project(states, dense_.weight), dense_.bias,
+                                                        activation_),
+                            .gain = norm_.gain,
+                            .shift = norm_.shift,
+                            .norm = norm_.kind,
+                            .epsilon = norm_epsilon_})
+          .normed;
+    default:
+      return states;
+  }
 }
 
 at::Tensor ClassificationHead::forward(const at::Tensor& states, bool training,
                                        std::uint64_t key) const {
-  const auto drop = [&](const at::Tensor& x, std::uint64_t site) {
-    if (!training) return x;
-    return dropout(x, {.probability = settings_.dropout, .key = random_key({key, site})});
-  };
-  at::Tensor hidden = states.to(output_.scalar_type());
-  if (settings_.kind == ClassifierHead::bert) {
-    hidden = at::tanh(project(hidden, dense_) + dense_bias_);
-  } else if (settings_.kind == ClassifierHead::roformer) {
-    hidden = bias_activation(project(drop(hidden, 0), dense_), dense_bias_, activation_);
-  }
-  return project(drop(hidden, 1), output_) + output_bias_;
+  const at::Tensor hidden = transform(states.to(output_.weight.scalar_type()), training, key);
+  return project(drop(hidden, training, key, 1), output_.weight) + output_.bias;
 }
 
 }  // namespace roformer

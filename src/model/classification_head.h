@@ -1,7 +1,8 @@
 // Heads that say one thing of a whole sequence from the state of its first token, or their mean:
 // BERT's (pooler: dense and tanh; dropout; classifier), that of Hugging Face's RoFormer (dropout,
-// dense, activation, dropout, output), and a linear one (dropout, output). B sequences, M width, C
-// outputs: one a class, or a single score.
+// dense, activation, dropout, output), that of its ModernBERT (dense, activation, norm, as in front
+// of the language head's decoder and under the same names; dropout; classifier), and a linear one
+// (dropout, output). B sequences, M width, C outputs: one a class, or a single score.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +11,7 @@
 
 #include "config/glue_settings.h"
 #include "config/model_settings.h"
+#include "model/layer_parameters.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 
@@ -35,8 +37,13 @@ class ClassificationHead {
  private:
   ClassificationHeadSettings settings_;
   ActivationKind activation_;
-  at::Tensor dense_, dense_bias_;    // [M, M], [M]; undefined for the linear head
-  at::Tensor output_, output_bias_;  // [C, M], [C]
+  double norm_epsilon_;
+  Linear dense_;   // [M, M]; undefined for the linear head
+  Norm norm_;      // [M], of ModernBERT's
+  Linear output_;  // [C, M]
+
+  at::Tensor transform(const at::Tensor& states, bool training, std::uint64_t key) const;  // [B, M]
+  at::Tensor drop(const at::Tensor& x, bool training, std::uint64_t key, std::uint64_t site) const;
 };
 
 }  // namespace roformer

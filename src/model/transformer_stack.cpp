@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "attention/hidden_keys.h"
 #include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -223,7 +224,10 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   const std::uint64_t dropout_key =
       dropout_word_ == 0 ? in.dropout_key : random_key({in.dropout_key, dropout_word_});
   ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
-  if (in.cache != nullptr) in.cache->begin_step(positions);
+  if (in.cache != nullptr) {
+    forget_hidden_keys(*in.cache, *scheme_, attention_, positions[0]);
+    in.cache->begin_step(positions);
+  }
   const at::Tensor places = places_of(*scheme_, in, dropout_key);
   const auto session = std::make_shared<PositionSession>(
       SessionInputs{.scheme = *scheme_,

@@ -120,7 +120,7 @@ void fit_classes(const Settings& settings, const fs::path& folder, PretrainedMod
   }
   const at::Tensor rows = at::tensor(order, at::kLong);
   const std::string last =
-      settings.glue.head == ClassifierHead::bert ? "classifier" : "classifier.output";
+      settings.glue.head == ClassifierHead::roformer ? "classifier.output" : "classifier";
   for (const char* ending : {".weight", ".bias"}) {
     at::Tensor& value = model.tensors.at(last + ending);
     value = at::index_select(value, 0, rows);
@@ -243,7 +243,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
   const Settings settings = import_settings(model, overrides, folder);
   const bool classifier = model.has_classification_head();
   ImportedRun result;
-  result.model = fmt::format("{} with {}", settings.position.scheme == "rope" ? "RoFormer" : "BERT",
+  result.model = fmt::format("{} with {}", model.family,
                              classifier ? fmt::format("a head for {}", to_word(settings.glue.task))
                              : model.has_language_head() ? "a masked language head"
                                                          : "a new masked language head");

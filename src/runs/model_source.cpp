@@ -41,7 +41,8 @@ bool is_own(const std::string& key) {
 bool describes_model(const Key& key, const Settings& settings) {
   // The head's keys are the defaults where the source has no such head.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
-      key.name.starts_with("matching.head") || key.name == "matching.pooling") {
+      key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
+      key.name == "matching.pooling") {
     return true;
   }
   if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
@@ -120,18 +121,21 @@ Settings source_settings(const fs::path& from) {
 }
 
 bool is_head(const std::string& name) {
-  return name.starts_with("classifier.") || name.starts_with("pooler.");
+  return name.starts_with("classifier.") || name.starts_with("pooler.") ||
+         name.starts_with("head.");
 }
 
 // "embedding.positions, head.*, layers.*.attention.u": the parameters of the language head are told
-// as one, and so is what every layer has.
+// as one where there are several, and so is what every layer has.
 std::string name_list(const std::vector<std::string>& names) {
   constexpr std::string_view kHead = "head.", kLayers = "layers.";
+  const auto of_head = std::count_if(
+      names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(kHead); });
   std::vector<std::string> words;
   std::set<std::string> groups;
   for (const std::string& name : names) {
     if (name.starts_with(kHead)) {
-      groups.insert("head.*");
+      groups.insert(of_head == 1 ? name : "head.*");
     } else if (name.starts_with(kLayers)) {
       groups.insert("layers.*" + name.substr(name.find('.', kLayers.size())));
     } else {

@@ -25,6 +25,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr double kMiB = 1 << 20;
+constexpr const char* kOurRounds = "rounds_of_ours";
+constexpr const char* kPeersRounds = "rounds_of_the_peer";
 constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 
 std::string last_line_of(const std::string& text) {
@@ -93,6 +95,19 @@ ordered_json stored_timings(const std::vector<Timing>& timings, const std::strin
   return list;
 }
 
+std::vector<Timing> read_timings(const json& list, const std::string& figure) {
+  std::vector<Timing> timings;
+  for (const json& one : list) {
+    timings.push_back(
+        {.figure = one.at(figure).get<double>(), .memory = one.at("memory_mib").get<double>()});
+  }
+  return timings;
+}
+
+std::string ours_in_record(const ComparedPair& pair) {
+  return "roformer " + pair.ours;
+}
+
 }  // namespace
 
 SpeedComparison read_comparison(const fs::path& file) {
@@ -140,8 +155,7 @@ ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
   return timings;
 }
 
-Table comparison_table(const SpeedComparison& comparison,
-                       const std::vector<ComparedTimings>& timings) {
+Table comparison_table(const std::vector<MeasuredPair>& measured) {
   Table table({{.title = "work", .alignment = Column::Alignment::left},
                {.title = "peer", .alignment = Column::Alignment::left},
                {.title = "figure", .alignment = Column::Alignment::left},
@@ -151,32 +165,48 @@ Table comparison_table(const SpeedComparison& comparison,
                {.title = "memory", .unit = "MiB", .format = kWhole},
                {.title = "the peer's memory", .unit = "MiB", .format = kWhole},
                {.title = "not equal", .alignment = Column::Alignment::left}});
-  for (std::size_t i = 0; i < timings.size(); ++i) {
-    const ComparedPair& pair = comparison.pairs[i];
-    table.add_row(
-        {pair.work, pair.peer, pair.figure, median_timing(timings[i].ours, &Timing::figure),
-         median_timing(timings[i].peers, &Timing::figure), ratio_text(pair.figure, timings[i]),
-         median_timing(timings[i].ours, &Timing::memory),
-         median_timing(timings[i].peers, &Timing::memory), pair.note});
+  for (const auto& [pair, timings] : measured) {
+    table.add_row({pair.work, pair.peer, pair.figure, median_timing(timings.ours, &Timing::figure),
+                   median_timing(timings.peers, &Timing::figure), ratio_text(pair.figure, timings),
+                   median_timing(timings.ours, &Timing::memory),
+                   median_timing(timings.peers, &Timing::memory), pair.note});
   }
   return table;
 }
 
-void write_comparison_record(const fs::path& record, const SpeedComparison& comparison,
-                             const std::vector<ComparedTimings>& timings, const StudyOrigin& origin,
+void write_comparison_record(const fs::path& record, const fs::path& file,
+                             const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
                              const ordered_json& machine) {
   ordered_json made = {{"machine", machine}, {"pairs", ordered_json::array()}};
-  for (std::size_t i = 0; i < timings.size(); ++i) {
-    const ComparedPair& pair = comparison.pairs[i];
-    made["pairs"].push_back(
-        {{"work", pair.work},
-         {"ours", "roformer " + pair.ours},
-         {"peer", pair.command},
-         {"rounds_of_ours", stored_timings(timings[i].ours, pair.figure)},
-         {"rounds_of_the_peer", stored_timings(timings[i].peers, pair.figure)}});
+  for (const auto& [pair, timings] : measured) {
+    made["pairs"].push_back({{"work", pair.work},
+                             {"ours", ours_in_record(pair)},
+                             {"peer", pair.command},
+                             {kOurRounds, stored_timings(timings.ours, pair.figure)},
+                             {kPeersRounds, stored_timings(timings.peers, pair.figure)}});
   }
-  write_table_record(record, comparison.file, {{"results", comparison_table(comparison, timings)}},
-                     made, origin);
+  write_table_record(record, file, {{"results", comparison_table(measured)}}, made, origin);
+}
+
+std::vector<MeasuredPair> measured_before(const fs::path& record, const SpeedComparison& comparison,
+                                          const StudyOrigin& origin, const ordered_json& machine) {
+  if (!fs::exists(record)) return {};
+  const json document = read_record(record);
+  if (document.value("/program/commit"_json_pointer, "") != origin.commit) return {};
+  if (document.value("/machine/processor"_json_pointer, "") != machine.value("processor", "")) {
+    return {};
+  }
+  std::vector<MeasuredPair> measured;
+  for (const ComparedPair& pair : comparison.pairs) {
+    for (const json& entry : document.value("pairs", json::array())) {
+      if (entry.value("ours", "") != ours_in_record(pair)) continue;
+      if (entry.value("peer", "") != pair.command) continue;
+      measured.push_back({.pair = pair,
+                          .timings = {.ours = read_timings(entry.at(kOurRounds), pair.figure),
+                                      .peers = read_timings(entry.at(kPeersRounds), pair.figure)}});
+    }
+  }
+  return measured;
 }
 
 }  // namespace roformer

@@ -58,14 +58,26 @@ struct ComparisonOptions {
 ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
                         const ComparisonOptions& options);
 
+struct MeasuredPair {
+  ComparedPair pair;
+  ComparedTimings timings;
+};
+
 // Medians, with the range of the ratio over the rounds.
-Table comparison_table(const SpeedComparison& comparison,
-                       const std::vector<ComparedTimings>& timings);
+Table comparison_table(const std::vector<MeasuredPair>& measured);
 
 // The record that a published table stands beside, as record.h has it of a study; `machine` says
 // where it was timed.
-void write_comparison_record(const std::filesystem::path& record, const SpeedComparison& comparison,
-                             const std::vector<ComparedTimings>& timings, const StudyOrigin& origin,
+void write_comparison_record(const std::filesystem::path& record, const std::filesystem::path& file,
+                             const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
                              const nlohmann::ordered_json& machine);
+
+// The pairs of `comparison` that a record holds, timed by the same commit on the same processor
+// with the same commands: what a measurement of the others leaves as it is. None where there is no
+// record yet; throws Error (failure) for one that is damaged or was edited.
+std::vector<MeasuredPair> measured_before(const std::filesystem::path& record,
+                                          const SpeedComparison& comparison,
+                                          const StudyOrigin& origin,
+                                          const nlohmann::ordered_json& machine);
 
 }  // namespace roformer

@@ -40,7 +40,7 @@ struct ProtocolRecord {
   std::vector<Run> runs;
 };
 
-// Throws Error (failure) for what is no record of a protocol. `document` as read_study_record gives
+// Throws Error (failure) for what is no record of a protocol. `document` as read_record gives
 // it.
 ProtocolRecord read_protocol_record(const nlohmann::json& document,
                                     const std::filesystem::path& file);

@@ -151,21 +151,6 @@ const json& entry_named(const json& document, const Kind& kind, const std::strin
 
 }  // namespace
 
-json read_study_record(const fs::path& file) {
-  const json whole = read_json(file);
-  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
-    throw_failure(file.string(), "is no record of a study",
-                  "`roformer study FILE --record RECORD` writes one");
-  }
-  if (whole.value("version", json()) != kVersion) {
-    throw_failure(file.string(),
-                  fmt::format("has the version {}, this program reads {}",
-                              describe_json(whole.value("version", json())), kVersion));
-  }
-  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
-  return read_sealed_json(file);
-}
-
 std::string settings_fingerprint(const StudySettings& study) {
   std::string text;
   for (const StudyRun& run : study.runs) {
@@ -215,14 +200,29 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
   write_sealed_json(record, document);
 }
 
+json read_record(const fs::path& file) {
+  const json whole = read_json(file);
+  if (!whole.is_object() || whole.value("format", json()) != kFormat) {
+    throw_failure(file.string(), "is no record of a study",
+                  "`roformer study FILE --record RECORD` writes one");
+  }
+  if (whole.value("version", json()) != kVersion) {
+    throw_failure(file.string(),
+                  fmt::format("has the version {}, this program reads {}",
+                              describe_json(whole.value("version", json())), kVersion));
+  }
+  if (!whole.contains("checksum")) throw_failure(file.string(), "has lost its checksum");
+  return read_sealed_json(file);
+}
+
 Table recorded_table(const fs::path& record, const std::string& name) {
-  const json document = read_study_record(record);
+  const json document = read_record(record);
   return read_stored_table(entry_named(document, {"tables", "table"}, name, record.string()),
                            record.string());
 }
 
 std::string recorded_chart(const fs::path& record, const std::string& name) {
-  const json document = read_study_record(record);
+  const json document = read_record(record);
   return to_svg(read_stored_chart(entry_named(document, {"charts", "chart"}, name, record.string()),
                                   record.string()));
 }

@@ -36,12 +36,12 @@ void write_table_record(const std::filesystem::path& record, const std::filesyst
                         const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
                         const StudyOrigin& origin);
 
-// A record without its checksum: a table is not edited by hand. Throws Error (failure) for a file
-// that is damaged, was edited or is no record.
-nlohmann::json read_study_record(const std::filesystem::path& file);
+// A record as it was written. Throws Error (failure) for a file that is damaged, was edited (a
+// table is not edited by hand) or is no record.
+nlohmann::json read_record(const std::filesystem::path& record);
 
-// The table of that name, the first one for an empty name. Throws as read_study_record, and (usage)
-// for a name that it lacks.
+// The table of that name, the first one for an empty name. Throws as read_record, and
+// Error (usage) for a name that it lacks.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
 
 // The chart of that name (study_charts.h) as a standalone SVG picture. Throws as recorded_table.

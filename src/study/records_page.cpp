@@ -34,7 +34,7 @@ struct ReadRecords {
 ReadRecords read_records(const std::vector<fs::path>& files) {
   ReadRecords result;
   for (const fs::path& file : files) {
-    json document = read_study_record(file);
+    json document = read_record(file);
     if (is_protocol_record(document)) {
       result.protocols.push_back(read_protocol_record(document, file));
     }

@@ -58,7 +58,8 @@ ClassifierShape glue_shape(const GlueSettings& settings) {
   const GlueTaskFacts& facts = glue_task_facts(settings.task);
   return {.outputs = facts.is_regression() ? 1 : std::ssize(facts.labels),
           .head = settings.head,
-          .head_dropout = settings.head_dropout};
+          .head_dropout = settings.head_dropout,
+          .pooling = settings.pooling};
 }
 
 std::vector<GlueSplit> validation_splits(GlueTask task) {

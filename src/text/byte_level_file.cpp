@@ -294,6 +294,7 @@ class ByteLevelReader {
   void read_special() {
     SpecialTokens& special = file_.special;
     read_template(optional(document_, "post_processor"));
+    file_.text_start = special.classification;
     special.unknown = file_.model_unknown;
     const ByteLevelJson padding = optional(document_, "padding");
     if (const ByteLevelJson token = optional(padding, "pad_token"); token.is_string()) {

@@ -31,6 +31,7 @@ struct ByteLevelFile {
   std::vector<CuttingStep> steps;
   std::vector<AddedToken> added;
   TokenId model_unknown = -1;  // what a byte without a piece becomes; -1: nothing
+  TokenId text_start = -1;     // what its template puts before a text; -1: nothing
   SpecialTokens special;
 };
 

@@ -45,6 +45,7 @@ class ByteLevelTokenizer final : public Tokenizer {
         whole_words_first_(file.whole_words_first),
         joins_unknown_(file.joins_unknown),
         unknown_(file.model_unknown),
+        text_start_(file.text_start),
         special_(file.special) {
     byte_ids_.fill(-1);
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
@@ -120,6 +121,7 @@ class ByteLevelTokenizer final : public Tokenizer {
     }
   }
   MaskSpaces mask_spaces() const override { return mask_spaces_; }
+  TokenId text_start() const override { return text_start_; }
   TokenizerKind kind() const override { return TokenizerKind::byte_level; }
   const std::string& file_contents() const override { return contents_; }
   std::string file_name() const override { return "byte_level.json"; }
@@ -137,7 +139,7 @@ class ByteLevelTokenizer final : public Tokenizer {
   std::vector<bool> hidden_;         // special tokens: not in a text
   BytePairMerges merges_;
   bool whole_words_first_, joins_unknown_;
-  TokenId unknown_;
+  TokenId unknown_, text_start_;
   SpecialTokens special_;
   MaskSpaces mask_spaces_;
   std::array<TokenId, 256> byte_ids_{};

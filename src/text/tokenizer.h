@@ -52,6 +52,8 @@ class Tokenizer {
   // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual MaskSpaces mask_spaces() const { return {}; }
+  // The token that its file says stands before every text; -1: none, or it does not say.
+  virtual TokenId text_start() const { return -1; }
   virtual TokenizerKind kind() const = 0;
   // The contents of the model or vocabulary file, stored beside what was made with it (empty for
   // bytes).

@@ -24,6 +24,43 @@ std::string words_of(const at::Tensor& ids) {
   return words;
 }
 
+// A copy of a model's folder with a byte-level tokenizer.json whose pieces are single letters, the
+// last one the end of a text; `processor` puts tokens around a text.
+fs::path with_letters(const std::string& name, const TemporaryFolder& folder,
+                      const nlohmann::json& processor) {
+  const fs::path copy = folder.path / "letters";
+  fs::copy(model_folder(name), copy);
+  nlohmann::json vocabulary;
+  for (int id = 0; id < 47; ++id) vocabulary[std::string(1, static_cast<char>('A' + id))] = id;
+  const nlohmann::json tokenizer = {
+      {"added_tokens", {{{"id", 47}, {"content", "<|endoftext|>"}, {"special", true}}}},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"post_processor", processor},
+      {"decoder", {{"type", "ByteLevel"}}},
+      {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", nlohmann::json::array()}}}};
+  write_file_atomically(copy / "tokenizer.json", tokenizer.dump());
+  return copy;
+}
+
+std::string letters_of(const at::Tensor& ids) {
+  std::string letters;
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    letters += static_cast<char>('A' + ids.const_data_ptr<std::int64_t>()[i]);
+  }
+  return letters;
+}
+
+std::vector<std::int64_t> generated_ids(const std::vector<std::string>& command) {
+  std::vector<std::string> words = command;
+  for (const char* word : {"--tokens", "16", "--temperature", "0", "--json"}) {
+    words.emplace_back(word);
+  }
+  const Outcome outcome = run(words);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.code == 0);
+  return nlohmann::json::parse(outcome.output)["ids"].get<std::vector<std::int64_t>>();
+}
+
 }  // namespace
 
 TEST_CASE("an imported causal model generates what transformers decodes greedily") {
@@ -57,4 +94,45 @@ TEST_CASE("an imported causal model generates what transformers decodes greedily
   const Outcome again = run({"import", out.string(), "--run", "again", "--runs", runs});
   CHECK(again.code == 0);
   CHECK(has(run({"generate", run_folder, "1 x"}).errors, "is no id from 0 to 47"));
+}
+
+TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
+  const std::string name = GENERATE("llama", "qwen2", "gpt_neox");
+  CAPTURE(name);
+  const Safetensors expected(model_folder(name) / "expected.safetensors");
+  const at::Tensor greedy = expected.tensor("greedy");
+  const std::vector<std::int64_t> wanted(greedy.const_data_ptr<std::int64_t>(),
+                                         greedy.const_data_ptr<std::int64_t>() + greedy.numel());
+  const std::string prompt = letters_of(expected.tensor("ids").select(0, 0).narrow(0, 0, 5));
+  const nlohmann::json processor = {{"type", "TemplateProcessing"},
+                                    {"single",
+                                     {{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
+                                      {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}}};
+  const TemporaryFolder plain, begun;
+  const auto import = [&](const fs::path& folder, const fs::path& runs) {
+    const Outcome outcome =
+        run({"import", folder.string(), "--run", "letters", "--runs", (runs / "runs").string()});
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.code == 0);
+    return (runs / "runs" / "letters").string();
+  };
+  // Without a template nothing: what transformers decodes from the prompt's ids alone.
+  const std::string run_of_plain = import(with_letters(name, plain, nullptr), plain.path);
+  CHECK(generated_ids({"generate", run_of_plain, prompt}) == wanted);
+  const auto behind_end =
+      generated_ids({"generate", run_of_plain, prompt, "--decoding.prompt_start", "separator"});
+  CHECK(behind_end != wanted);
+  CHECK(has(
+      run({"generate", run_of_plain, prompt, "--decoding.prompt_start", "classification"}).errors,
+      "has no classification token"));
+  // A template's token, unless tokenizer_config.json says no.
+  const fs::path folder = with_letters(name, begun, processor);
+  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == behind_end);
+  write_file_atomically(folder / "tokenizer_config.json", R"({"add_bos_token": false})");
+  fs::remove_all(begun.path / "runs");
+  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == wanted);
+  write_file_atomically(folder / "tokenizer_config.json",
+                        R"({"add_bos_token": true, "bos_token": {"content": "<|endoftext|>"}})");
+  fs::remove_all(begun.path / "runs");
+  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == behind_end);
 }

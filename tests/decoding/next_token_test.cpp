@@ -136,6 +136,39 @@ TEST_CASE("the cache holds what the options of newer schemes need") {
   CHECK(difference(Decoder("fox", {{"attention.window", "5"}}), 24) < 2e-5);
 }
 
+TEST_CASE("what no token will see again leaves the cache, and changes nothing") {
+  const auto check = [](const Decoder& decoder) {
+    CHECK(difference(decoder, 150) < 3e-5);  // the cache is pruned once and again
+    NextToken model(decoder.parts(CacheUse::automatic));
+    std::int64_t most = 0;
+    for (int step = 0; step < 40; ++step) {
+      model.append(text(10));
+      most = std::max(most, model.remembered());
+    }
+    // Schemes that draw places count the tokens, and keep them.
+    CHECK(most <= (decoder.encoder->scheme().draws_places() ? 400 : 64 + 10));
+  };
+  for (const std::string& name : position_names()) {
+    DYNAMIC_SECTION(name << " with a window") {
+      check(Decoder(name, {{"attention.window", "9"}, {"data.length", "512"}}));
+    }
+  }
+  for (const char* const distance : {"slots", "clipped"}) {
+    DYNAMIC_SECTION("streaming, " << distance) {
+      check(Decoder(
+          "streaming",
+          {{"position.sinks", "3"}, {"position.recent", "12"}, {"position.distance", distance}}));
+    }
+  }
+}
+
+TEST_CASE("a layer that sees all keeps all") {
+  const Decoder decoder("rope", {{"attention.layers", "{0: {window: 9}}"}});
+  NextToken model(decoder.parts(CacheUse::automatic));
+  for (int step = 0; step < 15; ++step) model.append(text(10));
+  CHECK(model.remembered() == 150);
+}
+
 TEST_CASE("linear attention decodes by its running sums") {
   const auto with = [](std::vector<Override> overrides) {
     overrides.push_back({"attention.kernel", "elu"});

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/attention_layers.h"
+#include "config/position_facts.h"
 #include "config/schemes/rope.h"
 #include "fuzz/reader.h"
 #include "interop/causal_config.h"
@@ -58,6 +60,14 @@ inline void read_config(std::string_view input) {
   ROFORMER_ASSERT(model.vocabulary > 0 && model.feed_forward > 0 && model.embedding_width >= 0);
   ROFORMER_ASSERT(model.norm_epsilon > 0 && model.dropout >= 0 && model.dropout < 1);
   ROFORMER_ASSERT(config.settings.data.length > 0);
+  // ModernBERT's layers: those that there are, each with a rotation.
+  const auto layers = static_cast<std::size_t>(model.layers);
+  ROFORMER_ASSERT(attention_of_layers(config.settings.attention, model.layers).size() == layers);
+  std::size_t rotated = 0;
+  for (const SchemePart& part : scheme_parts(config.settings.position, model.layers)) {
+    rotated += part.layers.size();
+  }
+  ROFORMER_ASSERT(rotated == layers);
 }
 
 // Likewise of a causal model, whose heads and rotated features come out even.

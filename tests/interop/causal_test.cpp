@@ -350,10 +350,69 @@ TEST_CASE("a causal folder's byte-level tokenizer.json is taken, and written aga
   write_causal_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
   CHECK(read_file(out / "tokenizer.json") == text);
+  CHECK(read.settings.decoding.prompt_start == PromptStart::nothing);
   // More pieces than rows belong to another model.
   nlohmann::json large = tokenizer;
   for (int id = 5; id < 60; ++id) large["model"]["vocab"]["\u0120" + std::to_string(id)] = id;
   large["added_tokens"] = nlohmann::json::array();
   std::ofstream(copy.folder.path / "tokenizer.json") << large.dump();
   CHECK_THROWS_WITH(copy.read(), Contains("the weights have rows for 48"));
+}
+
+TEST_CASE("what a causal folder's tokenizer puts before a text is read, and written") {
+  const CausalCopy copy("llama");
+  const auto says = [&](const nlohmann::json& config) {
+    std::ofstream(copy.folder.path / "tokenizer_config.json") << config.dump();
+    return copy.read().settings.decoding.prompt_start;
+  };
+  SECTION("SentencePiece's <s>, unless the folder says no") {
+    fs::copy(model_folder("marian") / "source.spm", copy.folder.path / "tokenizer.model");
+    CHECK(copy.read().tokenizer->kind() == TokenizerKind::sentencepiece);
+    CHECK(copy.read().settings.decoding.prompt_start == PromptStart::classification);
+    CHECK(says({{"add_bos_token", true}}) == PromptStart::classification);
+    CHECK(says({{"add_bos_token", false}}) == PromptStart::nothing);
+    CHECK_THROWS_WITH(says(3), Contains("is not a JSON object"));
+  }
+  SECTION("a byte-level tokenizer's template, or the token that the folder names") {
+    const auto special = [](int id, const char* content) {
+      return nlohmann::json{{"id", id}, {"content", content}, {"special", true}};
+    };
+    nlohmann::json tokenizer = {
+        {"added_tokens", {special(2, "<begin>"), special(3, "<|endoftext|>")}},
+        {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+        {"decoder", {{"type", "ByteLevel"}}},
+        {"post_processor",
+         {{"type", "TemplateProcessing"},
+          {"single",
+           {{{"SpecialToken", {{"id", "<begin>"}, {"type_id", 0}}}},
+            {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}}}},
+        {"model",
+         {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"merges", nlohmann::json::array()}}}};
+    const auto write = [&] { std::ofstream(copy.folder.path / "tokenizer.json") << tokenizer; };
+    write();
+    CHECK(copy.read().settings.decoding.prompt_start == PromptStart::classification);
+    const std::string end = "<|endoftext|>";
+    CHECK(says({{"add_bos_token", true}, {"bos_token", end}}) == PromptStart::separator);
+    CHECK(says({{"add_bos_token", true}, {"bos_token", {{"content", "a"}}}}) ==
+          PromptStart::separator);
+    CHECK_THAT(copy.read().notes.front(), Contains("\"a\"; here a prompt begins with"));
+    CHECK(says({{"add_bos_token", true}, {"bos_token", nullptr}}) == PromptStart::nothing);
+    tokenizer.erase("post_processor");
+    write();
+    CHECK(says(nlohmann::json::object()) == PromptStart::nothing);
+    // As it is exported.
+    PretrainedModel read = copy.read();
+    for (const PromptStart start : {PromptStart::separator, PromptStart::nothing}) {
+      read.settings.decoding.prompt_start = start;
+      const TemporaryFolder folder;
+      write_causal_folder(
+          {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
+          folder.path / "out");
+      CHECK(read_causal_folder(folder.path / "out").settings.decoding.prompt_start == start);
+      const auto config =
+          nlohmann::json::parse(read_file(folder.path / "out" / "tokenizer_config.json"));
+      CHECK(config["eos_token"] == end);
+      CHECK(config.contains("bos_token") == (start == PromptStart::separator));
+    }
+  }
 }

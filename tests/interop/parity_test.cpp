@@ -71,7 +71,7 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
   }
   loss.backward();
   check_gradients(expected, parameters, model, encoder_names(model.settings, family(model)));
-  check_gradients(expected, parameters, model, language_head_names(model.settings));
+  check_gradients(expected, parameters, model, language_head_names(model.settings, family(model)));
 }
 
 TEST_CASE("classifiers give transformers' logits, loss and gradients") {

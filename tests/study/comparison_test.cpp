@@ -41,21 +41,36 @@ TEST_CASE("pairs of commands alternate, and the ratio is of each round") {
                           "); set -- 30 20 60; shift $((n - 1)); echo \"{\\\"step_ms\\\": $1}\"\n");
   const SpeedComparison comparison = read_comparison(file);
   REQUIRE(comparison.pairs.size() == 1);
-  const std::vector<ComparedTimings> timings = {
-      compare(comparison.pairs[0], comparison.rounds,
-              {.scratch = folder.path, .program = printing(folder)})};
-  REQUIRE(timings[0].peers.size() == 3);
-  CHECK(timings[0].ours[2].figure == 10);
-  CHECK(timings[0].peers[1].figure == 20);
-  CHECK(timings[0].ours[0].memory > 0);
-  const Table table = comparison_table(comparison, timings);
+  const std::vector<MeasuredPair> measured = {
+      {.pair = comparison.pairs[0],
+       .timings = compare(comparison.pairs[0], comparison.rounds,
+                          {.scratch = folder.path, .program = printing(folder)})}};
+  const ComparedTimings& timings = measured[0].timings;
+  REQUIRE(timings.peers.size() == 3);
+  CHECK(timings.ours[2].figure == 10);
+  CHECK(timings.peers[1].figure == 20);
+  CHECK(timings.ours[0].memory > 0);
+  const Table table = comparison_table(measured);
   CHECK(table.text(0, 4) == "30");
   CHECK(table.text(0, 5) == "3.00 (2.00 to 6.00)");
 
   const auto record = folder.path / "speed.json";
-  write_comparison_record(record, comparison, timings, {.command = "roformer bench compare"},
-                          {{"processor", "one"}});
+  const StudyOrigin origin{.command = "roformer bench compare", .commit = "abc"};
+  write_comparison_record(record, file, measured, origin, {{"processor", "one"}});
   CHECK(to_markdown(recorded_table(record)) == to_markdown(table));
+
+  // A later measurement of other pairs keeps this one, but not another commit's or machine's.
+  const auto kept = [&](const StudyOrigin& by, const char* processor) {
+    return measured_before(record, comparison, by, {{"processor", processor}});
+  };
+  REQUIRE(kept(origin, "one").size() == 1);
+  CHECK(to_markdown(comparison_table(kept(origin, "one"))) == to_markdown(table));
+  CHECK(kept(origin, "two").empty());
+  CHECK(kept({.commit = "abd"}, "one").empty());
+  CHECK(measured_before(folder.path / "none.json", comparison, origin, {}).empty());
+  SpeedComparison other = comparison;
+  other.pairs[0].command += " --another";
+  CHECK(measured_before(record, other, origin, {{"processor", "one"}}).empty());
 }
 
 TEST_CASE("a rate is better when it is higher") {

@@ -66,7 +66,7 @@ struct Record : Protocol {
 MergedTable merged(const std::vector<std::filesystem::path>& files) {
   std::vector<ProtocolRecord> records;
   for (const auto& file : files) {
-    records.push_back(read_protocol_record(read_study_record(file), file));
+    records.push_back(read_protocol_record(read_record(file), file));
   }
   const std::vector<MergedTable> tables = merge_records(records);
   REQUIRE(tables.size() == 1);

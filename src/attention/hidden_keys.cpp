@@ -1,0 +1,57 @@
+#include "attention/hidden_keys.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "attention/position_session.h"
+
+namespace roformer {
+namespace {
+
+// Whether the number of keys, not their positions alone, enters what attention computes or where
+// the next token is said to stand.
+bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings> layers) {
+  if (scheme.draws_places()) return true;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].log_n == LogNScaling::encoder) return true;
+    if (scheme.of_layer(static_cast<std::int64_t>(i)).bias_of_each_length()) return true;
+  }
+  return false;
+}
+
+// Bool [1, keys] of what the token sees in any layer; undefined where one layer hides nothing.
+at::Tensor seen(PositionSession& session, std::int64_t layers) {
+  at::Tensor all;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const at::Tensor visible = session.mask(layer, session.whole());
+    if (!visible.defined()) return {};
+    all = all.defined() ? all.logical_or(visible) : visible;
+  }
+  return all;
+}
+
+}  // namespace
+
+void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
+                        std::span<const AttentionSettings> layers, std::int64_t next) {
+  if (layers.empty() || !cache.has_doubled() || counts_keys(scheme, layers)) return;
+  PositionSession session({.scheme = scheme,
+                           .attention = layers[0],
+                           .layers = layers,
+                           .queries = Positions::range(next, 1),
+                           .keys = cache.positions(),
+                           .causal = true});
+  const at::Tensor mask = seen(session, static_cast<std::int64_t>(layers.size()));
+  const at::Tensor row = mask.defined() ? mask[0].cpu() : at::Tensor();
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < cache.length(); ++i) {
+    // The last one says where the next token stands.
+    const bool last = i + 1 == cache.length();
+    if (last || !row.defined() || row.const_data_ptr<bool>()[i]) kept.push_back(i);
+  }
+  cache.keep(kept);
+}
+
+}  // namespace roformer

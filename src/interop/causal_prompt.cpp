@@ -1,0 +1,90 @@
+#include "interop/causal_prompt.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "interop/folder.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::json;
+
+json tokenizer_config(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer_config.json";
+  if (!is_there(file)) return json::object();
+  json config = read_json(file);
+  if (!config.is_object()) throw_failure(file.string(), "is not a JSON object");
+  return config;
+}
+
+// "<s>", or an object with its content; empty: none.
+std::string begin_of_text(const json& config) {
+  const auto found = config.find("bos_token");
+  if (found == config.end()) return "";
+  if (found->is_string()) return found->get<std::string>();
+  const json content = found->is_object() ? found->value("content", json()) : json();
+  return content.is_string() ? content.get<std::string>() : "";
+}
+
+TokenId id_of_piece(const Tokenizer& tokenizer, const std::string& piece) {
+  const std::int64_t pieces = piece.empty() ? 0 : tokenizer.vocabulary_size();
+  for (TokenId id = 0; id < pieces; ++id) {
+    if (tokenizer.piece(id) == piece) return id;
+  }
+  return -1;
+}
+
+// The id; -1: none.
+TokenId text_start_of(const json& config, const Tokenizer& tokenizer) {
+  const auto added = config.find("add_bos_token");
+  const bool told = added != config.end() && added->is_boolean();
+  // LlamaTokenizer, whose file has no template, puts it there unless told not to.
+  if (tokenizer.kind() == TokenizerKind::sentencepiece) {
+    return !told || added->get<bool>() ? tokenizer.special().classification : -1;
+  }
+  if (told) return added->get<bool>() ? id_of_piece(tokenizer, begin_of_text(config)) : -1;
+  return tokenizer.text_start();
+}
+
+}  // namespace
+
+PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
+                            std::vector<std::string>& notes) {
+  const TokenId start = text_start_of(tokenizer_config(folder), tokenizer);
+  const SpecialTokens& special = tokenizer.special();
+  if (start < 0) return PromptStart::nothing;
+  if (start == special.classification) return PromptStart::classification;
+  if (start != special.separator) {
+    notes.push_back(fmt::format("its tokenizer begins a text with {}; here a prompt begins with {}",
+                                printable(tokenizer.piece(start)),
+                                special.separator < 0
+                                    ? std::string("nothing")
+                                    : printable(tokenizer.piece(special.separator))));
+  }
+  return PromptStart::separator;
+}
+
+nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, PromptStart start,
+                                     std::int64_t longest) {
+  const SpecialTokens& special = tokenizer.special();
+  const TokenId first = start == PromptStart::separator        ? special.separator
+                        : start == PromptStart::classification ? special.classification
+                                                               : -1;
+  nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"model_max_length", longest},
+                                   {"add_bos_token", first >= 0}};
+  for (const auto& [name, id] :
+       {std::pair("bos_token", first), std::pair("eos_token", special.separator),
+        std::pair("unk_token", special.unknown), std::pair("pad_token", special.padding)}) {
+    if (id >= 0) config[name] = tokenizer.piece(id);
+  }
+  return config;
+}
+
+}  // namespace roformer
