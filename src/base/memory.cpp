@@ -15,13 +15,14 @@ namespace {
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t left_in_system() {
-  std::ifstream file("/proc/meminfo");
+// Bytes, of a line "MemAvailable:   123 kB" in a file of the system.
+std::uint64_t named_amount(const char* path, const std::string& wanted) {
+  std::ifstream file(path);
   std::string name;
   std::uint64_t kibibytes = 0;
   for (std::string line; std::getline(file, line);) {
     std::istringstream(line) >> name >> kibibytes;
-    if (name == "MemAvailable:") return kibibytes * 1024;
+    if (name == wanted) return kibibytes * 1024;
   }
   return kUnknown;
 }
@@ -58,11 +59,16 @@ std::string bytes_asked_for(const std::string& text) {
 
 std::uint64_t available_memory() {
   const std::uint64_t left =
-      std::min({left_in_system(),
+      std::min({named_amount("/proc/meminfo", "MemAvailable:"),
                 left_in_group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
                 left_in_group("/sys/fs/cgroup/memory/memory.limit_in_bytes",
                               "/sys/fs/cgroup/memory/memory.usage_in_bytes")});
   return left == kUnknown ? 0 : left;
+}
+
+std::uint64_t peak_memory() {
+  const std::uint64_t bytes = named_amount("/proc/self/status", "VmHWM:");
+  return bytes == kUnknown ? 0 : bytes;
 }
 
 std::optional<std::string> lack_of_memory(const std::exception& error) {

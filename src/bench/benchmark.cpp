@@ -4,12 +4,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/memory.h"
 #include "bench/random_language.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
@@ -84,8 +83,6 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
     total += time.milliseconds;
     loading += time.loading;
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   StepBenchmark result{
       .parameters = work.parameters,
       .tokens = work.tokens,
@@ -94,7 +91,7 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
       .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
       .gflop = work.gflop,
       .loader_share = loading / total,
-      .peak_memory_mib = usage.ru_maxrss / 1024,
+      .peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20),
       .profile = times.profile};
   const double seconds = result.step_milliseconds * 1e-3;
   result.tokens_per_second = static_cast<double>(work.tokens) / seconds;

@@ -1,9 +1,8 @@
 #include "bench/decoding_benchmark.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
+#include "base/memory.h"
 #include "bench/timed_training.h"
 #include "metrics/statistics.h"
 
@@ -33,9 +32,7 @@ DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
   result.best_seconds = *std::ranges::min_element(seconds);
   result.sentences_per_second = static_cast<double>(result.sentences) / result.seconds;
   result.target_tokens_per_second = static_cast<double>(result.target_tokens) / result.seconds;
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  result.peak_memory_mib = usage.ru_maxrss / 1024;
+  result.peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20);
   return result;
 }
 

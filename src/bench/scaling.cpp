@@ -1,12 +1,11 @@
 #include "bench/scaling.h"
 
 #include <ATen/Parallel.h>
-#include <sys/resource.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "bench/random_language.h"
 #include "bench/timed_training.h"
 #include "metrics/statistics.h"
@@ -91,8 +90,6 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
     processes.begin_sum(parameters.flat_gradients())->wait();
     bare.push_back(milliseconds_since(start));
   }
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
   const auto& gradients = parameters.flat_gradients();
   return {.processes = processes.count(),
           .threads = at::get_num_threads(),
@@ -102,7 +99,7 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
           .wait_milliseconds = median(waits),
           .reduce_milliseconds = median(reduces),
           .bare_milliseconds = bare.empty() ? 0 : median(bare),
-          .peak_memory_mib = usage.ru_maxrss / 1024};
+          .peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20)};
 }
 
 }  // namespace roformer

@@ -4,9 +4,11 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -18,6 +20,7 @@
 #include "study/chosen_rows.h"
 #include "study/length_report.h"
 #include "study/record.h"
+#include "study/records_page.h"
 #include "study/spread_table.h"
 #include "study/study.h"
 #include "study/training_run.h"
@@ -27,10 +30,12 @@ namespace {
 
 struct StudyCommandOptions {
   std::string file;
-  std::string record;  // written when all is done
-  std::string render;  // instead of running anything
-  std::string table;   // of the record that is rendered
-  std::string chart;   // of it, instead of a table
+  std::string record;                        // written when all is done
+  std::string render;                        // instead of running anything
+  std::string table;                         // of the record that is rendered
+  std::string chart;                         // of it, instead of a table
+  std::vector<std::filesystem::path> merge;  // records whose rows are put together, likewise
+  std::string page;                          // written from them
   std::string format = "text";
   bool dry_run = false;
   bool overwrite = false;
@@ -70,7 +75,7 @@ MissingData missing_data(const StudySettings& study) {
   std::size_t waiting = 0, without = 0;
   for (const StudyRun& run : study.runs) {
     const State state = training_status(run).state;
-    if (state == State::finished || state == State::refused) continue;
+    if (!run.asked || state == State::finished || state == State::refused) continue;
     ++waiting;
     const std::string problem = data_problem(run.settings);
     if (problem.empty()) continue;
@@ -102,13 +107,30 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
                                   outcome.waiting));
 }
 
+void merge_command(const StudyCommandOptions& options) {
+  if (!options.page.empty()) {
+    const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+    write_file_atomically(options.page, records_page(options.merge, origin));
+    std::cerr << "page: " << options.page << '\n';
+    return;
+  }
+  bool first = true;
+  for (const Table& table : merged_tables(options.merge)) {
+    if (!std::exchange(first, false)) std::cout << '\n';
+    print_table(table, options.format);
+  }
+}
+
 void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
     std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
                                         : recorded_chart(options.render, options.chart));
     return;
   }
-  if (options.file.empty()) throw_usage("study", "wanted the file of a study, or --render RECORD");
+  if (!options.merge.empty()) return merge_command(options);
+  if (options.file.empty()) {
+    throw_usage("study", "wanted the file of a study, --render RECORD or --merge RECORDS");
+  }
   const StudySettings asked = load_study(options.file, options.overrides, model_source_keys);
   if (asked.axes.empty()) {
     throw_usage(options.file, "is a single run: it has no matrix and no variants to compare",
@@ -238,6 +260,20 @@ void add_study_command(CLI::App& program) {
                    "bleu_by_length")
       ->needs(render)
       ->excludes(table);
+  CLI::Option* merge =
+      command
+          ->add_option("--merge", options->merge,
+                       "put the rows of such records of a protocol (study.version) into one table, "
+                       "and say what does not compare; needs neither file nor runs")
+          ->type_name("JSON ...")
+          ->excludes(file)
+          ->excludes(record)
+          ->excludes(render);
+  command
+      ->add_option("--page", options->page,
+                   "--merge writes one HTML file with tables, charts and filters instead")
+      ->type_name("HTML")
+      ->needs(merge);
   command->add_flag("--dry-run", options->dry_run, "list the runs and their state, run nothing");
   command->add_flag("--overwrite", options->overwrite,
                     "replace the runs that were made with other settings");

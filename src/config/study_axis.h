@@ -1,6 +1,7 @@
 // An axis of a study before it is multiplied with the others.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct MatrixAxis {
   std::string key;
   SourceLocation where;
   std::vector<MatrixValue> values;
+  std::vector<std::string> asked = {};  // labels that a flag named, of a protocol; empty: all
+
+  bool asks_for(const std::string& label) const {
+    return asked.empty() || std::find(asked.begin(), asked.end(), label) != asked.end();
+  }
 };
 
 }  // namespace roformer

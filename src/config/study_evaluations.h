@@ -8,6 +8,9 @@
 //       - {name: linear, scheme: rope, position.rope.scaling: linear,
 //          stretch: position.rope.factor}
 //
+// With `split: test` the lengths are of the test set, which no training reads, and the runs have
+// the losses as figures: test_loss and test_loss_at_length_N.
+//
 // Or, of translators: what they make of a set of the data is decoded, scored and shown side by
 // side.
 //
@@ -34,9 +37,14 @@ struct StudyVariant {
 struct StudyEvaluations {
   std::vector<std::int64_t> lengths;  // empty: nothing is evaluated at other lengths
   std::vector<StudyVariant> variants;
-  std::string split;           // "validation" or "test", of translators; empty: nothing is decoded
+  // "validation" or "test": what the lengths are of (empty: validation), or without lengths what is
+  // decoded (empty: nothing).
+  std::string split;
   std::int64_t sentences = 0;  // the first ones of the set; 0: all
   std::int64_t examples = 20;  // shown side by side
+
+  bool decodes() const { return lengths.empty() && !split.empty(); }
+  bool of_test() const { return !lengths.empty() && split == "test"; }
 };
 
 StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems);

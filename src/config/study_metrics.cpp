@@ -18,8 +18,16 @@ std::optional<std::string> without(const std::string& name, std::string_view end
 }  // namespace
 
 std::vector<std::string> run_figures(const Settings& settings) {
-  std::vector<std::string> names{"parameters",        "steps",      "tokens",     "minutes",
-                                 "tokens_per_second", "loss_at_25", "loss_at_50", "loss_at_75"};
+  std::vector<std::string> names{"parameters",
+                                 "steps",
+                                 "tokens",
+                                 "minutes",
+                                 "tokens_per_second",
+                                 "milliseconds_per_step",
+                                 "peak_memory",
+                                 "loss_at_25",
+                                 "loss_at_50",
+                                 "loss_at_75"};
   const TaskFacts& facts = task_facts(settings.task);
   for (const TaskFigure& figure : facts.figures(settings)) {
     names.push_back(figure.metric);
@@ -29,6 +37,11 @@ std::vector<std::string> run_figures(const Settings& settings) {
     names.insert(names.end(), {"score", "training_examples", "validation_examples"});
   }
   return names;
+}
+
+std::string test_loss_at(std::int64_t length, const Settings& settings) {
+  return length == settings.data.length ? "test_loss"
+                                        : "test_loss_at_length_" + std::to_string(length);
 }
 
 std::optional<std::string> median_of(const std::string& name) {

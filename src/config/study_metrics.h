@@ -2,6 +2,7 @@
 // metrics of a paper's values.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ namespace roformer {
 // the names that studies have for them ("validation_loss", "masked_accuracy" in mlm), and in glue
 // those of the task. Each is a metric, and with "_median" behind it one, too.
 std::vector<std::string> run_figures(const Settings& settings);
+
+// What a study calls the loss of the test set at a length (`evaluate: {split: test}`): "test_loss"
+// at the training's own, else "test_loss_at_length_128".
+std::string test_loss_at(std::int64_t length, const Settings& settings);
 
 // "score" for "score_median", the median of a row's runs; nothing for another name.
 std::optional<std::string> median_of(const std::string& name);

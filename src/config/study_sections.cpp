@@ -18,8 +18,8 @@ class SectionReader {
   void study(const Section& section, StudySettings& study) {
     if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
     static const std::vector<std::string> kKeys{
-        "name",   "metric", "columns",   "paper",     "choose",
-        "spread", "note",   "trainings", "reference", "reference_lines"};
+        "name", "metric",    "columns",   "paper",           "choose", "spread",
+        "note", "trainings", "reference", "reference_lines", "version"};
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       if (entry.key == "name") {
         text(entry, "study.name", study.name);
@@ -36,6 +36,8 @@ class SectionReader {
         text(entry, "study.reference", study.reference);
       } else if (entry.key == "reference_lines") {
         reference_lines(section, entry, study);
+      } else if (entry.key == "version") {
+        version(entry, study.version);
       } else if (entry.key == "note") {
         text(entry, "study.note", study.note);
       } else if (entry.key == "columns") {
@@ -112,6 +114,15 @@ class SectionReader {
       result = entry.value.Scalar();
     } else {
       problems_.add(entry.where, key, "got " + describe(entry.value) + ", wanted a word", "");
+    }
+  }
+
+  void version(const YamlEntry& entry, std::int64_t& result) {
+    try {
+      result = parse_integer(entry.value.IsScalar() ? entry.value.Scalar() : "", between(1, 1e6));
+    } catch (const InvalidValue& invalid) {
+      problems_.add(entry.where, "study.version",
+                    "got " + describe(entry.value) + ", wanted " + invalid.what(), "");
     }
   }
 

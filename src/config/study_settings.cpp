@@ -63,20 +63,35 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-// Flags with several values, or of an axis, become axes; the others are set in all runs.
-std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
+// The values that a flag names beside those that the axis has.
+void widen(MatrixAxis& axis, MatrixAxis flag) {
+  for (MatrixValue& value : flag.values) {
+    axis.asked.push_back(value.label);
+    const bool there =
+        std::any_of(axis.values.begin(), axis.values.end(),
+                    [&](const MatrixValue& other) { return other.label == value.label; });
+    if (!there) axis.values.push_back(std::move(value));
+  }
+}
+
+// Flags with several values, or of an axis, become axes, or widen those of a protocol; the others
+// are set in all runs.
+std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
                                     std::vector<MatrixAxis>& axes, Problems& problems) {
   std::vector<Assignment> common;
   for (const Assignment& flag : to_assignments(overrides)) {
     const std::vector<std::string> values = split_at_commas(flag.text);
+    // A formula is a value of the axis of schemes, where there is one.
     const auto known = std::find_if(axes.begin(), axes.end(), [&](const MatrixAxis& axis) {
-      return axis.key == axis_key(flag.key);
+      return axis.key == (is_shorthand(flag.key) ? "position" : axis_key(flag.key));
     });
     if (values.size() == 1 && known == axes.end()) {
       common.push_back(flag);
       continue;
     }
-    MatrixAxis axis{.key = axis_key(flag.key), .where = flag.where, .values = {}};
+    MatrixAxis axis{.key = known == axes.end() ? axis_key(flag.key) : known->key,
+                    .where = flag.where,
+                    .values = {}};
     for (const std::string& value : values) {
       Assignment one = flag;
       one.text = value;
@@ -85,6 +100,8 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides,
     }
     if (known == axes.end()) {
       axes.push_back(std::move(axis));
+    } else if (protocol) {
+      widen(*known, std::move(axis));
     } else {
       *known = std::move(axis);
     }
@@ -227,11 +244,15 @@ void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
 }
 
 // A metric that none of the runs has would be an empty column after all of the training.
-void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics,
-                            const std::vector<StudyRun>& runs, Problems& problems) {
+void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const StudySettings& study,
+                            Problems& problems) {
   std::set<std::string> known;
-  for (const StudyRun& run : runs) {
+  for (const StudyRun& run : study.runs) {
     for (std::string& name : run_figures(run.settings)) known.insert(std::move(name));
+    if (!study.evaluations.of_test()) continue;
+    for (const std::int64_t length : study.evaluations.lengths) {
+      known.insert(test_loss_at(length, run.settings));
+    }
   }
   const std::vector<std::string> names(known.begin(), known.end());
   for (const NamedMetric& metric : metrics) {
@@ -270,6 +291,7 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
   std::vector<Assignment> assignments = base;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     run.values.push_back(chosen[i]->label);
+    run.asked &= axes[i].asks_for(chosen[i]->label);
     run.name += (i ? "-" : "") + name_part(axes[i], chosen[i]->label);
     assignments.insert(assignments.end(), chosen[i]->assignments.begin(),
                        chosen[i]->assignments.end());
@@ -357,7 +379,7 @@ std::string words_of(const std::vector<Assignment>& assignments) {
   return words;
 }
 
-// Lengths are of language models, a split of translators.
+// Lengths are of language models, a split without them of translators.
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems) {
   const auto all = [&](bool TaskFacts::*can) {
     return std::all_of(study.runs.begin(), study.runs.end(),
@@ -366,8 +388,9 @@ void check_evaluations(const StudySettings& study, const std::string& file, Prob
   const auto refuse = [&](const char* key, const char* message) {
     problems.add({.where = file, .key = key, .message = message, .hint = ""});
   };
-  if (!study.evaluations.split.empty() && !all(&TaskFacts::translates)) {
-    refuse("evaluate.split", "is of translators; not all runs of this study are that");
+  if (study.evaluations.decodes() && !all(&TaskFacts::translates)) {
+    refuse("evaluate.split",
+           "without lengths is of translators; not all runs of this study are that");
   }
   if (!study.evaluations.lengths.empty() && !all(&TaskFacts::evaluates_text)) {
     refuse("evaluate.lengths", "are of language models; not all runs of this study are that");
@@ -472,7 +495,8 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
       settings_flags.push_back(flag);
     }
   }
-  const std::vector<Assignment> flags = apply_flags(settings_flags, axes, problems);
+  const std::vector<Assignment> flags =
+      apply_flags(settings_flags, study.version > 0, axes, problems);
   yaml.assignments.insert(yaml.assignments.end(), flags.begin(), flags.end());
   shorten_paths(axes);
   refuse_repeats(axes, problems);
@@ -504,7 +528,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
     }
     if (problems.empty()) refuse_equal_names(study.runs, file.string(), problems);
     // Which figures there are depends on the task, and that may be what is wrong.
-    if (problems.lines().size() == before) refuse_unknown_metrics(metrics, study.runs, problems);
+    if (problems.lines().size() == before) refuse_unknown_metrics(metrics, study, problems);
   }
   check_reference_lines(study, file.string(), problems);
   check_evaluations(study, file.string(), problems);

@@ -15,6 +15,7 @@
 // `tune:` chooses values of keys for each row beforehand: study_tuning.h.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -63,6 +64,7 @@ struct StudyRun {
   // the first ones until a choice is made.
   std::vector<Settings> candidates;
   std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
+  bool asked = true;                // false: shown where it is done, of a protocol (version > 0)
   Problems refusals;                // why this combination contradicts itself; mostly empty
 };
 
@@ -89,6 +91,11 @@ struct StudySettings {
   // An axis whose values become the columns of a table of their own, with `paper` as further rows.
   std::string spread;
   std::string note;  // below the tables
+  // Of a protocol that is kept for results of different days and machines: raised whenever its
+  // data, batches or recipe change, so that only equal versions are compared. Flags then say which
+  // runs are made now and add values to the axes; what is done of the others stays in the tables.
+  // 0: none.
+  std::int64_t version = 0;
   // The row that the others are compared with, named before the results are known: a value of one
   // axis ("rope"; every row is then compared with the one that differs in that axis only), or the
   // title of a row. Empty: the best one is, and the p-values are corrected for all pairs.
@@ -108,7 +115,8 @@ struct StudySettings {
 bool is_study(const std::filesystem::path& file);
 
 // An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
-// that axis or adds one; any other is set in all runs. All problems come at once, as from
+// that axis or adds one (of a protocol, says what of that axis is asked for and adds to it); any
+// other is set in all runs. All problems come at once, as from
 // load_settings; a metric that no run will have (study_metrics.h) is one. A combination that
 // contradicts itself is a run with refusals, and a problem only where no combination is good.
 // `source_keys` is asked once for each path.

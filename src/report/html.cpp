@@ -67,8 +67,9 @@ std::string at_both_widths(const Chart& chart) {
 std::string to_html(const Table& table) {
   std::string result = "<table>\n<thead><tr>";
   for (const Column& column : table.columns()) {
-    result += fmt::format("<th class=\"{}\">{}</th>", alignment_class(column.alignment),
-                          escape_xml(column.heading()));
+    result +=
+        fmt::format("<th class=\"{}\" data-key=\"{}\">{}</th>", alignment_class(column.alignment),
+                    escape_xml(column.name()), escape_xml(column.heading()));
   }
   result += "</tr></thead>\n<tbody>\n";
   std::vector<std::string> deviations;
@@ -151,6 +152,11 @@ void HtmlReport::chart(const LineChartGrid& grid) {
                   escape_xml(grid.title), escape_xml(grid.subtitle), panels);
 }
 
+void HtmlReport::begin_part(const Part& part) {
+  body_ += fmt::format("<div data-filter=\"{}\" data-value=\"{}\" data-column=\"{}\">\n",
+                       escape_xml(part.filter), escape_xml(part.value), escape_xml(part.column));
+}
+
 void HtmlReport::figure(const std::string& svg) {
   body_ += "<figure>\n" + svg + "</figure>\n";
 }
@@ -169,14 +175,15 @@ std::string HtmlReport::html() const {
     }
     contents += "</nav>\n";
   }
+  const bool filters = body_.find("<div data-filter=") != std::string::npos;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<title>{0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n"
       "<p class=\"subtitle\">{3}</p>\n{4}{5}<footer>{6}</footer>\n</main>\n"
-      "<script>{7}</script>\n</body>\n</html>\n",
+      "<script>{7}{8}</script>\n</body>\n</html>\n",
       escape_xml(heading_.title), kPageStyle, chart_style(), inline_markup(heading_.subtitle),
-      contents, body_, inline_markup(heading_.footer), kPageScript);
+      contents, body_, inline_markup(heading_.footer), kPageScript, filters ? kFilterScript : "");
 }
 
 }  // namespace roformer

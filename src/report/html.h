@@ -46,6 +46,16 @@ class HtmlReport {
   void chart(const LineChartGrid& grid);
   void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
   void chart(const HeatMapGrid& grid);
+  // What follows up to end_part() is shown where the reader has chosen this value of a filter, or
+  // all of its values: buttons above the contents, which need the page's script. Columns of tables
+  // whose key is `column` go with it. Parts of different filters may lie in each other.
+  struct Part {
+    std::string filter;  // "length"
+    std::string value;   // "128"
+    std::string column;  // "test_loss_at_length_128"; empty: none
+  };
+  void begin_part(const Part& part);
+  void end_part() { body_ += "</div>\n"; }
   // Long text behind a line to click on: a configuration, a log.
   void details(std::string_view summary, std::string_view preformatted);
 

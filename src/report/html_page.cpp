@@ -39,6 +39,10 @@ td.words{white-space:normal}td.words+td.words{overflow-wrap:anywhere}
 td.best{font-weight:650;background:var(--best)}
 details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}
 pre{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:14px 16px;overflow-x:auto;line-height:1.45}
+.filter{display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:0 0 10px;font-size:14px}
+.filter>span{color:var(--soft);min-width:4.5em}
+.filter button{font:inherit;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:3px 11px;cursor:pointer}
+.filter button[aria-pressed=true]{border-color:var(--accent);background:var(--best);color:var(--accent)}
 footer{margin-top:48px;padding-top:16px;border-top:1px solid var(--rule);color:var(--soft);font-size:13.5px;white-space:pre-line;overflow-wrap:anywhere}
 .tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:6px 10px;
 font-size:12.5px;line-height:1.45;box-shadow:0 4px 14px rgba(0,0,0,.16);white-space:nowrap;font-variant-numeric:tabular-nums;z-index:1}
@@ -91,6 +95,33 @@ for (const svg of document.querySelectorAll('svg[data-x]')) {
     tip.style.left = (left + tip.offsetWidth > own.width - 8 ? left - tip.offsetWidth - 32 : left) + 'px';
     tip.style.top = Math.max(4, Math.min(event.clientY - own.top - 20, own.height - tip.offsetHeight - 4)) + 'px';
   });
+}
+)js";
+
+const std::string_view kFilterScript = R"js(
+const chosen = {}, parts = [...document.querySelectorAll('[data-filter]')];
+const apply = () => {
+  for (const p of parts) p.hidden = chosen[p.dataset.filter] && chosen[p.dataset.filter] !== p.dataset.value;
+  const keys = on => new Set(parts.filter(p => p.dataset.column && (!chosen[p.dataset.filter] ||
+    chosen[p.dataset.filter] === p.dataset.value) === on).map(p => p.dataset.column));
+  const shown = keys(true), away = keys(false);
+  for (const th of document.querySelectorAll('th[data-key]')) {
+    const hidden = away.has(th.dataset.key) && !shown.has(th.dataset.key);
+    for (const tr of th.closest('table').rows) tr.cells[th.cellIndex].hidden = hidden;
+  }
+};
+for (const name of [...new Set(parts.map(p => p.dataset.filter))].reverse()) {
+  const values = [...new Set(parts.filter(p => p.dataset.filter === name).map(p => p.dataset.value))];
+  if (values.length < 2) continue;
+  const row = document.createElement('div'); row.className = 'filter';
+  row.appendChild(document.createElement('span')).textContent = name;
+  for (const value of ['', ...values]) {
+    const button = row.appendChild(document.createElement('button'));
+    button.textContent = value || 'all'; button.setAttribute('aria-pressed', !value);
+    button.addEventListener('click', () => { chosen[name] = value;
+      for (const b of row.querySelectorAll('button')) b.setAttribute('aria-pressed', b === button); apply(); });
+  }
+  document.querySelector('.subtitle').after(row);
 }
 )js";
 

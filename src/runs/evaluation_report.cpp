@@ -115,6 +115,8 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
     if (by_position) {
       object["losses_by_position"] = entry.figures.losses_by_position;  // NaN becomes null
       object["targets_by_position"] = entry.figures.targets_by_position;
+      object["loss_sums_by_row"] = entry.figures.loss_sums_by_row;
+      object["targets_by_row"] = entry.figures.targets_by_row;
     }
     lengths.push_back(std::move(object));
   }
@@ -219,6 +221,10 @@ LanguageEvaluation evaluation_of(const nlohmann::json& report) {
     result.losses_by_position.push_back(number(loss));
   }
   result.targets_by_position = entry.at("targets_by_position").get<std::vector<std::int64_t>>();
+  if (entry.contains("loss_sums_by_row")) {  // older ones have none
+    result.loss_sums_by_row = entry["loss_sums_by_row"].get<std::vector<double>>();
+    result.targets_by_row = entry.at("targets_by_row").get<std::vector<std::int64_t>>();
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/study_metrics.h"
 #include "runs/evaluation_report.h"
 #include "runs/trained_model.h"
 #include "study/evaluated_weights.h"
@@ -130,6 +132,7 @@ class Plan {
     const std::string name =
         fmt::format("{}{}{}-{}", run.name, variant.empty() ? "" : "-", variant, length);
     std::vector<std::string> how{"--length", std::to_string(length)};
+    if (study_.evaluations.of_test()) how.insert(how.end(), {"--split", "test"});
     for (const Override& override : overrides) {
       how.push_back("--" + override.key);
       how.push_back(override.text);
@@ -177,6 +180,23 @@ std::optional<std::int64_t> common_training_length(const StudySettings& study) {
     if (run.settings.data.length != length) return std::nullopt;
   }
   return length;
+}
+
+void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                      std::vector<StudyRow>& rows) {
+  if (!study.evaluations.of_test()) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const LengthCell& cell : lengths[i].cells) {
+      if (cell.runs.size() != rows[i].runs.size()) continue;
+      for (std::size_t run = 0; run < cell.runs.size(); ++run) {
+        RunResult& result = rows[i].runs[run];
+        const std::string name = test_loss_at(cell.length, run_named(study, result.name).settings);
+        result.figures[name] = cell.runs[run].loss;
+        if (!std::isfinite(cell.runs[run].standard_error)) continue;
+        result.figures[name + "_standard_error"] = cell.runs[run].standard_error;
+      }
+    }
+  }
 }
 
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,

@@ -52,4 +52,10 @@ std::optional<std::int64_t> common_training_length(const StudySettings& study);
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options);
 
+// Of a study whose lengths are of the test set: the losses of its rows, as evaluate_lengths was
+// given them, become figures of their runs (test_loss_at of config/study_metrics.h), each with its
+// "_standard_error".
+void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                      std::vector<StudyRow>& rows);
+
 }  // namespace roformer

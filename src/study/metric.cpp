@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "config/study_metrics.h"
 #include "config/task_facts.h"
@@ -31,6 +32,16 @@ const std::vector<Column>& run_metrics() {
        .key = "tokens_per_second",
        .format = {Style::count, 0},
        .best = Best::highest},
+      {.title = "time per step",
+       .key = "milliseconds_per_step",
+       .unit = "ms",
+       .format = {Style::fixed, 1},
+       .best = Best::lowest},
+      {.title = "memory",
+       .key = "peak_memory",
+       .unit = "MiB",
+       .format = {Style::count, 0},
+       .best = Best::lowest},
       {.title = "steps", .key = "steps", .format = {Style::count, 0}},
       {.title = "tokens", .key = "tokens", .format = {Style::count, 0}},
       {.title = "time", .key = "minutes", .unit = "min", .format = {Style::fixed, 1}},
@@ -72,6 +83,13 @@ Column metric_column(const std::string& name) {
   }
   for (const MetricFacts& metric : metric_facts()) {
     if (metric.name == name) return column_of(metric);
+  }
+  constexpr std::string_view kTestLength = "test_loss_at_length_";
+  if (name.starts_with(kTestLength)) {
+    return {.title = "test loss at " + name.substr(kTestLength.size()),
+            .key = name,
+            .format = {Style::fixed, 3},
+            .best = Best::lowest};
   }
   std::string title = name;
   std::replace(title.begin(), title.end(), '_', ' ');

@@ -14,6 +14,7 @@
 #include "study/chosen_rows.h"
 #include "study/difference_table.h"
 #include "study/length_report.h"
+#include "study/protocol_record.h"
 #include "study/spread_table.h"
 #include "study/stored_chart.h"
 #include "study/stored_table.h"
@@ -78,7 +79,10 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
       const auto settings =
           std::find_if(study.runs.begin(), study.runs.end(),
                        [&](const StudyRun& other) { return other.name == result.name; });
-      if (settings != study.runs.end()) run["seed"] = settings->settings.seed;
+      if (settings != study.runs.end()) {
+        run["seed"] = settings->settings.seed;
+        if (study.version > 0) run.update(protocol_run_json(*settings));
+      }
       if (result.record.is_object()) {
         const ordered_json making = making_of(result.record);
         const auto found = std::find(makings.begin(), makings.end(), making);
@@ -176,6 +180,7 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
   document["study"] = study.name;
   document["settings_fingerprint"] = settings_fingerprint(study);
   document["metric"] = study.metric;
+  if (study.version > 0) document["protocol"] = protocol_json(study);
   add_runs(study, outcome.rows, document);
   if (outcome.tuning) {
     ordered_json tuning = {{"keys", study.tuning->keys},

@@ -14,6 +14,8 @@
 #include "config/task_facts.h"
 #include "study/chosen_rows.h"
 #include "study/commonest_class.h"
+#include "study/protocol_runs.h"
+#include "study/target_differences.h"
 #include "study/training_run.h"
 #include "study/translations.h"
 #include "study/unigram_loss.h"
@@ -61,7 +63,8 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
               "--overwrite replaces these runs, --run NAME makes another study");
 }
 
-// The report that lies there is of more runs, and would be lost.
+// The report that lies there is of more runs, and would be lost. That of a protocol takes in what
+// is done of its axes' values; the runs of others stay.
 void refuse_subset(const StudySettings& study) {
   std::vector<std::string> others;
   for (const fs::path& run : runs_in(study_folder(study))) {
@@ -72,6 +75,11 @@ void refuse_subset(const StudySettings& study) {
     if (!ours && fs::exists(run / "summary.json", error)) others.push_back(name);
   }
   if (others.empty()) return;
+  if (study.version > 0) {
+    log::info("{}: not in the tables unless they are named: {}", study_folder(study).string(),
+              some_of(others));
+    return;
+  }
   throw_usage(study_folder(study).string(),
               "its report is of runs that these settings leave out: " + some_of(others),
               "--run NAME makes a study of its own; or move them away");
@@ -233,7 +241,8 @@ fs::path study_folder(const StudySettings& study) {
   return study.folder;
 }
 
-Table study_plan(const StudySettings& study) {
+Table study_plan(const StudySettings& given) {
+  const StudySettings study = with_trials_at_hand(given);
   Table table({{.title = "run", .alignment = Column::Alignment::left},
                {.title = "state", .alignment = Column::Alignment::left}});
   const auto add = [&](const std::string& name, const std::string& state) {
@@ -253,7 +262,9 @@ Table study_plan(const StudySettings& study) {
     }
     if (chosen) planned = with_choices(study, choose_tuned(*study.tuning, results_of(trials)));
   }
+  if (chosen) planned = with_runs_at_hand(planned);
   for (const StudyRun& run : planned.runs) {
+    if (!chosen && !run.asked) continue;
     add(run.name, chosen ? state_text(run, training_status(run)) : "waits for the tuning");
   }
   return table;
@@ -271,8 +282,8 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   }
   refuse_subset(given);
   StudyOutcome outcome;
-  outcome.study = given;
   StudySettings& study = outcome.study;
+  study = with_trials_at_hand(given);
   if (study.tuning) {
     Trainings tried = run_trainings(*study.tuning->study, options);
     if (tried.signal != 0) return stopped_by(tried.signal);
@@ -281,8 +292,9 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     if (outcome.waits_for_tuning) return outcome;
     outcome.tuning = choose_tuned(*study.tuning, tried.results);
     outcome.failed += tried.failed;
-    study = with_choices(given, *outcome.tuning);
+    study = with_choices(study, *outcome.tuning);
   }
+  study = with_runs_at_hand(study);
   Trainings trained = run_trainings(study, options);
   if (trained.signal != 0) return stopped_by(trained.signal);
   outcome.failed += trained.failed;
@@ -306,10 +318,13 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
         study, outcome.rows, {.program = options.program, .parallel = options.parallel});
     if (lengths.signal != 0) return stopped_by(lengths.signal);
     outcome.lengths = std::move(lengths.rows);
+    add_test_figures(study, outcome.lengths, outcome.rows);
+    add_target_differences(study, outcome.lengths, outcome.rows);
+    if (options.order == StudyOrder::metric) sort_rows(study, outcome.rows);
     outcome.failed_evaluations += lengths.failed;
     write_study_report(folder, study, outcome, options.origin);
   }
-  if (!study.evaluations.split.empty()) {
+  if (study.evaluations.decodes()) {
     const std::vector<StudyRow> shown = chosen_rows(study, outcome.rows);
     const TranslationOutcome decoded =
         translate_sets(study, shown, {.program = options.program, .parallel = options.parallel});

@@ -44,7 +44,7 @@ struct StudyOutcome : StudyResults {
 std::filesystem::path study_folder(const StudySettings& study);
 
 // What `run_study` would find: each run and its state.
-Table study_plan(const StudySettings& study);
+Table study_plan(const StudySettings& given);
 
 // Throws Error: usage, before anything is run, when runs were made with other settings and
 // `overwrite` is not given; failure when the folder cannot be written or another study holds it.

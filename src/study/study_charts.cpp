@@ -135,11 +135,13 @@ void add_figures(const StudySettings& study, const StudyResults& results,
                  .references = results.references};
   bool several = false;
   bool intervals = false;
+  bool of_text = false;
   for (const StudyRow& row : rows) {
     if (row.figures(study.metric).empty()) continue;
     chart.dots.push_back(dot_of(row, metric));
     several |= !chart.dots.back().parts.empty();
     intervals |= chart.dots.back().low.has_value();
+    of_text |= chart.dots.back().low.has_value() && chart.dots.back().parts.empty();
     if (rows.size() > kMostLines) chart.dots.back().group = family_of(study, row);
   }
   if (chart.dots.size() < 2) return;
@@ -148,6 +150,7 @@ void add_figures(const StudySettings& study, const StudyResults& results,
                               : "Mean over the seeds; rings: the seeds"
       : intervals ? "One seed; the 95 % interval is of the held-out text, not of other trainings"
                   : "One seed: its noise is not known";
+  if (several && of_text) chart.subtitle += "; of one seed: of the held-out text alone";
   if (metric.format.style == NumberFormat::Style::percent) {
     for (Dot& dot : chart.dots) {
       if (dot.label.empty()) dot.label = format_number(dot.value, metric.format);

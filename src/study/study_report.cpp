@@ -20,6 +20,7 @@
 #include "study/provenance.h"
 #include "study/spread_table.h"
 #include "study/study_charts.h"
+#include "study/target_differences.h"
 #include "study/training_run.h"
 
 namespace roformer {
@@ -220,6 +221,8 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
   add_chart(report, charts, "figures");
   const Table differences = difference_table(study, chosen);
   if (!differences.rows().empty()) report.table(differences, difference_caption(study, chosen));
+  const Table paired = target_difference_table(study, chosen);
+  if (!paired.rows().empty()) report.table(paired, target_difference_caption(study));
   if (!study.choose.empty()) {
     report.section("Every value of " + study.choose);
     report.table(study_table(study, rows, TableUse::page));

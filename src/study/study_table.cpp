@@ -216,19 +216,48 @@ std::string StudyRow::reasons() const {
   return text;
 }
 
+void sort_rows(const StudySettings& study, std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  if (metric.best == Column::Best::none) return;
+  const auto ranked = [&](const StudyRow& row) {
+    return study.version == 0 || row.ranked(study.metric);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
+    if (!ranked(a) || !ranked(b)) return ranked(a) && !ranked(b);
+    return ranks_before(a, b, metric);
+  });
+}
+
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
                                  StudyOrder order) {
   std::vector<StudyRow> rows = grouped(study, results);
-  const Column metric = metric_column(study.metric);
-  if (order == StudyOrder::metric && metric.best != Column::Best::none) {
-    std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
-      return ranks_before(a, b, metric);
-    });
-  }
+  if (order == StudyOrder::metric) sort_rows(study, rows);
   return rows;
 }
 
+namespace {
+
+// Of a protocol: from 1; nothing for rows that are not ranked.
+Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, const StudyRow& row) {
+  if (!row.ranked(study.metric)) return std::monostate();
+  const Column metric = metric_column(study.metric);
+  return 1 + static_cast<std::int64_t>(std::ranges::count_if(rows, [&](const StudyRow& other) {
+           return other.ranked(study.metric) && ranks_before(other, row, metric);
+         }));
+}
+
+// Words are never the best of their column.
+Cell unranked_cell(Cell cell, const Column& metric) {
+  if (std::isnan(cell_value(cell))) return cell;
+  Table alone({metric});
+  alone.add_row({std::move(cell)});
+  return alone.text(0, 0);
+}
+
+}  // namespace
+
 Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
+  const bool protocol = study.version > 0;
   std::vector<Column> columns;
   for (const StudyAxis& axis : study.axes) {
     if (axis.key != kSeed) columns.push_back(axis_column(axis));
@@ -236,6 +265,11 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   const std::size_t tuned = study.tuning ? study.tuning->keys.size() : 0;
   const bool untitled = columns.empty();
   if (untitled) columns.push_back({.title = "run", .alignment = Column::Alignment::left});
+  if (protocol) {
+    for (const char* title : {"rank", "seeds"}) {
+      columns.push_back({.title = title, .format = {NumberFormat::Style::count}});
+    }
+  }
   for (std::size_t i = 0; i < tuned; ++i) {
     columns.push_back(axis_column({.key = study.tuning->keys[i], .values = {}}));
   }
@@ -262,12 +296,19 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
       cells.emplace_back(axis_value_title(axis.key, row.labels[label_place(study, axis.key)]));
     }
     if (untitled) cells.emplace_back(row.title());
+    if (protocol) {
+      cells.push_back(rank_cell(study, rows, row));
+      cells.emplace_back(std::int64_t{std::ssize(row.figures(study.metric))});
+    }
     for (std::size_t i = 0; i < tuned; ++i) {
       const std::vector<std::string>& chosen = run_named(study, row.runs.front().name).chosen;
       cells.push_back(i < chosen.size() ? Cell(chosen[i]) : Cell(std::monostate()));
     }
     for (const Column& metric : metrics) {
       cells.push_back(figure_cell(row, metric, use));
+      if (protocol && use != TableUse::data && !row.ranked(study.metric)) {
+        cells.back() = unranked_cell(std::move(cells.back()), metric);
+      }
       if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
     }
     if (incomplete) {

@@ -24,6 +24,8 @@ struct StudyRow {
   // What always answering the commonest class scores on the row's data; where there are classes.
   std::optional<double> commonest_class = {};
 
+  // Whether its place among the others means anything: more than one seed has the metric.
+  bool ranked(const std::string& metric) const { return figures(metric).size() > 1; }
   // The labels in one line; "all" for a study without other axes than the seed.
   std::string title() const;
   // Of the finished runs that have the figure; those of NAME for the metric NAME_median.
@@ -58,12 +60,18 @@ enum class TableUse {
 // thus never the best of their column.
 Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use);
 
+// By the study's metric, the best first, rows without it last. Of a protocol (study.version) rows
+// of a single seed, which say nothing of the noise between trainings, come behind the others
+// unranked.
+void sort_rows(const StudySettings& study, std::vector<StudyRow>& rows);
+
 // `results` are in the order of study.runs.
 std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
                                  StudyOrder order = StudyOrder::metric);
 
-// Columns: the axes, the metrics (study.columns, or those that fit the task), behind each of them
-// the paper's value where the study has one, and the state where some run is not finished.
+// Columns: the axes, of a protocol rank and number of seeds, the metrics (study.columns, or those
+// that fit the task), behind each of them the paper's value where the study has one, and the state
+// where some run is not finished.
 Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use);
 
 // The rows with runs that are not finished, and the reasons; no rows when all are.

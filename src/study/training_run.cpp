@@ -98,8 +98,7 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   std::vector<std::string> changes;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    const bool compared = std::find(kCompared.begin(), kCompared.end(), name) != kCompared.end();
-    if (key.may_change && !compared) continue;
+    if (!is_compared(key)) continue;
     changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
   }
   const std::vector<std::string> data = data_changes(record, stored, wanted);
@@ -158,6 +157,11 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
 }
 
 }  // namespace
+
+bool is_compared(const Key& key) {
+  return !key.may_change ||
+         std::find(kCompared.begin(), kCompared.end(), key.name) != kCompared.end();
+}
 
 fs::path run_folder(const StudyRun& run) {
   return run.settings.runs / run.settings.run;
@@ -242,6 +246,15 @@ RunResult training_result(const StudyRun& run) {
                     {"tokens", static_cast<double>(summary->consumed.tokens)},
                     {"minutes", summary->consumed.minutes},
                     {"tokens_per_second", summary->tokens_per_second}};
+  if (summary->tokens_per_second > 0 && summary->consumed.steps > 0) {
+    const auto steps = static_cast<double>(summary->consumed.steps);
+    result.figures["milliseconds_per_step"] =
+        1e3 * static_cast<double>(summary->consumed.tokens) / steps / summary->tokens_per_second;
+  }
+  if (summary->peak_memory_bytes > 0) {
+    constexpr double kMiB = 1 << 20;
+    result.figures["peak_memory"] = static_cast<double>(summary->peak_memory_bytes) / kMiB;
+  }
   const ValidationRecord* const shown = shown_validation(run, *summary);
   add_validations(*summary, shown, run.settings, result);
   if (task_facts(run.settings.task).labelled) add_label_figures(*summary, shown, result);

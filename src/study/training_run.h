@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/schema.h"
 #include "config/study_settings.h"
 #include "study/job_runner.h"
 #include "study/run_result.h"
@@ -24,6 +25,9 @@ struct TrainingRunStatus {
   // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints)
   std::vector<std::string> changes;
 };
+
+// Whether runs that differ in the key are not compared.
+bool is_compared(const Key& key);
 
 std::filesystem::path run_folder(const StudyRun& run);
 
@@ -45,11 +49,12 @@ bool shows_best_validation(const StudyRun& run);
 std::string data_fingerprint(const nlohmann::json& record);
 
 // Figures, by the names of run_figures() in config/study_metrics.h: parameters, steps, tokens,
-// minutes, tokens_per_second; those of one validation ("loss" as validation_loss, mlm's "accuracy"
-// as masked_accuracy, the others by their own name); loss_at_25, loss_at_50 and loss_at_75, the
-// validation loss when that share of the steps was done. In glue also score, the task's own metric
-// of the same validation, training_examples and validation_examples.
-// Curves: the figures of all validations over the steps. Unfinished runs have no figures.
+// minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the host's, as long as
+// the process did not start anew); those of one validation ("loss" as validation_loss, mlm's
+// "accuracy" as masked_accuracy, the others by their own name); loss_at_25, loss_at_50 and
+// loss_at_75, the validation loss when that share of the steps was done. In glue also score, the
+// task's own metric of the same validation, training_examples and validation_examples. Curves: the
+// figures of all validations over the steps. Unfinished runs have no figures.
 RunResult training_result(const StudyRun& run);
 
 }  // namespace roformer

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/sealed_json.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
@@ -466,6 +467,7 @@ class Trainer {
             .skipped_steps = state_.skipped_steps,
             .tokens_per_second =
                 state_.tokens_per_second.empty() ? 0 : median(state_.tokens_per_second),
+            .peak_memory_bytes = static_cast<std::int64_t>(peak_memory()),
             .validations = state_.validations};
   }
 };

@@ -39,6 +39,7 @@ json to_json(const TrainingSummary& summary) {
           {"parameters", summary.parameters},
           {"skipped_steps", summary.skipped_steps},
           {"tokens_per_second", summary.tokens_per_second},
+          {"peak_memory_bytes", summary.peak_memory_bytes},
           {"validations", std::move(validations)}};
 }
 
@@ -66,6 +67,9 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
                           .parameters = fields.count("parameters"),
                           .skipped_steps = fields.count("skipped_steps"),
                           .tokens_per_second = fields.amount("tokens_per_second")};
+  if (document.contains("peak_memory_bytes")) {  // older ones have none
+    summary.peak_memory_bytes = fields.count("peak_memory_bytes");
+  }
   for (const json& record : fields.list("validations")) {
     summary.validations.push_back(validation_from_json(JsonFields(record, "validations.", file)));
   }

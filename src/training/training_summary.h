@@ -24,7 +24,9 @@ struct TrainingSummary {
   Consumed consumed = {};       // from the beginning, over all resumptions
   std::int64_t parameters = 0;  // numbers in the model
   std::int64_t skipped_steps = 0;
-  double tokens_per_second = 0;                    // real tokens, median over the lines of metrics
+  double tokens_per_second = 0;  // real tokens, median over the lines of metrics
+  // The most that the process held of the host's memory, since it was started; 0: not known.
+  std::int64_t peak_memory_bytes = 0;
   std::vector<ValidationRecord> validations = {};  // by rising step; the last is the final one
 
   // The best of the validations, or null.

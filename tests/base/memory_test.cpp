@@ -2,6 +2,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <vector>
 
 #include "catch.h"
 
@@ -21,4 +22,12 @@ TEST_CASE("a lack of memory is told from other errors, with what was asked for")
 
 TEST_CASE("the memory that is left is known") {
   CHECK(available_memory() > 1 << 20);
+}
+
+TEST_CASE("the peak of memory has what was held once") {
+  constexpr std::size_t kBytes = 64 << 20;
+  const std::uint64_t before = peak_memory();
+  { const std::vector<char> held(kBytes, 'x'); }
+  CHECK(before > 0);
+  CHECK(peak_memory() >= kBytes);
 }

@@ -135,8 +135,10 @@ TEST_CASE("all that is wrong with a study comes at once") {
         "s.yaml:8: variants: a variant without a name\n"
         "s.yaml:6: model.heads: \"4\" is there twice\n"
         "s.yaml:1: study.paper.metric: no run of this study has a figure \"b\" (hint: they have "
-        "loss_at_25, loss_at_50, loss_at_75, masked_accuracy, minutes, parameters, perplexity, "
-        "steps, tokens, tokens_per_second, validation_loss, validation_loss_standard_error)\n"
+        "loss_at_25, loss_at_50, loss_at_75, masked_accuracy, milliseconds_per_step, minutes, "
+        "parameters, "
+        "peak_memory, perplexity, steps, tokens, tokens_per_second, validation_loss, "
+        "validation_loss_standard_error)\n"
         "s.yaml:6: model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 "
         "can)");
 }

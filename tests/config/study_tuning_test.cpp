@@ -109,7 +109,8 @@ TEST_CASE("reference lines are values or the loss of word frequencies") {
 
 TEST_CASE("a set is decoded by translators only, lengths are of language models") {
   const StudyFolder folder;
-  CHECK(has(folder.refused("evaluate: {split: test}\n"), "evaluate.split: is of translators"));
+  CHECK(has(folder.refused("evaluate: {split: test}\n"),
+            "evaluate.split: without lengths is of translators"));
   const StudySettings study =
       folder.load("task: translation\nevaluate: {split: test, sentences: 30, examples: 5}\n");
   CHECK(study.evaluations.split == "test");

@@ -6,7 +6,9 @@
 #include "catch.h"
 #include "fake_program.h"
 #include "has.h"
+#include "study/difference_table.h"
 #include "study/length_report.h"
+#include "study/target_differences.h"
 
 using namespace roformer;
 
@@ -22,7 +24,9 @@ if [ "$1" = evaluate ]; then
   echo "$all" | sed 's/ --output.*//; s/.*--length/--length/' >> "$run/evaluations"
   while [ "$1" != --output ]; do shift; done
   printf '{"evaluations":[{"loss":%s.5,"loss_standard_error":0.1,"accuracy":0.5,"targets":2,"tokens":9,' "$length" > "$2"
-  printf '"losses_by_position":[null,1,2],"targets_by_position":[0,1,1]}]}' >> "$2"
+  case $run in */rope*) sums=1,2,1 ;; *) sums=2,4,3 ;; esac
+  printf '"losses_by_position":[null,1,2],"targets_by_position":[0,1,1],' >> "$2"
+  printf '"loss_sums_by_row":[%s],"targets_by_row":[1,2,1]}]}' "$sums" >> "$2"
   exit 0
 fi
 case $2 in *.yaml)
@@ -89,6 +93,42 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
 
   run_study(fake.load(), fake.options());
   CHECK(fake.evaluations("rope") == wanted);
+}
+
+TEST_CASE("lengths of the test set are figures of the runs, by which rows are ranked") {
+  const EvaluatedStudy fake("sinusoidal, rope",
+                            "  seed: [1, 2]\nstudy: {metric: test_loss, columns: "
+                            "[test_loss_at_length_256]}\n"
+                            "evaluate: {split: test, lengths: [128, 256]}\n");
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed_evaluations == 0);
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss") == 128.5);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss_at_length_256") == 256.5);
+  CHECK(outcome.rows[1].runs[1].figures.at("test_loss_standard_error") == 0.1);
+  CHECK(fake.evaluations("rope-seed1") ==
+        std::vector<std::string>{"--length 128 --split test", "--length 256 --split test"});
+  CHECK(to_csv(study_table(outcome.study, outcome.rows, TableUse::data)).find("256.5") !=
+        std::string::npos);
+  CHECK_FALSE(outcome.rows[0].runs[0].figures.contains("test_loss_less_reference"));
+}
+
+TEST_CASE("a row of one seed is compared with the reference on the same targets") {
+  const EvaluatedStudy fake("sinusoidal, rope",
+                            "  seed: [1, 2]\n"
+                            "study: {metric: test_loss, version: 1, reference: rope}\n"
+                            "evaluate: {split: test, lengths: [128]}\n");
+  run_study(fake.load({{"position", "rope"}}), fake.options());
+  const StudyOutcome outcome =
+      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "2"}}), fake.options());
+  REQUIRE(outcome.rows.size() == 2);
+  const Table table = target_difference_table(outcome.study, outcome.rows);
+  REQUIRE(table.rows().size() == 1);
+  CHECK(table.text(0, 0) == "sinusoidal");
+  CHECK(table.text(0, 1) == "rope");
+  CHECK(table.text(0, 2) == "1.250");  // (1 + 2 + 2) / 4 targets
+  CHECK(cell_value(table.rows()[0][3]) < 1.25);
+  CHECK(difference_table(outcome.study, outcome.rows).rows().empty());
 }
 
 TEST_CASE("what cannot be evaluated is a cell with its reason") {

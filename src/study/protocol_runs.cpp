@@ -1,0 +1,62 @@
+#include "study/protocol_runs.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/training_run.h"
+
+namespace roformer {
+namespace {
+
+using State = TrainingRunStatus::State;
+using Labels = std::vector<std::string>;
+
+// The run's values of the axes.
+Labels values_of(const StudySettings& study, const StudyRun& run, const Labels& keys) {
+  Labels labels;
+  for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
+    if (std::find(keys.begin(), keys.end(), study.axes[axis].key) == keys.end()) continue;
+    labels.push_back(run.values[axis]);
+  }
+  return labels;
+}
+
+}  // namespace
+
+StudySettings with_trials_at_hand(const StudySettings& study) {
+  if (study.version == 0 || !study.tuning) return study;
+  const StudySettings& all = *study.tuning->study;
+  const Labels& per = study.tuning->per;
+  std::set<Labels> begun, finished;
+  for (const StudyRun& trial : all.runs) {
+    const State state = trial.asked ? State::finished : training_status(trial).state;
+    if (state == State::refused) continue;
+    (state == State::finished ? finished : begun).insert(values_of(all, trial, per));
+  }
+  const auto missing = [&](const Labels& who) {
+    return begun.contains(who) || !finished.contains(who);
+  };
+  StudySettings result = study;
+  StudySettings trials = all;
+  std::erase_if(trials.runs,
+                [&](const StudyRun& trial) { return missing(values_of(all, trial, per)); });
+  std::erase_if(result.runs,
+                [&](const StudyRun& run) { return missing(values_of(study, run, per)); });
+  result.tuning->study = std::make_shared<const StudySettings>(std::move(trials));
+  return result;
+}
+
+StudySettings with_runs_at_hand(const StudySettings& study) {
+  if (study.version == 0) return study;
+  StudySettings result = study;
+  std::erase_if(result.runs, [](const StudyRun& run) {
+    return !run.asked && training_status(run).state != State::finished;
+  });
+  return result;
+}
+
+}  // namespace roformer

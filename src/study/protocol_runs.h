@@ -1,0 +1,18 @@
+// Which runs of a protocol (study.version) belong to one command: those that its flags ask for,
+// which are made now, and those that were finished before, so that the tables grow from command to
+// command and no row has to be made again for them.
+#pragma once
+
+#include "config/study_settings.h"
+
+namespace roformer {
+
+// The study with those trials of its tuning that are asked for or whose choice is whole, and the
+// runs that these choose for. A study that is no protocol, or has no tuning, as it is.
+StudySettings with_trials_at_hand(const StudySettings& study);
+
+// Once the choices are made: the runs that are asked for or finished. A study that is no protocol
+// as it is.
+StudySettings with_runs_at_hand(const StudySettings& study);
+
+}  // namespace roformer

@@ -1,0 +1,84 @@
+#include "study/target_differences.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "config/study_metrics.h"
+#include "runs/paired_evaluation.h"
+#include "study/difference_table.h"
+#include "study/evaluated_weights.h"
+#include "study/metric.h"
+
+namespace roformer {
+namespace {
+
+constexpr double kIntervalOfText = 1.96;  // standard errors to either side of a 95 % interval
+constexpr const char* kLess = "_less_reference";
+constexpr const char* kError = "_less_reference_standard_error";
+
+// The row's run of the same seed.
+const RunResult* same_seed(const StudySettings& study, const StudyRow& row, const RunResult& run) {
+  const std::uint64_t seed = run_named(study, run.name).settings.seed;
+  for (const RunResult& other : row.runs) {
+    if (run_named(study, other.name).settings.seed == seed) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void add_target_differences(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                            std::vector<StudyRow>& rows) {
+  if (!study.evaluations.of_test()) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StudyRow* const reference = reference_of(study, rows, rows[i]);
+    if (reference == nullptr) continue;
+    const LengthRow& wanted = lengths[static_cast<std::size_t>(reference - rows.data())];
+    for (std::size_t k = 0; k < rows[i].runs.size(); ++k) {
+      RunResult& run = rows[i].runs[k];
+      const RunResult* const other = same_seed(study, *reference, run);
+      if (other == nullptr) continue;
+      const auto place = static_cast<std::size_t>(other - reference->runs.data());
+      for (std::size_t c = 0; c < lengths[i].cells.size(); ++c) {
+        const LengthCell& own = lengths[i].cells[c];
+        if (own.runs.size() <= k || wanted.cells[c].runs.size() <= place) continue;
+        const LanguageEvaluation& first = wanted.cells[c].runs[place];
+        if (first.loss_sums_by_row.size() < 2 || own.runs[k].loss_sums_by_row.size() < 2) continue;
+        const PairedLosses paired = compare_losses(first, own.runs[k]);
+        const std::string name = test_loss_at(own.length, run_named(study, run.name).settings);
+        run.figures[name + kLess] = paired.difference;
+        run.figures[name + kError] = paired.standard_error;
+      }
+    }
+  }
+}
+
+Table target_difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  constexpr auto kWords = Column::Alignment::left;
+  Table table({{.title = "row of one seed", .alignment = kWords},
+               {.title = "reference", .alignment = kWords},
+               {.title = "difference", .unit = metric.unit, .format = metric.format},
+               {.title = "95 % from", .key = "low", .format = metric.format},
+               {.title = "to", .key = "high", .format = metric.format}});
+  for (const StudyRow& row : rows) {
+    const std::vector<double> difference = row.figures(study.metric + kLess);
+    const std::vector<double> error = row.figures(study.metric + kError);
+    if (row.ranked(study.metric) || difference.size() != 1 || error.size() != 1) continue;
+    const double reach = kIntervalOfText * error.front();
+    table.add_row({row.title(), study.reference, difference.front(), difference.front() - reach,
+                   difference.front() + reach});
+  }
+  return table;
+}
+
+std::string target_difference_caption(const StudySettings& study) {
+  return fmt::format(
+      "The {} less that of {} with the same seed, target by target. The interval is of the text "
+      "that was "
+      "drawn, not of other trainings: it is no test of the schemes.",
+      metric_column(study.metric).title, study.reference);
+}
+
+}  // namespace roformer

@@ -1,0 +1,231 @@
+// Protocols (study.version): tables that grow from command to command, and rows of several records
+// in one table and on one page.
+#include "base/sealed_json.h"
+#include "catch.h"
+#include "fake_program.h"
+#include "finished_run.h"
+#include "has.h"
+#include "message_of.h"
+#include "study/merged_records.h"
+#include "study/record.h"
+#include "study/records_page.h"
+
+using namespace roformer;
+
+namespace {
+
+struct Protocol : FakeStudy {
+  // No encoder can have cope.
+  explicit Protocol(const std::string& more = "version: 1")
+      : FakeStudy("rope, sinusoidal, none, cope") {
+    write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") +
+                                                  "  seed: [1, 2]\n"
+                                                  "study: {metric: validation_loss, columns: "
+                                                  "[parameters], reference: rope, " +
+                                                  more + "}\n");
+  }
+};
+
+// One run of a record: a scheme, a seed and its loss.
+struct Made {
+  std::string position;
+  std::string seed;
+  double loss = 0;
+};
+
+// The record of a protocol whose runs are said to have come to that.
+struct Record : Protocol {
+  StudySettings study;
+  std::filesystem::path file = path / "record.json";
+  nlohmann::json machine = {{"processor", "a chip"}, {"cores", 2}, {"threads", 1}};
+  nlohmann::json data = {{"fingerprint", "f00d"}, {"training_tokens", 100}};
+
+  explicit Record(const std::string& more = "version: 1", const std::vector<Override>& flags = {})
+      : Protocol(more), study(load(flags)) {}
+
+  const std::filesystem::path& write(const std::vector<Made>& made) {
+    StudyOutcome outcome;
+    std::vector<RunResult> results;
+    std::erase_if(study.runs, [&](const StudyRun& run) {
+      for (const Made& one : made) {
+        if (run.values != std::vector<std::string>{one.position, one.seed}) continue;
+        results.push_back(finished_run(one.position, one.seed, one.loss));
+        results.back().name = run.name;
+        results.back().record = {{"machine", machine}, {"data", data}};
+        return false;
+      }
+      return true;
+    });
+    outcome.rows = study_rows(study, results);
+    write_study_record(file, path / "tiny.yaml", study, outcome,
+                       {.command = "roformer study <tiny>", .version = "1", .commit = "abc"});
+    return file;
+  }
+};
+
+MergedTable merged(const std::vector<std::filesystem::path>& files) {
+  std::vector<ProtocolRecord> records;
+  for (const auto& file : files) {
+    records.push_back(read_protocol_record(read_record(file), file));
+  }
+  const std::vector<MergedTable> tables = merge_records(records);
+  REQUIRE(tables.size() == 1);
+  return tables.front();
+}
+
+std::string text_of(const MergedTable& table) {
+  return to_markdown(study_table(table.study, table.rows, TableUse::page));
+}
+
+const std::vector<Made> kTwoSchemes{{"rope", "1", 3.1}, {"rope", "2", 3.3}, {"none", "1", 2.5}};
+
+}  // namespace
+
+TEST_CASE("flags of a protocol say what is made, and what was made before stays in its table") {
+  const Protocol fake;
+  StudyOutcome outcome =
+      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
+  CHECK(outcome.rows.size() == 1);
+  outcome = run_study(fake.load({{"position", "rope"}, {"seed", "1,2"}}), fake.options());
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(fake.starts("none-seed1").size() == 1);
+  CHECK(fake.starts("none-seed2").empty());
+  CHECK(fake.starts("sinusoidal-seed1").empty());
+  // A value that the file does not have is one more row.
+  outcome = run_study(fake.load({{"position", "kerple"}, {"seed", "1"}}), fake.options());
+  REQUIRE(outcome.rows.size() == 3);
+  const Table plan = study_plan(fake.load({{"position", "sinusoidal"}, {"seed", "1"}}));
+  CHECK(plan.rows().size() == 4);
+  CHECK(has(to_csv(plan), "sinusoidal-seed1,not begun"));
+  CHECK_FALSE(has(to_csv(plan), "none-seed2"));
+}
+
+TEST_CASE("the tuning of a protocol is made for the rows that are asked for") {
+  const Protocol fake;
+  write_file_atomically(fake.path / "tiny.yaml",
+                        read_file(fake.path / "tiny.yaml") +
+                            "tune: {values: {training.learning_rate: [1e-3, 2e-3]}, "
+                            "with: {seed: 7}}\n");
+  run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
+  CHECK(fake.starts("tuning/none-learning_rate1e-3").size() == 1);
+  CHECK(fake.starts("tuning/rope-learning_rate1e-3").empty());
+  const StudyOutcome outcome =
+      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake.options());
+  CHECK(outcome.rows.size() == 2);
+  CHECK(outcome.tuning->choices.size() == 2);
+  CHECK(fake.starts("tuning/none-learning_rate1e-3").size() == 1);
+}
+
+TEST_CASE("a formula is a value of the axis of schemes") {
+  const Protocol fake;
+  const StudySettings study = fake.load({{"position.formula", "-0.1 * abs(i - j)"}, {"seed", "1"}});
+  CHECK(study.axes.front().values.size() == 5);
+  CHECK(std::ranges::count_if(study.runs, &StudyRun::asked) == 1);
+  CHECK(std::ranges::find_if(study.runs, &StudyRun::asked)->settings.position.scheme == "formula");
+}
+
+TEST_CASE("a row of one seed has no rank, no p-value and is never the best") {
+  Record record;
+  const MergedTable table = merged({record.write(kTwoSchemes)});
+  const Table results = study_table(table.study, table.rows, TableUse::page);
+  REQUIRE(results.columns()[1].title == "rank");
+  CHECK(results.text(0, 0) == "rope");
+  CHECK(results.text(0, 1) == "1");
+  CHECK(results.text(0, 2) == "2");
+  CHECK(results.text(1, 0) == "none");  // although its loss is lower
+  CHECK(results.text(1, 1) == "–");
+  CHECK(results.text(1, 2) == "1");
+  CHECK(results.text(1, 3) == "2.500");
+  CHECK_FALSE(results.is_best(1, 3));
+  CHECK(difference_table(table.study, table.rows).rows().empty());
+}
+
+TEST_CASE("rows of several records of one protocol stand in one table") {
+  Record here, there;
+  const auto first = here.write(kTwoSchemes);
+  const auto second = there.write({{"none", "2", 2.7}, {"sinusoidal", "1", 2.9}});
+  const MergedTable table = merged({first, second});
+  CHECK(table.apart.empty());
+  CHECK(text_of(table) ==
+        "| position | rank | seeds | validation loss | parameters |\n"
+        "|---|---:|---:|---:|---:|\n"
+        "| none | 1 | 2 | **2.600 ± 0.141** | 1,000 |\n"
+        "| rope | 2 | 2 | 3.200 ± 0.141 | 1,000 |\n"
+        "| sinusoidal | – | 1 | 2.900 | 1,000 |\n");
+  CHECK(table.families.at("none") == "none");
+  const Table differences = difference_table(table.study, table.rows);
+  REQUIRE(differences.rows().size() == 1);
+  CHECK(differences.text(0, 0) == "none");
+  CHECK(differences.text(0, 2) == "2");
+  // The same run twice counts once, and that is said.
+  const MergedTable twice = merged({first, first});
+  CHECK(text_of(twice) == text_of(merged({first})));
+  REQUIRE(twice.apart.size() == 3);
+  CHECK(has(twice.apart.front().reason, "counted once"));
+}
+
+TEST_CASE("a row that another machine made is marked with it and still compared") {
+  Record here, there;
+  there.machine["processor"] = "another chip";
+  const MergedTable table =
+      merged({here.write(kTwoSchemes), there.write({{"none", "1", 2.6}, {"none", "2", 2.7}})});
+  CHECK(table.apart.empty());
+  REQUIRE(table.rows.size() == 3);
+  CHECK(table.rows[0].title() == "none [another chip, 2 cores, threads 1]");
+  CHECK(difference_table(table.study, table.rows).text(0, 0) == table.rows[0].title());
+}
+
+TEST_CASE("what does not compare is listed with its reason") {
+  Record here;
+  const auto first = here.write(kTwoSchemes);
+  const auto reason = [&](Record other) {
+    const auto file = other.write({{"sinusoidal", "1", 2}});
+    const MergedTable table = merged({first, file});
+    REQUIRE(table.rows.size() == 2);
+    REQUIRE(table.apart.size() == 1);
+    CHECK(has(to_markdown(apart_table(table)), "sinusoidal-seed1"));
+    return table.apart.front().reason;
+  };
+  CHECK(reason(Record("version: 2")) == "protocol version 2, here 1");
+  CHECK(reason(Record("version: 1", {{"training.steps", "7"}})) == "training.steps 7, here 100");
+  Record data;
+  data.data["fingerprint"] = "beef";
+  const auto file = data.write({{"sinusoidal", "1", 2}});
+  CHECK(merged({first, file}).apart.front().reason == "data: fingerprint beef, here f00d");
+  // The same scheme with other options is another row.
+  Record options("version: 1", {{"position.rope.base", "500"}});
+  const MergedTable table = merged({first, options.write({{"rope", "1", 2}})});
+  REQUIRE(table.apart.size() == 1);
+  CHECK(has(table.apart.front().reason, "another rope: position.rope.base 500"));
+}
+
+TEST_CASE("the page has the numbers of its records, filters, and nothing from elsewhere") {
+  Record record("version: 1, name: '<b>'");
+  const auto file = record.write(kTwoSchemes);
+  const StudyOrigin origin{.command = "roformer <page>", .version = "1", .commit = "abc"};
+  const std::string page = records_page({file}, origin);
+  CHECK(has(page, "3.200"));
+  CHECK(has(page, "0.141"));
+  CHECK(has(page, "2.500"));
+  CHECK(has(page, "data-filter=\"task\" data-value=\"masked language model\""));
+  CHECK(has(page, "data-key=\"validation_loss\""));
+  CHECK(has(page, "roformer study &lt;tiny&gt;"));
+  CHECK(has(page, "a chip"));
+  CHECK_FALSE(has(page, "<tiny>"));
+  CHECK_FALSE(has(page, "<b>'"));
+  CHECK_FALSE(has(page, "src="));
+  CHECK_FALSE(has(page, "<link"));
+  CHECK_FALSE(has(page, "@import"));
+  nlohmann::ordered_json other = nlohmann::ordered_json::parse(read_file(file));
+  other.erase("protocol");
+  other.erase("checksum");
+  write_sealed_json(record.path / "other.json", other);
+  // A record of another study has its own section.
+  CHECK(has(records_page({record.path / "other.json"}, origin), "&lt;b&gt;</h2>"));
+  CHECK(has(message_of([&] { merged_tables({record.path / "other.json"}); }),
+            "none of the records is of a protocol"));
+  other["protocol"] = 3;
+  write_sealed_json(record.path / "other.json", other);
+  CHECK(has(message_of([&] { merged_tables({record.path / "other.json"}); }),
+            "is no record of a protocol that was stored"));
+}
