@@ -14,6 +14,7 @@
 #include "interop/causal_config.h"
 #include "interop/causal_names.h"
 #include "interop/fixtures.h"
+#include "interop/folder_copy.h"
 #include "temporary_folder.h"
 #include "text/id_tokenizer.h"
 #include "text/tokenizer.h"
@@ -57,30 +58,9 @@ struct CausalModel {
 };
 
 // A copy of a fixture to be spoiled, its weights in one file.
-struct CausalCopy {
-  explicit CausalCopy(const std::string& name) {
-    fs::copy(model_folder(name), folder.path, fs::copy_options::recursive);
-    fs::remove(folder.path / "expected.safetensors");
-  }
-  void set(const std::string& key, const nlohmann::json& value) const {
-    nlohmann::json config = nlohmann::json::parse(read_file(folder.path / "config.json"));
-    config[key] = value;
-    std::ofstream(folder.path / "config.json") << config.dump();
-  }
-  void change(const std::function<void(std::map<std::string, at::Tensor>&)>& edit) const {
-    std::map<std::string, at::Tensor> tensors;
-    {
-      const Safetensors file(folder.path);
-      for (const std::string& name : file.names()) tensors[name] = file.tensor(name).clone();
-    }
-    edit(tensors);
-    std::vector<NamedTensor> list;
-    for (const auto& [name, value] : tensors) list.push_back({.name = name, .value = value});
-    write_safetensors(folder.path / "model.safetensors", list);
-  }
+struct CausalCopy : FolderCopy {
+  using FolderCopy::FolderCopy;
   PretrainedModel read() const { return read_causal_folder(folder.path); }
-
-  TemporaryFolder folder;
 };
 
 void check_causal_refused(const std::string& model, const std::string& key,

@@ -14,6 +14,7 @@
 #include "config/schemes/layers.h"
 #include "config/schemes/rope.h"
 #include "interop/fixtures.h"
+#include "interop/folder_copy.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_export.h"
 #include "interop/hugging_face_names.h"
@@ -79,30 +80,9 @@ at::Tensor masked_logits(const PretrainedModel& read, const Expected& expected) 
   return head.logits(model.encoder.forward({.ids = expected["ids"], .layout = expected.layout()}));
 }
 
-// A copy of a fixture to be spoiled.
-struct ModernCopy {
-  explicit ModernCopy(const std::string& name = "modernbert") {
-    fs::copy(model_folder(name), folder.path, fs::copy_options::recursive);
-  }
-  void set(const std::string& key, const json& value) const {
-    json config = json::parse(read_file(folder.path / "config.json"));
-    config[key] = value;
-    std::ofstream(folder.path / "config.json") << config.dump();
-  }
-  void change(const std::function<void(std::map<std::string, at::Tensor>&)>& edit) const {
-    std::map<std::string, at::Tensor> tensors;
-    {
-      const Safetensors file(folder.path);
-      for (const std::string& name : file.names()) tensors[name] = file.tensor(name).clone();
-    }
-    edit(tensors);
-    std::vector<NamedTensor> list;
-    for (const auto& [name, value] : tensors) list.push_back({.name = name, .value = value});
-    write_safetensors(folder.path / "model.safetensors", list);
-  }
+struct ModernCopy : FolderCopy {
+  explicit ModernCopy(const std::string& name = "modernbert") : FolderCopy(name) {}
   PretrainedModel read() const { return read_hugging_face_folder(folder.path); }
-
-  TemporaryFolder folder;
 };
 
 ExportSummary export_modern(const PretrainedModel& model, const Settings& settings,

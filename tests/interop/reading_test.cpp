@@ -9,6 +9,7 @@
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
 #include "interop/fixtures.h"
+#include "interop/folder_copy.h"
 #include "interop/hugging_face_config.h"
 #include "interop/tokenizer_json.h"
 #include "temporary_folder.h"
@@ -19,34 +20,9 @@ using Catch::Contains;
 
 namespace {
 
-// A copy of a fixture to be spoiled.
-struct Copy {
-  TemporaryFolder folder;
-
-  explicit Copy(const std::string& name) {
-    fs::copy(model_folder(name), folder.path, fs::copy_options::recursive);
-  }
+struct Copy : FolderCopy {
+  using FolderCopy::FolderCopy;
   fs::path operator/(const std::string& file) const { return folder.path / file; }
-  void write(const std::string& file, const std::string& text) const {
-    std::ofstream(folder.path / file) << text;
-  }
-  void set(const std::string& key, const nlohmann::json& value) const {
-    nlohmann::json config = nlohmann::json::parse(read_file(folder.path / "config.json"));
-    config[key] = value;
-    write("config.json", config.dump());
-  }
-  // Rewrites model.safetensors.
-  void change(const std::function<void(std::map<std::string, at::Tensor>&)>& edit) const {
-    std::map<std::string, at::Tensor> tensors;
-    {
-      const Safetensors file(folder.path);
-      for (const std::string& name : file.names()) tensors[name] = file.tensor(name).clone();
-    }
-    edit(tensors);
-    std::vector<NamedTensor> list;
-    for (const auto& [name, value] : tensors) list.push_back({.name = name, .value = value});
-    write_safetensors(folder.path / "model.safetensors", list);
-  }
   PretrainedModel read() const { return read_hugging_face_folder(folder.path); }
 };
 
