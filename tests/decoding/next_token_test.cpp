@@ -162,6 +162,27 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
   }
 }
 
+TEST_CASE("texts change places after what is hidden has left the cache, in bf16 too") {
+  const Decoder decoder("rope", {{"attention.window", "9"}});
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    NextToken::Parts cached_parts = decoder.parts(CacheUse::automatic);
+    NextToken::Parts full_parts = decoder.parts(CacheUse::never);
+    cached_parts.precision = full_parts.precision = precision;
+    NextToken cached(cached_parts), full(full_parts);
+    const at::Tensor ids = text(100);
+    for (NextToken* const model : {&cached, &full}) {
+      for (std::int64_t begin = 0; begin < 90; begin += 10) model->append(ids.narrow(1, begin, 10));
+      model->reorder(std::vector<std::int64_t>{1, 0, 1});
+    }
+    CHECK(cached.remembered() < 90);
+    const at::Tensor next = at::cat({ids, ids.narrow(0, 0, 1)}, 0).narrow(1, 90, 1);
+    const at::Tensor expected = full.append(next);
+    const double scale = expected.abs().max().item<double>();
+    const double found = (cached.append(next) - expected).abs().max().item<double>();
+    CHECK(found < (precision == Precision::bf16 ? 0.03 * scale : 3e-5));
+  }
+}
+
 TEST_CASE("a layer that sees all keeps all") {
   const Decoder decoder("rope", {{"attention.layers", "{0: {window: 9}}"}});
   NextToken model(decoder.parts(CacheUse::automatic));
