@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> alibi_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(AlibiSettings, variant,
                       {.help = "causal (Press 2022); encoders: the same slopes on both sides "
@@ -17,7 +17,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_alibi(const SchemeCheck& check) {
   const auto& settings = check.options<AlibiSettings>();
   if (check.both_sides() && settings.variant == AlibiVariant::causal) {
     check.problem({check.option("variant"), check.choice(), "task"},
@@ -32,7 +32,7 @@ void check(const SchemeCheck& check) {
   }
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_alibi(PositionSettings& position, const SchemeUse& use) {
   if (use.causal) position.of<AlibiSettings>().variant = AlibiVariant::causal;
 }
 
@@ -45,9 +45,9 @@ SchemeDefinition define_alibi() {
                     .cost = "fused attention with a constant bias",
                     .longer = "yes",
                     .paper = "Press 2022"},
-          .options = options,
-          .check = check,
-          .fit = fit};
+          .options = alibi_options,
+          .check = check_alibi,
+          .fit = fit_alibi};
 }
 
 }  // namespace roformer

@@ -5,7 +5,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> cope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(CopeSettings, positions,
                       {.unit = "positions",
@@ -28,7 +28,7 @@ SchemeDefinition define_cope() {
                     .cost = "1 product with npos rows, 2 score matrices in memory",
                     .longer = "yes, positions are cut at npos",
                     .paper = "Golovneva 2024"},
-          .options = options};
+          .options = cope_options};
 }
 
 }  // namespace roformer

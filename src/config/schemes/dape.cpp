@@ -10,7 +10,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> dape_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(DapeSettings, kind,
                       {.help = "positions beside the scores: a bias of alibi or kerple, or "
@@ -32,7 +32,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_dape(const SchemeCheck& check) {
   const auto& dape = check.options<DapeSettings>();
   if (dape.kernel % 2 == 0) {
     check.problem(
@@ -71,8 +71,8 @@ SchemeDefinition define_dape() {
                     .cost = "4 L^2 (2H + H) w operations a text, 2 score matrices in memory",
                     .longer = "yes: the bias follows the text",
                     .paper = "Zheng 2024, arXiv:2405.14722; V2 arXiv:2410.04798"},
-          .options = options,
-          .check = check};
+          .options = dape_options,
+          .check = check_dape};
 }
 
 }  // namespace roformer

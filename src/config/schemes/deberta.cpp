@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> deberta_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(DebertaSettings, span,
                       {.unit = "tokens",
@@ -38,7 +38,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_deberta(const SchemeCheck& check) {
   const auto& settings = check.options<DebertaSettings>();
   if (!settings.content_to_position && !settings.position_to_content) {
     check.problem({check.option("content_to_position"), check.option("position_to_content")},
@@ -63,8 +63,8 @@ SchemeDefinition define_deberta() {
                     .cost = "2 products with 2k rows, score matrix in memory",
                     .longer = "yes, distances are clipped",
                     .paper = "He 2021"},
-          .options = options,
-          .check = check};
+          .options = deberta_options,
+          .check = check_deberta};
 }
 
 }  // namespace roformer

@@ -10,7 +10,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> dual_chunk_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(DualChunkSettings, layout, rotary_layout("the released code has half")),
       ROFORMER_OPTION(DualChunkSettings, base, wavelength_base()),
@@ -31,7 +31,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_dual_chunk(const SchemeCheck& check) {
   check_pairs_of_head(check);
   const DualChunkSettings used =
       resolved(check.options<DualChunkSettings>(), check.settings().data.length);
@@ -40,7 +40,7 @@ void check(const SchemeCheck& check) {
                 fmt::format("got {}, wanted less than the chunk ({})", used.local, used.chunk));
 }
 
-void keep_length(PositionSettings& position, std::int64_t length) {
+void keep_dual_chunk_length(PositionSettings& position, std::int64_t length) {
   DualChunkSettings& settings = position.of<DualChunkSettings>();
   settings = resolved(settings, length);
 }
@@ -64,9 +64,9 @@ SchemeDefinition define_dual_chunk() {
                     .cost = "two further score products for far pairs, score matrix in memory",
                     .longer = "yes: of a model that was trained with rope",
                     .paper = "An 2024, arXiv:2402.17463"},
-          .options = options,
-          .check = check,
-          .keep_training_length = keep_length};
+          .options = dual_chunk_options,
+          .check = check_dual_chunk,
+          .keep_training_length = keep_dual_chunk_length};
 }
 
 }  // namespace roformer

@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> explicit_positions_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(ExplicitPositionsSettings, draw,
                       {.help = "randomized: as many of `positions` as there are tokens, in order, "
@@ -49,7 +49,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_explicit_positions(const SchemeCheck& check) {
   const auto& own = check.options<ExplicitPositionsSettings>();
   const std::string draw = to_word(own.draw), form = to_word(own.form);
   const std::int64_t length = check.settings().data.length;
@@ -86,7 +86,7 @@ std::int64_t maximal(const PositionSettings& position) {
   return own.draw == PositionDraw::randomized ? own.positions : 0;
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_explicit_positions(PositionSettings& position, const SchemeUse& use) {
   auto& own = position.of<ExplicitPositionsSettings>();
   own.positions = std::max(own.positions, use.length);
 }
@@ -103,10 +103,10 @@ SchemeDefinition define_explicit_positions() {
                 .longer = "yes, up to the positions that were drawn from",
                 .paper = "Ruoss 2023, arXiv:2305.16843; Kiyono 2021 (SHAPE), arXiv:2109.05644; "
                          "Likhomanenko 2021 (CAPE), arXiv:2106.03143"},
-      .options = options,
-      .check = check,
+      .options = explicit_positions_options,
+      .check = check_explicit_positions,
       .maximal_length = maximal,
-      .fit = fit};
+      .fit = fit_explicit_positions};
 }
 
 }  // namespace roformer

@@ -5,7 +5,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> fire_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(FireSettings, hidden,
                       {.unit = "features",
@@ -33,7 +33,7 @@ SchemeDefinition define_fire() {
                     .cost = "a small network on L*L numbers, each layer",
                     .longer = "yes",
                     .paper = "Li 2024"},
-          .options = options};
+          .options = fire_options};
 }
 
 }  // namespace roformer

@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> fope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(FopeSettings, base, wavelength_base()),
       ROFORMER_OPTION(FopeSettings, training_length,
@@ -41,7 +41,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_fope(const SchemeCheck& check) {
   const auto& fope = check.options<FopeSettings>();
   if (!check.has_head_width()) return;
   const std::int64_t head = check.head_width();
@@ -68,7 +68,7 @@ void check(const SchemeCheck& check) {
   }
 }
 
-void keep_length(PositionSettings& position, std::int64_t length) {
+void keep_fope_length(PositionSettings& position, std::int64_t length) {
   FopeSettings& fope = position.of<FopeSettings>();
   if (fope.training_length == 0) fope.training_length = length;
 }
@@ -86,9 +86,9 @@ SchemeDefinition define_fope() {
                         "and k",
                 .longer = "degrades less than rope",
                 .paper = "Hua 2024, arXiv:2412.17739"},
-      .options = options,
-      .check = check,
-      .keep_training_length = keep_length};
+      .options = fope_options,
+      .check = check_fope,
+      .keep_training_length = keep_fope_length};
 }
 
 }  // namespace roformer

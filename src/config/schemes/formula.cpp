@@ -40,7 +40,7 @@ Key parameters_key(const SchemeSection& section) {
           .json = print};
 }
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> formula_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(
           FormulaSettings, bias,
@@ -198,7 +198,7 @@ class FormulaCheck {
   }
 };
 
-void check(const SchemeCheck& check) {
+void check_formula(const SchemeCheck& check) {
   FormulaCheck(check).run();
 }
 
@@ -211,8 +211,8 @@ SchemeDefinition define_formula() {
                     .cost = "fused attention with a bias; a score needs the matrix of scores",
                     .longer = "as the formula does",
                     .paper = "its source, e.g. in configs/formulas.yaml"},
-          .options = options,
-          .check = check,
+          .options = formula_options,
+          .check = check_formula,
           .shorthand = read_formula};
 }
 

@@ -9,7 +9,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> fox_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(
           FoxSettings, gates,
@@ -33,7 +33,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_fox(const SchemeCheck& check) {
   const auto& fox = check.options<FoxSettings>();
   if (fox.rope_base > 0) check_pairs_of_head(check);
   if (fox.rope_base > 0 && fox.rope_base <= 1) {
@@ -66,8 +66,8 @@ SchemeDefinition define_fox() {
                     .cost = "1 number a token and head, subtracted by rows inside attention",
                     .longer = "yes, far tokens are forgotten",
                     .paper = "Lin 2025 (FoX), arXiv:2503.02130"},
-          .options = options,
-          .check = check};
+          .options = fox_options,
+          .check = check_fox};
 }
 
 }  // namespace roformer

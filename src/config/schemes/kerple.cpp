@@ -5,7 +5,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> kerple_options(const SchemeSection& section) {
   return {ROFORMER_OPTION(KerpleSettings, variant,
                           {.help = "-r1 ln(1 + r2 d) or -r1 d^r2 (Chi 2022)"})};
 }
@@ -20,7 +20,7 @@ SchemeDefinition define_kerple() {
                     .cost = "fused attention with a bias of each layer",
                     .longer = "yes",
                     .paper = "Chi 2022"},
-          .options = options};
+          .options = kerple_options};
 }
 
 }  // namespace roformer

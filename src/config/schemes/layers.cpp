@@ -13,7 +13,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> layers_options(const SchemeSection& section) {
   return {ROFORMER_OPTION(
       LayersSettings, schemes,
       {.help = "the scheme of each layer (from 0): {0-2: rope, 3: none}, {3-last/4: none, others: "
@@ -88,7 +88,7 @@ std::vector<std::string> part_names(const PositionSettings& position) {
   return names;
 }
 
-void check(const SchemeCheck& check) {
+void check_layers(const SchemeCheck& check) {
   const std::vector<std::string> keys{check.option("schemes"), check.choice(), "model.layers"};
   try {
     std::vector<std::string> embeddings;
@@ -131,11 +131,11 @@ std::int64_t shortest_table(const PositionSettings& position) {
   return least;
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_layers(PositionSettings& position, const SchemeUse& use) {
   for_each_part(position, [&](PositionSettings& one) { fit_to(one, use); });
 }
 
-void keep(PositionSettings& position, std::int64_t length) {
+void keep_layers(PositionSettings& position, std::int64_t length) {
   for_each_part(position, [&](PositionSettings& one) { keep_training_length(one, length); });
 }
 
@@ -154,11 +154,11 @@ SchemeDefinition define_layers() {
                     .cost = "each layer's own",
                     .longer = "as its schemes do",
                     .paper = "Yang 2025 (RNoPE); Llama 4, SmolLM3"},
-          .options = options,
-          .check = check,
+          .options = layers_options,
+          .check = check_layers,
           .maximal_length = shortest_table,
-          .fit = fit,
-          .keep_training_length = keep,
+          .fit = fit_layers,
+          .keep_training_length = keep_layers,
           .shorthand = shorthand,
           .shorthand_key = is_layer_key,
           .parts = parts,

@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> learned_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(LearnedSettings, length, table_length()),
       ROFORMER_OPTION(LearnedSettings, initialization,
@@ -25,16 +25,16 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-std::int64_t positions(const PositionSettings& position) {
+std::int64_t learned_positions(const PositionSettings& position) {
   const auto& settings = position.of<LearnedSettings>();
   return settings.hierarchical ? settings.length * settings.length : settings.length;
 }
 
-void check(const SchemeCheck& check) {
-  check_table(check, positions(check.position()), {"length", "hierarchical"});
+void check_learned(const SchemeCheck& check) {
+  check_table(check, learned_positions(check.position()), {"length", "hierarchical"});
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_learned(PositionSettings& position, const SchemeUse& use) {
   std::int64_t& length = position.of<LearnedSettings>().length;
   length = std::max(length, use.length);
 }
@@ -50,10 +50,10 @@ SchemeDefinition define_learned() {
                     .cost = "L*M additions, once",
                     .longer = "refused beyond the table",
                     .paper = "Devlin 2019 (BERT)"},
-          .options = options,
-          .check = check,
-          .maximal_length = positions,
-          .fit = fit};
+          .options = learned_options,
+          .check = check_learned,
+          .maximal_length = learned_positions,
+          .fit = fit_learned};
 }
 
 }  // namespace roformer

@@ -8,19 +8,19 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> music_transformer_options(const SchemeSection& section) {
   return {ROFORMER_OPTION(MusicTransformerSettings, length, table_length())};
 }
 
-std::int64_t positions(const PositionSettings& position) {
+std::int64_t music_transformer_positions(const PositionSettings& position) {
   return position.of<MusicTransformerSettings>().length;
 }
 
-void check(const SchemeCheck& check) {
-  check_table(check, positions(check.position()));
+void check_music_transformer(const SchemeCheck& check) {
+  check_table(check, music_transformer_positions(check.position()));
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_music_transformer(PositionSettings& position, const SchemeUse& use) {
   std::int64_t& length = position.of<MusicTransformerSettings>().length;
   length = std::max(length, use.length);
 }
@@ -34,10 +34,10 @@ SchemeDefinition define_music_transformer() {
                     .cost = "1 product with L rows, score matrix in memory",
                     .longer = "refused beyond the table",
                     .paper = "Huang 2018"},
-          .options = options,
-          .check = check,
-          .maximal_length = positions,
-          .fit = fit};
+          .options = music_transformer_options,
+          .check = check_music_transformer,
+          .maximal_length = music_transformer_positions,
+          .fit = fit_music_transformer};
 }
 
 }  // namespace roformer

@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> nezha_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(NezhaSettings, clip,
                       {.unit = "tokens",
@@ -18,7 +18,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_nezha(const SchemeCheck& check) {
   if (check.head_width() % 2 == 0) return;
   check.problem(
       {"model.heads", "model.width", check.choice()},
@@ -34,8 +34,8 @@ SchemeDefinition define_nezha() {
                     .cost = "as shaw",
                     .longer = "yes, distances are clipped",
                     .paper = "Wei 2019"},
-          .options = options,
-          .check = check};
+          .options = nezha_options,
+          .check = check_nezha};
 }
 
 }  // namespace roformer

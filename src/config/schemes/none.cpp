@@ -6,7 +6,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> none_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(NoneSettings, attention_scale,
                       {.range = at_least(0),
@@ -19,7 +19,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_none(const SchemeCheck& check) {
   const auto& none = check.options<NoneSettings>();
   if (none.attention_scale == 0) {
     if (none.floor_scale == NoneSettings().floor_scale) return;
@@ -45,8 +45,8 @@ SchemeDefinition define_none() {
                     .cost = "nothing",
                     .longer = "runs, degrades",
                     .paper = "Kazemnejad 2023 (NoPE)"},
-          .options = options,
-          .check = check};
+          .options = none_options,
+          .check = check_none};
 }
 
 }  // namespace roformer

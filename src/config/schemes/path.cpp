@@ -6,7 +6,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> path_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(PathSettings, rank,
                       {.unit = "features",
@@ -29,7 +29,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_path(const SchemeCheck& check) {
   const auto& path = check.options<PathSettings>();
   if (path.gate_scaled || path.forget_gate) return;
   check.problem({check.option("gate_scaled"), check.option("forget_gate")},
@@ -49,8 +49,8 @@ SchemeDefinition define_path() {
                         "all cached keys change",
                 .longer = "yes, as far as the gates and w carry",
                 .paper = "Yang 2025 (PaTH), arXiv:2505.16381"},
-      .options = options,
-      .check = check};
+      .options = path_options,
+      .check = check_path};
 }
 
 }  // namespace roformer

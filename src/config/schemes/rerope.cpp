@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> rerope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(ReropeSettings, layout, rotary_layout("the released code has half")),
       ROFORMER_OPTION(ReropeSettings, base, wavelength_base()),
@@ -24,7 +24,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_rerope(const SchemeCheck& check) {
   check_pairs_of_head(check);
   const double leak = check.options<ReropeSettings>().leak;
   if (leak > 0 && leak < 1) {
@@ -44,8 +44,8 @@ SchemeDefinition define_rerope() {
                     .cost = "a second score product for far pairs, score matrix in memory",
                     .longer = "yes",
                     .paper = "Su, kexue.fm/archives/9708"},
-          .options = options,
-          .check = check};
+          .options = rerope_options,
+          .check = check_rerope};
 }
 
 }  // namespace roformer

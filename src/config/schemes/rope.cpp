@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> rope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(RopeSettings, layout, rotary_layout("the paper has interleaved")),
       ROFORMER_OPTION(RopeSettings, base,
@@ -125,7 +125,7 @@ void check_scaling(const SchemeCheck& check) {
   }
 }
 
-void check(const SchemeCheck& check) {
+void check_rope(const SchemeCheck& check) {
   check_rotated_features(check);
   if (check.linear() && check.options<RopeSettings>().value) {
     check.problem({check.option("value"), "attention.kernel", check.choice()},
@@ -137,7 +137,7 @@ void check(const SchemeCheck& check) {
   check_scaling(check);
 }
 
-void keep_length(PositionSettings& position, std::int64_t length) {
+void keep_rope_length(PositionSettings& position, std::int64_t length) {
   RopeSettings& rope = position.of<RopeSettings>();
   if (rope.scaling != RopeScaling::none && rope.original_length == 0) rope.original_length = length;
 }
@@ -161,9 +161,9 @@ SchemeDefinition define_rope() {
                     .cost = "6 operations a pair of q and k",
                     .longer = "degrades; see position.rope.scaling",
                     .paper = "Su 2021 (RoFormer), eq. 16"},
-          .options = options,
-          .check = check,
-          .keep_training_length = keep_length};
+          .options = rope_options,
+          .check = check_rope,
+          .keep_training_length = keep_rope_length};
 }
 
 }  // namespace roformer

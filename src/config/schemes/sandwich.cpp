@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> sandwich_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(SandwichSettings, base, wavelength_base()),
       ROFORMER_OPTION(SandwichSettings, width,
@@ -18,7 +18,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_sandwich(const SchemeCheck& check) {
   const std::int64_t width = check.options<SandwichSettings>().width;
   if (width % 2 == 0) return;
   check.problem({check.option("width")}, fmt::format("got {}, wanted an even number", width));
@@ -33,8 +33,8 @@ SchemeDefinition define_sandwich() {
                     .cost = "fused attention with a constant bias",
                     .longer = "yes",
                     .paper = "Chi 2023"},
-          .options = options,
-          .check = check};
+          .options = sandwich_options,
+          .check = check_sandwich};
 }
 
 }  // namespace roformer

@@ -6,7 +6,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> self_extend_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(SelfExtendSettings, layout, rotary_layout("the released code has half")),
       ROFORMER_OPTION(SelfExtendSettings, base, wavelength_base()),
@@ -37,7 +37,7 @@ SchemeDefinition define_self_extend() {
                     .cost = "a second score product for far pairs, score matrix in memory",
                     .longer = "yes: of a model that was trained with rope",
                     .paper = "Jin 2024, arXiv:2401.01325"},
-          .options = options,
+          .options = self_extend_options,
           .check = check_pairs_of_head};
 }
 

@@ -12,7 +12,7 @@ RowText clip(const char* side) {
       .help = std::string("larger distances to the ") + side + " share one vector (Shaw 2018: k)"};
 }
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> shaw_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(ShawSettings, left, clip("left")),
       ROFORMER_OPTION(ShawSettings, right, clip("right")),
@@ -31,7 +31,7 @@ SchemeDefinition define_shaw() {
                 .cost = "2 products with 2k+1 rows, score matrix in memory",
                 .longer = "yes, distances are clipped",
                 .paper = "Shaw 2018"},
-      .options = options};
+      .options = shaw_options};
 }
 
 }  // namespace roformer

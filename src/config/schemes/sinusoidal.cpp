@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> sinusoidal_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(SinusoidalSettings, layout,
                       {.help = "sines and cosines in turn (interleaved: Vaswani 2017), one after "
@@ -22,7 +22,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_sinusoidal(const SchemeCheck& check) {
   const ModelSettings& model = check.settings().model;
   const std::int64_t embedding = model.embedding_width ? model.embedding_width : model.width;
   if (embedding % 2 == 0) return;
@@ -42,8 +42,8 @@ SchemeDefinition define_sinusoidal() {
                     .cost = "L*M additions, once",
                     .longer = "runs, degrades",
                     .paper = "Vaswani 2017, 3.5"},
-          .options = options,
-          .check = check};
+          .options = sinusoidal_options,
+          .check = check_sinusoidal};
 }
 
 }  // namespace roformer

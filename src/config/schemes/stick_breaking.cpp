@@ -7,7 +7,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> stick_breaking_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(StickBreakingSettings, attend_current,
                       {.help = "a token sees itself too; Tan 2025: only what precedes it"}),
@@ -19,7 +19,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_stick_breaking(const SchemeCheck& check) {
   const auto& stick = check.options<StickBreakingSettings>();
   if (stick.attend_current && stick.remainder == StickRemainder::value) {
     check.problem({check.option("remainder"), check.option("attend_current")},
@@ -44,8 +44,8 @@ SchemeDefinition define_stick_breaking() {
                     .cost = "a sum per row from the nearest key on, score matrix in memory",
                     .longer = "yes: keys far beyond the last taken share weigh nothing",
                     .paper = "Tan 2025, arXiv:2410.17980"},
-          .options = options,
-          .check = check};
+          .options = stick_breaking_options,
+          .check = check_stick_breaking};
 }
 
 }  // namespace roformer

@@ -6,7 +6,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> streaming_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(StreamingSettings, layout, rotary_layout("the released code has half")),
       ROFORMER_OPTION(StreamingSettings, base, wavelength_base()),
@@ -28,7 +28,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_streaming(const SchemeCheck& check) {
   if (check.options<StreamingSettings>().form == StreamingForm::rope) check_pairs_of_head(check);
 }
 
@@ -45,8 +45,8 @@ SchemeDefinition define_streaming() {
                     .cost = "a second score product for the first tokens, score matrix in memory",
                     .longer = "yes: of a model that was trained with rope or alibi",
                     .paper = "Xiao 2024, arXiv:2309.17453; Han 2024, arXiv:2308.16137"},
-          .options = options,
-          .check = check};
+          .options = streaming_options,
+          .check = check_streaming};
 }
 
 }  // namespace roformer

@@ -6,7 +6,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> t5_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(T5Settings, buckets, bucket_count()),
       ROFORMER_OPTION(T5Settings, max_distance, bucket_distance()),
@@ -16,7 +16,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_t5(const SchemeCheck& check) {
   const auto& settings = check.options<T5Settings>();
   check_buckets(check, settings.buckets, settings.max_distance);
 }
@@ -30,8 +30,8 @@ SchemeDefinition define_t5() {
                     .cost = "fused attention with a bias of H*L*L",
                     .longer = "yes, far distances share a bucket",
                     .paper = "Raffel 2020"},
-          .options = options,
-          .check = check};
+          .options = t5_options,
+          .check = check_t5};
 }
 
 }  // namespace roformer

@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> transformer_xl_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(TransformerXlSettings, base, wavelength_base()),
       ROFORMER_OPTION(
@@ -22,7 +22,7 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-void check(const SchemeCheck& check) {
+void check_transformer_xl(const SchemeCheck& check) {
   const std::int64_t width = check.settings().model.width;
   if (width % 2 == 0) return;
   check.problem({"model.width", check.choice()},
@@ -38,8 +38,8 @@ SchemeDefinition define_transformer_xl() {
                     .cost = "1 product with 2L-1 rows, score matrix in memory",
                     .longer = "yes",
                     .paper = "Dai 2019, 3.3"},
-          .options = options,
-          .check = check};
+          .options = transformer_xl_options,
+          .check = check_transformer_xl};
 }
 
 }  // namespace roformer

@@ -8,7 +8,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> tupe_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(TupeSettings, length, table_length()),
       ROFORMER_OPTION(TupeSettings, relative,
@@ -24,17 +24,17 @@ std::vector<Key> options(const SchemeSection& section) {
   };
 }
 
-std::int64_t positions(const PositionSettings& position) {
+std::int64_t tupe_positions(const PositionSettings& position) {
   return position.of<TupeSettings>().length;
 }
 
-void check(const SchemeCheck& check) {
+void check_tupe(const SchemeCheck& check) {
   const auto& settings = check.options<TupeSettings>();
   check_table(check, settings.length);
   if (settings.relative) check_buckets(check, settings.buckets, settings.max_distance);
 }
 
-void fit(PositionSettings& position, const SchemeUse& use) {
+void fit_tupe(PositionSettings& position, const SchemeUse& use) {
   std::int64_t& length = position.of<TupeSettings>().length;
   length = std::max(length, use.length);
 }
@@ -50,10 +50,10 @@ SchemeDefinition define_tupe() {
                     .cost = "a bias of H*L*L once for all layers",
                     .longer = "refused beyond the table",
                     .paper = "Ke 2021"},
-          .options = options,
-          .check = check,
-          .maximal_length = positions,
-          .fit = fit};
+          .options = tupe_options,
+          .check = check_tupe,
+          .maximal_length = tupe_positions,
+          .fit = fit_tupe};
 }
 
 }  // namespace roformer

@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-std::vector<Key> options(const SchemeSection& section) {
+std::vector<Key> xpos_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(XposSettings, base, wavelength_base()),
       ROFORMER_OPTION(XposSettings, gamma, {.range = above(0), .help = "decay (Sun 2022: 0.4)"}),
@@ -34,16 +34,16 @@ std::vector<Key> options(const SchemeSection& section) {
 }
 
 // The first pair's factor is ((1 + gamma) / gamma)^(position / scale_base) in k, its inverse in q.
-std::int64_t positions(const PositionSettings& position) {
+std::int64_t xpos_positions(const PositionSettings& position) {
   constexpr double kLargestExponent = 80;  // float ends at e^88.7; the rest is for q and k
   const auto& xpos = position.of<XposSettings>();
   const double exponent = std::log((1 + xpos.gamma) / xpos.gamma) / xpos.scale_base;
   return std::max<std::int64_t>(1, std::llround(std::min(1e9, kLargestExponent / exponent)));
 }
 
-void check(const SchemeCheck& check) {
+void check_xpos(const SchemeCheck& check) {
   const std::int64_t length = check.settings().data.length;
-  if (const std::int64_t longest = positions(check.position()); length > longest) {
+  if (const std::int64_t longest = xpos_positions(check.position()); length > longest) {
     check.problem(
         {check.option("scale_base"), "data.length", check.option("gamma"), check.choice()},
         fmt::format("the factors of scale_base {} leave float's range from {} tokens on, and "
@@ -54,7 +54,7 @@ void check(const SchemeCheck& check) {
   check_pairs_of_head(check);
 }
 
-void keep_length(PositionSettings& position, std::int64_t length) {
+void keep_xpos_length(PositionSettings& position, std::int64_t length) {
   XposSettings& xpos = position.of<XposSettings>();
   if (xpos.original_length == 0) xpos.original_length = length;
 }
@@ -70,10 +70,10 @@ SchemeDefinition define_xpos() {
                     .cost = "as rope",
                     .longer = "yes, with block-causal attention",
                     .paper = "Sun 2022"},
-          .options = options,
-          .check = check,
-          .maximal_length = positions,
-          .keep_training_length = keep_length};
+          .options = xpos_options,
+          .check = check_xpos,
+          .maximal_length = xpos_positions,
+          .keep_training_length = keep_xpos_length};
 }
 
 }  // namespace roformer
