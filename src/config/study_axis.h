@@ -1,11 +1,13 @@
-// An axis of a study before it is multiplied with the others.
+// The axes of a study before they are multiplied with each other, as file and flags give them.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/problems.h"
 
 namespace roformer {
 
@@ -26,5 +28,33 @@ struct MatrixAxis {
     return asked.empty() || std::find(asked.begin(), asked.end(), label) != asked.end();
   }
 };
+
+// nullptr where no axis has the key.
+const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key);
+
+inline constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
+
+// How many combinations the axes have; beyond kMostRuns no more is counted than that it is too
+// much.
+std::size_t combinations_of(const std::vector<MatrixAxis>& axes);
+
+// "rope", "seed1", "learning_rate0.001": the part of a run's name that a value of the axis gives.
+std::string name_part(const MatrixAxis& axis, const std::string& label);
+
+// Flags with several values, or of an axis, become axes, or widen those of a protocol; returns the
+// others, which are set in all runs.
+std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
+                                    std::vector<MatrixAxis>& axes, Problems& problems);
+
+// Folders are known by their own names where those differ: runs/a and runs/b are a and b.
+void shorten_paths(std::vector<MatrixAxis>& axes);
+
+// The values that stand twice in an axis: two runs of one name.
+void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems);
+
+// A key that two axes set, or an axis and a flag that holds for all runs: the later axis would win
+// in silence, and the other one's values would be names of runs and rows only.
+void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
+                           const std::vector<Assignment>& flags, Problems& problems);
 
 }  // namespace roformer

@@ -1,0 +1,158 @@
+#include "config/study_axis.h"
+
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "config/schema.h"
+#include "config/shorthand.h"
+#include "config/study_sections.h"
+
+namespace roformer {
+namespace {
+
+std::string folder_name(const std::string& path) {
+  const std::filesystem::path folder = (std::filesystem::path(path) / "").lexically_normal();
+  return folder.parent_path().filename().string();
+}
+
+// Commas inside brackets belong to a value: min(a, b), {0-2: rope, 3: none}.
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int open = 0;
+  for (const char c : text) {
+    open += c == '(' || c == '[' || c == '{';
+    open -= c == ')' || c == ']' || c == '}';
+    if (c == ',' && open <= 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// The values that a flag names beside those that the axis has.
+void widen(MatrixAxis& axis, MatrixAxis flag) {
+  for (MatrixValue& value : flag.values) {
+    axis.asked.push_back(value.label);
+    const bool there =
+        std::any_of(axis.values.begin(), axis.values.end(),
+                    [&](const MatrixValue& other) { return other.label == value.label; });
+    if (!there) axis.values.push_back(std::move(value));
+  }
+}
+
+}  // namespace
+
+const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key) {
+  const auto found = std::find_if(axes.begin(), axes.end(),
+                                  [&](const MatrixAxis& axis) { return axis.key == key; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
+  std::size_t count = 1;
+  for (const MatrixAxis& axis : axes) count = std::min(count * axis.values.size(), kMostRuns + 1);
+  return count;
+}
+
+std::string name_part(const MatrixAxis& axis, const std::string& label) {
+  const bool plain = axis.key == "position" || axis.key == "variant";
+  std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
+  for (char& c : text) {
+    const bool kept =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '+';
+    if (!kept) c = '_';
+  }
+  return text;
+}
+
+std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
+                                    std::vector<MatrixAxis>& axes, Problems& problems) {
+  std::vector<Assignment> common;
+  for (const Assignment& flag : to_assignments(overrides)) {
+    const std::vector<std::string> values = split_at_commas(flag.text);
+    // A formula is a value of the axis of schemes, where there is one.
+    const auto known = std::find_if(axes.begin(), axes.end(), [&](const MatrixAxis& axis) {
+      return axis.key == (is_shorthand(flag.key) ? "position" : axis_key(flag.key));
+    });
+    if (values.size() == 1 && known == axes.end()) {
+      common.push_back(flag);
+      continue;
+    }
+    MatrixAxis axis{.key = known == axes.end() ? axis_key(flag.key) : known->key,
+                    .where = flag.where,
+                    .values = {}};
+    for (const std::string& value : values) {
+      Assignment one = flag;
+      one.text = value;
+      axis.values.push_back({.label = value_label(one.key, value),
+                             .assignments = expand_shorthands({one}, problems)});
+    }
+    if (known == axes.end()) {
+      axes.push_back(std::move(axis));
+    } else if (protocol) {
+      widen(*known, std::move(axis));
+    } else {
+      *known = std::move(axis);
+    }
+  }
+  return expand_shorthands(common, problems);
+}
+
+void shorten_paths(std::vector<MatrixAxis>& axes) {
+  for (MatrixAxis& axis : axes) {
+    const Key* const key = find_key(axis.key);
+    if (key == nullptr || key->type != KeyType::path) continue;
+    std::set<std::string> names;
+    for (const MatrixValue& value : axis.values) names.insert(folder_name(value.label));
+    if (names.size() < axis.values.size() || names.contains("")) continue;
+    for (MatrixValue& value : axis.values) value.label = folder_name(value.label);
+  }
+}
+
+void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
+  for (const MatrixAxis& axis : axes) {
+    std::set<std::string> seen;
+    for (const MatrixValue& value : axis.values) {
+      if (seen.insert(name_part(axis, value.label)).second) continue;
+      problems.add({.where = axis.where,
+                    .key = axis.key,
+                    .message = "\"" + value.label + "\" is there twice",
+                    .hint = ""});
+    }
+  }
+}
+
+void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
+                           const std::vector<Assignment>& flags, Problems& problems) {
+  // True where the axis sets the key too, which is said once.
+  const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
+    for (const MatrixValue& value : axis.values) {
+      for (const Assignment& other : value.assignments) {
+        if (!may_mean_the_same(given.key, other.key)) continue;
+        problems.add({.where = other.where,
+                      .key = other.key,
+                      .message = "set twice, also by " + given.where,
+                      .hint = "a key belongs to one axis of a study, and to no flag beside it"});
+        return true;
+      }
+    }
+    return false;
+  };
+  const auto compare = [&](const MatrixAxis& first, const MatrixAxis& second) {
+    for (const MatrixValue& value : first.values) {
+      for (const Assignment& assignment : value.assignments) {
+        if (refuse(assignment, second)) return;
+      }
+    }
+  };
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (const Assignment& flag : flags) refuse(flag, axes[i]);
+    for (std::size_t j = i + 1; j < axes.size(); ++j) compare(axes[i], axes[j]);
+  }
+}
+
+}  // namespace roformer
