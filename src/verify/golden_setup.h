@@ -9,7 +9,6 @@
 
 #include "config/attention_settings.h"
 #include "config/position_settings.h"
-#include "config/schemes/rope.h"
 #include "position/scheme.h"
 #include "verify/golden_file.h"
 
@@ -40,8 +39,5 @@ struct GoldenSetup {
 
 // Throws Error where the case has options that are not known here.
 GoldenSetup golden_setup(const GoldenCase& golden);
-
-// The frequency scaling of a case's config entry "scaling".
-void read_golden_scaling(const nlohmann::json& scaling, RopeSettings& rope);
 
 }  // namespace roformer
