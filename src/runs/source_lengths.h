@@ -14,7 +14,7 @@ struct SourceLengthBucket {
   double bleu = 0;  // sacreBLEU's, of these sentences
 };
 
-// As many of each. Only buckets with sentences, the shortest first.
+// As many of each. The shortest bucket first; one with fewer than 20 sentences joins its neighbour.
 std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::string>& sources,
                                                       const std::vector<std::string>& references,
                                                       const std::vector<std::string>& hypotheses);

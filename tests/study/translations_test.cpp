@@ -153,7 +153,31 @@ TEST_CASE("sentences are counted by the words of their source") {
   const std::vector<std::string> lines{"eins", "a b c", "x y", ""};
   const auto buckets = bleu_by_source_length(sources, lines, lines);
   REQUIRE(buckets.size() == 1);
-  CHECK(buckets[0].name == "1 to 10");
+  CHECK(buckets[0].name == "1 and more");
   CHECK(buckets[0].sentences == 4);
   CHECK(buckets[0].mean_words == Approx((1 + 3 + 2 + 1) / 4.0));
+}
+
+TEST_CASE("few sentences of a length join their neighbours") {
+  const auto of_words = [](std::size_t words) {
+    std::string line = "w";
+    for (std::size_t i = 1; i < words; ++i) line += " w";
+    return line;
+  };
+  std::vector<std::string> sources;
+  const auto add = [&](std::size_t sentences, std::size_t words) {
+    sources.insert(sources.end(), sentences, of_words(words));
+  };
+  add(19, 5);
+  add(20, 15);
+  add(20, 25);
+  add(2, 35);
+  add(1, 70);
+  const auto buckets = bleu_by_source_length(sources, sources, sources);
+  REQUIRE(buckets.size() == 2);
+  CHECK(buckets[0].name == "1 to 20");
+  CHECK(buckets[0].sentences == 39);
+  CHECK(buckets[1].name == "21 and more");
+  CHECK(buckets[1].sentences == 23);
+  CHECK(buckets[1].mean_words == Approx((20 * 25 + 2 * 35 + 70) / 23.0));
 }
