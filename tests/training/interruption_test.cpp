@@ -1,0 +1,146 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "catch.h"
+#include "report/json_lines.h"
+#include "temporary_folder.h"
+#include "training/checkpoint.h"
+#include "training/toy_training.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+
+TEST_CASE("a run that was killed goes on as if nothing had happened") {
+  const TemporaryFolder folder;
+  const TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  const auto kill = [] { ::kill(::getpid(), SIGKILL); };
+  ToyOptions options;
+  std::int64_t saves = 0;
+  SECTION("between two steps") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 33) kill();
+    };
+  }
+  SECTION("before the first checkpoint") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 3) kill();
+    };
+  }
+  SECTION("in the middle of a save") {
+    options.while_saving = [&](const std::string&) {
+      if (++saves == 4) kill();
+    };
+  }
+  SECTION("twice") {
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 15) kill();
+    };
+    REQUIRE(WIFSIGNALED(
+        train_in_child(folder.path / "killed", options, settings, ExistingRun::refuse)));
+    options.before_batch = [&](std::int64_t batch) {
+      if (batch == 52) kill();
+    };
+  }
+  const bool begun = is_run(folder.path / "killed");
+  REQUIRE(WIFSIGNALED(train_in_child(folder.path / "killed", options, settings,
+                                     begun ? ExistingRun::resume : ExistingRun::refuse)));
+  CHECK_FALSE(read_training_summary(folder.path / "killed"));
+  ToyTask task;
+  const TrainingSummary summary =
+      train_toy(folder.path / "killed", task, settings, ExistingRun::resume);
+  CHECK(summary.consumed.steps == 60);
+  CHECK(summary.validations.size() == 6);
+  CHECK(lasting_metrics(folder.path / "killed") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "killed") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happened") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.log_every = {4, Period::Unit::steps};  // a window is open at the stop
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGPIPE);
+  // Step 30, whose validation is due, and one between.
+  const std::int64_t at = GENERATE(29, 37);
+  {
+    ToyTask task({.before_batch = [&](std::int64_t batch) {
+      if (batch == at) ::raise(signal);
+    }});
+    const TrainingSummary stopped = train_toy(folder.path / "stopped", task, settings);
+    CHECK(stopped.reason == StopReason::signal);
+    CHECK(stopped.signal == signal);
+    CHECK(stopped.consumed.steps == at + 1);
+  }
+  ToyTask task;
+  train_toy(folder.path / "stopped", task, settings, ExistingRun::resume);
+  CHECK(lasting_metrics(folder.path / "stopped") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("an overwritten run goes with the first good step of the new one, not before") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  const TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(path, task, settings);
+  }
+  const std::string old = last_weights(path);
+  const std::int64_t fails_at = GENERATE(0, 1);
+  ToyTask task({.before_batch = [&](std::int64_t batch) {
+    if (batch == fails_at) throw std::bad_alloc();
+  }});
+  CHECK_THROWS_AS(train_toy(path, task, settings, ExistingRun::overwrite), std::bad_alloc);
+  if (fails_at == 0) {
+    CHECK(last_weights(path) == old);
+    CHECK(read_training_summary(path));
+  } else {
+    CHECK(list_checkpoints(path / "checkpoints").empty());
+  }
+}
+
+TEST_CASE("the second signal leaves at once") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch == 5) ::raise(SIGINT);
+    if (batch == 5) ::raise(SIGTERM);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 143);
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").empty());
+}
+
+TEST_CASE("a terminal that is closed may say so more than once, and before it a stop may come") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch != 5) return;
+    for (const int signal : {SIGHUP, SIGHUP, SIGPIPE}) ::raise(signal);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
+}
+
+TEST_CASE("a training under nohup goes on when the terminal is closed") {
+  const TemporaryFolder folder;
+  ::signal(SIGHUP, SIG_IGN);
+  ToyTask task({.before_batch = [](std::int64_t batch) {
+    if (batch == 5) ::raise(SIGHUP);
+  }});
+  CHECK(train_toy(folder.path / "run", task, toy_settings()).reason == StopReason::finished);
+  ::signal(SIGHUP, SIG_DFL);
+}
+
+}  // namespace roformer
