@@ -123,7 +123,8 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   };
   const std::span<const std::byte> bytes = file_.bytes();
   Header header{};
-  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  const auto begin = bytes.first(std::min(bytes.size(), sizeof header));
+  std::ranges::copy(begin, std::as_writable_bytes(std::span(&header, 1)).begin());
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
     refuse(bytes.empty() ? "is empty, not a token shard" : "is not a token shard of this program");
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <exception>
 #include <memory>
 
@@ -33,7 +32,7 @@ struct Feed {
       return -1;
     }
     const std::size_t size = std::min(block.size(), static_cast<std::size_t>(room));
-    std::memcpy(out, block.data(), size);
+    block.copy(out, size);
     block.remove_prefix(size);
     return static_cast<int>(size);
   }

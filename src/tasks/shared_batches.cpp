@@ -56,7 +56,7 @@ std::vector<std::vector<double>> in_batch_order(Processes& processes,
   std::vector<std::vector<double>> all;
   for (const std::string& text : in_batch_order(processes, texts)) {
     all.emplace_back(text.size() / sizeof(double));
-    std::memcpy(all.back().data(), text.data(), text.size());
+    text.copy(reinterpret_cast<char*>(all.back().data()), text.size());
   }
   return all;
 }
