@@ -17,7 +17,7 @@ TranslatedText text_of(const Hypothesis& hypothesis, const Tokenizer& words) {
                         .token_log_probabilities = hypothesis.token_log_probabilities};
   const std::vector<TokenId> ids(hypothesis.ids.begin(), hypothesis.ids.end());
   for (const TokenId id : ids) result.pieces.push_back(words.piece(id));
-  result.text = words.decode(ids);
+  result.text = decode_text(words, ids);
   return result;
 }
 

@@ -84,7 +84,7 @@ std::vector<std::string> translations(const Translator& translator, const Settin
     own.emplace_back();
     if (hypotheses.empty()) continue;
     const auto& ids = hypotheses[0].ids;
-    own.back() = words.decode(std::vector<TokenId>(ids.begin(), ids.end()));
+    own.back() = decode_text(words, std::vector<TokenId>(ids.begin(), ids.end()));
   }
   return in_batch_order(processes, own);
 }

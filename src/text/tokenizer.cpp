@@ -2,6 +2,8 @@
 
 #include <xxhash.h>
 
+#include "text/utf8.h"
+
 namespace roformer {
 
 bool Tokenizer::is_special(TokenId id) const {
@@ -27,6 +29,13 @@ void Tokenizer::find_words(std::span<const TokenId> ids, std::vector<char>& begi
 std::uint64_t Tokenizer::fingerprint(std::string_view description, std::string_view file_contents) {
   return XXH3_64bits_withSeed(file_contents.data(), file_contents.size(),
                               XXH3_64bits(description.data(), description.size()));
+}
+
+std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  const std::string text = tokenizer.decode(ids);
+  std::string repaired;
+  std::uint64_t replaced = 0;
+  return std::string(repair_utf8(text, repaired, replaced));
 }
 
 }  // namespace roformer

@@ -38,7 +38,8 @@ class Tokenizer {
   // Appends the ids of the text, without special tokens. Invalid UTF-8 is replaced by U+FFFD and
   // counted (see invalid_sequences). Safe to call from several threads.
   virtual void encode(std::string_view text, std::vector<TokenId>& ids) const = 0;
-  // The text of the ids; special tokens are left out unless asked for.
+  // The text of the ids; special tokens are left out unless asked for. Bytes come back as they are,
+  // valid UTF-8 or not (see decode_text).
   virtual std::string decode(std::span<const TokenId> ids, bool with_special = false) const = 0;
 
   virtual std::int64_t vocabulary_size() const = 0;
@@ -52,6 +53,10 @@ class Tokenizer {
   // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual MaskSpaces mask_spaces() const { return {}; }
+
+// As decode() without special tokens, and valid UTF-8: what is half a character is U+FFFD. For all
+// that looks at the text and does not only print it.
+std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids);
   // The token that its file says stands before every text; -1: none, or it does not say.
   virtual TokenId text_start() const { return -1; }
   virtual TokenizerKind kind() const = 0;

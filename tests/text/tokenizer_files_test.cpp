@@ -34,6 +34,16 @@ TEST_CASE("Bytes are lossless") {
   CHECK(tokenizer->decode(std::vector<TokenId>{'a', tokenizer->special().mask}, true) == "a[MASK]");
 }
 
+TEST_CASE("Bytes that are no character are replaced where a text is wanted") {
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  const auto text = [&](std::string_view bytes) {
+    return decode_text(*tokenizer, tokenizer->encode(bytes));
+  };
+  CHECK(text("gr\xC3\xBC\xC3\x9F") == "gr\xC3\xBC\xC3\x9F");
+  CHECK(text("gr\xC3") == "gr\xEF\xBF\xBD");
+  CHECK(text("\xBCx\xF0\x9F\x98") == "\xEF\xBF\xBDx\xEF\xBF\xBD");
+}
+
 TEST_CASE("Characters are ordered by frequency and come back") {
   const auto tokenizer = make_character_tokenizer(character_vocabulary(), "counted");
   CHECK(tokenizer->vocabulary_size() == 5 + 8);
