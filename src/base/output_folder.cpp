@@ -112,13 +112,13 @@ void OutputFolder::Claim::take() {
   const auto fail = [&] {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   };
-  if (::ftruncate(descriptor_, 0) != 0) fail();
   for (std::size_t size = 0; size < text.size();) {
     const ssize_t more =
         ::pwrite(descriptor_, text.data() + size, text.size() - size, static_cast<off_t>(size));
     if (more < 0 && errno != EINTR) fail();
     size += more > 0 ? static_cast<std::size_t>(more) : 0;
   }
+  if (::ftruncate(descriptor_, static_cast<off_t>(text.size())) != 0) fail();
   if (::fsync(descriptor_) != 0) fail();
   sync_directory(parent_of(path_));
 }
@@ -151,10 +151,16 @@ OutputFolder::OutputFolder(Options options)
       parents_(parent_of(output_)) {
   if (output_.empty()) throw_usage(options_.flag, "is empty, wanted the name of a folder");
   claim_.emplace(beside(output_, ".lock"), hint());
-  recover();
-  check_output();
-  claim_->take();
-  make_directories(partial_);
+  try {
+    recover();
+    check_output();
+    claim_->take();
+    make_directories(partial_);
+  } catch (const Error&) {
+    // Without the claim nobody would know whose these are.
+    if (claim_->was_taken() && (is_there(partial_) || is_there(previous_))) claim_->abandon();
+    throw;
+  }
 }
 
 OutputFolder::~OutputFolder() {
@@ -164,6 +170,18 @@ OutputFolder::~OutputFolder() {
   if (error) claim_->abandon();
 }
 
+bool OutputFolder::is_begun() const {
+  return !options_.journal.empty() && is_there(partial_ / options_.journal);
+}
+
+// Of a folder that stands in its place already.
+void OutputFolder::remove_journal() {
+  if (options_.journal.empty() || !is_there(output_ / options_.journal)) return;
+  if (!options_.is_replaceable || !options_.is_replaceable(output_)) return;
+  remove_or_throw(output_ / options_.journal);
+  sync_directory(output_);
+}
+
 std::string OutputFolder::hint() const {
   return options_.flag.empty() ? "name another folder" : "choose another " + options_.flag;
 }
@@ -171,14 +189,10 @@ std::string OutputFolder::hint() const {
 // What stands beside the output is this program's only if a claim says so.
 void OutputFolder::recover() {
   if (claim_->was_taken()) {
-    try {
-      if (!is_there(output_) && is_there(previous_)) rename_or_throw(previous_, output_);
-      remove_or_throw(previous_);
-      remove_or_throw(partial_);
-    } catch (const Error&) {
-      claim_->abandon();
-      throw;
-    }
+    if (!is_there(output_) && is_there(previous_)) rename_or_throw(previous_, output_);
+    remove_or_throw(previous_);
+    if (!is_begun()) remove_or_throw(partial_);
+    remove_journal();
     return;
   }
   for (const fs::path& path : {partial_, previous_}) {
@@ -205,6 +219,7 @@ void OutputFolder::commit() {
   sync_directory(partial_);
   put_in_place();
   parents_.keep = true;
+  remove_journal();
   std::error_code error;
   fs::remove_all(partial_, error);  // the old one, where they were exchanged
   if (!error) fs::remove_all(previous_, error);

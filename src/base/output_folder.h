@@ -7,6 +7,9 @@
 //   OUTPUT.partial   what is being written; exchanged with OUTPUT in one step (RENAME_EXCHANGE)
 //   OUTPUT.previous  the old folder, only on file systems that cannot exchange: for a moment
 //                    OUTPUT is not there then, and the next process that writes puts it back
+//
+// Work that takes long keeps a journal in the folder, of what is whole in it. Then what a killed
+// process left in OUTPUT.partial stays for the next one to go on with.
 #pragma once
 
 #include <filesystem>
@@ -26,9 +29,12 @@ class OutputFolder {
     std::string contents;    // of what may be replaced: "a prepared data set"
     // True for a folder with such contents; nothing else is ever replaced but an empty folder.
     std::function<bool(const std::filesystem::path&)> is_replaceable;
+    // Name of the file in the folder that tells what is whole in it; "" where there is none. It is
+    // no part of the finished folder.
+    std::string journal = {};
   };
-  // Makes OUTPUT.partial, empty. Throws Error when OUTPUT exists and may not be replaced, or when
-  // another process is writing it.
+  // Makes OUTPUT.partial, empty but where a killed process left a journal in it. Throws Error when
+  // OUTPUT exists and may not be replaced, or when another process is writing it.
   explicit OutputFolder(Options options);
   // Without commit() nothing is left, no parent folder that was made for it either.
   ~OutputFolder();
@@ -37,6 +43,8 @@ class OutputFolder {
 
   // Where to write.
   const std::filesystem::path& path() const { return partial_; }
+  // Whether a killed process left its journal there.
+  bool is_begun() const;
   void commit();
 
  private:
@@ -47,6 +55,7 @@ class OutputFolder {
     ~Claim();
     // True when a process that claimed the names was killed.
     bool was_taken() const { return was_taken_; }
+    // Whenever it is interrupted, what was claimed before still is.
     void take();
     // Leaves the file, so that the next process goes on with the clearing up.
     void abandon();
@@ -73,6 +82,7 @@ class OutputFolder {
 
   std::string hint() const;
   void recover();
+  void remove_journal();
   void check_output() const;
   void put_in_place();
   void replace_in_two_steps();

@@ -37,6 +37,7 @@ struct PrepareArguments {
   double test_fraction = -1;
   std::uint64_t seed = 1;
   std::int64_t threads = 0;
+  std::uint64_t shard_tokens = PrepareOptions{}.shard_tokens;
   bool overwrite = false;
   ParallelFlags pairs;
 
@@ -53,6 +54,7 @@ PrepareFlags common_flags(const PrepareArguments& arguments) {
           .test_fraction = arguments.test_fraction,
           .seed = arguments.seed,
           .threads = arguments.wanted_threads(),
+          .shard_tokens = arguments.shard_tokens,
           .output = arguments.output,
           .overwrite = arguments.overwrite,
           .tokenizer = arguments.tokenizer};
@@ -121,6 +123,7 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
   options.output = arguments.output;
   options.overwrite = arguments.overwrite;
   options.threads = arguments.wanted_threads();
+  options.shard_tokens = arguments.shard_tokens;
   return options;
 }
 
@@ -201,6 +204,12 @@ void add_prepare(CLI::App& data) {
       ->type_name("N");
   command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
       ->type_name("N");
+  command
+      ->add_option("--shard-tokens", arguments->shard_tokens,
+                   "after which a shard ends; finished ones of running text outlive a kill")
+      ->capture_default_str()
+      ->type_name("TOKENS")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   command->add_flag("--overwrite", arguments->overwrite, "replace a data set that is there");
   add_parallel_flags(*command, arguments->pairs);
   command->callback([arguments, command] {

@@ -29,6 +29,7 @@ struct PrepareFlags {
   double test_fraction = -1;
   std::uint64_t seed = 1;
   std::int64_t threads = 1;
+  std::uint64_t shard_tokens = 0;
   std::filesystem::path output;
   bool overwrite = false;
   TokenizerFlags tokenizer;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "data/preparation_journal.h"
 #include "data/shard_sink.h"
 
 namespace roformer {
@@ -118,6 +120,87 @@ void warn_of_shares(const DatasetDescription& description) {
   }
 }
 
+// What is read, and how its documents are dealt.
+struct PreparationPlan {
+  std::vector<std::filesystem::path> files;  // all of them
+  // The splits that have files of their own, and these.
+  std::vector<std::pair<Split, CorpusOptions>> held_out;
+  std::optional<DividedFile> divided;  // where the shares are of bytes
+  SplitFractions fractions;
+};
+
+PreparationPlan plan_of(const PrepareOptions& options) {
+  PreparationPlan plan{.files = list_corpus_files(options.corpus)};
+  for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
+                                      std::pair(Split::test, &options.test_inputs)}) {
+    if (inputs->empty()) continue;
+    CorpusOptions& corpus = plan.held_out.emplace_back(split, options.corpus).second;
+    corpus.inputs = *inputs;
+    for (const std::filesystem::path& file : list_corpus_files(corpus)) plan.files.push_back(file);
+  }
+  const bool by_bytes = options.shares.whole() > 0;
+  ROFORMER_ASSERT(!by_bytes || plan.held_out.empty());
+  if (by_bytes) plan.divided = divide_file(options.corpus, options.shares);
+  plan.fractions = {.validation = by_bytes || !options.validation_inputs.empty()
+                                      ? 0
+                                      : options.validation_fraction,
+                    .test = by_bytes || !options.test_inputs.empty() ? 0 : options.test_fraction};
+  return plan;
+}
+
+// Writes the shards, except those that are finished, and returns what the set is.
+DatasetDescription write_shards(const PrepareOptions& options, const PreparationPlan& plan,
+                                const Tokenizer& tokenizer, const std::filesystem::path& folder,
+                                const PreparationJournal& journal, const FinishedSplits& finished) {
+  const std::uint64_t invalid_before = tokenizer.invalid_sequences();
+  ShardSink shards({.folder = folder,
+                    .threads = options.threads,
+                    .shard_tokens = options.shard_tokens,
+                    .finished = finished,
+                    .on_finished = [&](const FinishedSplits& now) { journal.write(now); }},
+                   tokenizer);
+  ProgressSink progress(corpus_bytes(plan.files), shards);
+  shards.choose_split([&](std::uint64_t document) {
+    if (plan.divided) return kSplits.at(document);
+    return split_of(document, plan.fractions, options.seed);
+  });
+  LinesMet lines_met;  // a line of the training set is none of the others
+  CorpusOptions corpus = options.corpus;
+  if (plan.divided) corpus.cuts = plan.divided->cuts;
+  CorpusCounts read = read_corpus(corpus, progress, lines_met);
+  progress.end_corpus();
+  for (const auto& [split, files_of_split] : plan.held_out) {
+    shards.choose_split([split](std::uint64_t) { return split; });
+    read += read_corpus(files_of_split, progress, lines_met);
+    progress.end_corpus();
+  }
+  DatasetDescription description{
+      .name = options.name,
+      .source = options.source,
+      .licence = options.licence,
+      .command = options.command,
+      .tokenizer_fingerprint = tokenizer.fingerprint(),
+      .tokenizer = tokenizer.description(),
+      .vocabulary_size = tokenizer.vocabulary_size(),
+      .validation_fraction = plan.fractions.validation,
+      .test_fraction = plan.fractions.test,
+      .seed = options.seed,
+      .files = read.files,
+      .files_skipped = read.skipped,
+      .repeats_removed = read.repeats,
+      .splits = shards.finish(),
+  };
+  progress.finish();
+  description.fingerprint = shards.fingerprint();
+  description.invalid_sequences =
+      tokenizer.invalid_sequences() - invalid_before + shards.invalid_in_finished();
+  if (plan.divided && plan.divided->bytes < options.shares.whole()) {
+    description.prefix =
+        DatasetDescription::Prefix{.bytes = plan.divided->bytes, .of = options.shares.whole()};
+  }
+  return description;
+}
+
 }  // namespace
 
 Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uint64_t seed) {
@@ -129,75 +212,24 @@ Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uin
 
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer) {
   check(options);
-  // The splits that have files of their own, and these.
-  std::vector<std::pair<Split, CorpusOptions>> held_out;
-  for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
-                                      std::pair(Split::test, &options.test_inputs)}) {
-    if (inputs->empty()) continue;
-    held_out.emplace_back(split, options.corpus);
-    held_out.back().second.inputs = *inputs;
-  }
-  std::vector<std::filesystem::path> files = list_corpus_files(options.corpus);
-  for (const auto& [split, corpus] : held_out) {
-    for (const std::filesystem::path& file : list_corpus_files(corpus)) files.push_back(file);
-  }
-  const bool by_bytes = options.shares.whole() > 0;
-  ROFORMER_ASSERT(!by_bytes || held_out.empty());
-  const DividedFile divided =
-      by_bytes ? divide_file(options.corpus, options.shares) : DividedFile{};
-  const SplitFractions fractions{
-      .validation =
-          by_bytes || !options.validation_inputs.empty() ? 0 : options.validation_fraction,
-      .test = by_bytes || !options.test_inputs.empty() ? 0 : options.test_fraction};
-
+  const PreparationPlan plan = plan_of(options);
   OutputFolder folder({.output = options.output,
                        .overwrite = options.overwrite,
                        .flag = "--output",
                        .contents = "a prepared data set",
-                       .is_replaceable = holds_description});
-  const std::uint64_t invalid_before = tokenizer.invalid_sequences();
-  ShardSink shards(
-      {.folder = folder.path(), .threads = options.threads, .shard_tokens = options.shard_tokens},
-      tokenizer);
-  ProgressSink progress(corpus_bytes(files), shards);
-  shards.choose_split([&](std::uint64_t document) {
-    if (by_bytes) return kSplits.at(document);
-    return split_of(document, fractions, options.seed);
-  });
-  LinesMet lines_met;  // a line of the training set is none of the others
-  CorpusOptions corpus = options.corpus;
-  corpus.cuts = divided.cuts;
-  CorpusCounts read = read_corpus(corpus, progress, lines_met);
-  progress.end_corpus();
-  for (const auto& [split, files_of_split] : held_out) {
-    shards.choose_split([split](std::uint64_t) { return split; });
-    read += read_corpus(files_of_split, progress, lines_met);
-    progress.end_corpus();
-  }
-
-  DatasetDescription description{
-      .name = options.name,
-      .source = options.source,
-      .licence = options.licence,
-      .command = options.command,
-      .tokenizer_fingerprint = tokenizer.fingerprint(),
-      .tokenizer = tokenizer.description(),
-      .vocabulary_size = tokenizer.vocabulary_size(),
-      .validation_fraction = fractions.validation,
-      .test_fraction = fractions.test,
-      .seed = options.seed,
-      .files = read.files,
-      .files_skipped = read.skipped,
-      .repeats_removed = read.repeats,
-      .splits = shards.finish(),
+                       .is_replaceable = holds_description,
+                       .journal = kPreparationJournal});
+  const PreparationJournal journal(folder.path(), identity_of(options, tokenizer, plan.files));
+  const auto write = [&](const FinishedSplits& finished) {
+    return write_shards(options, plan, tokenizer, folder.path(), journal, finished);
   };
-  progress.finish();
-  if (by_bytes && divided.bytes < options.shares.whole()) {
-    description.prefix =
-        DatasetDescription::Prefix{.bytes = divided.bytes, .of = options.shares.whole()};
+  DatasetDescription description;
+  try {
+    description = write(journal.recover());
+  } catch (const CorpusChanged& problem) {
+    journal.begin_anew(problem.parts().message);
+    description = write({});
   }
-  description.fingerprint = shards.fingerprint();
-  description.invalid_sequences = tokenizer.invalid_sequences() - invalid_before;
   refuse_empty_split(description, options);
   warn_of_shares(description);
   if (description.invalid_sequences > 0) {

@@ -1,6 +1,7 @@
 // From text to a prepared data set: reads a corpus once, tokenises it on several threads and writes
 // shards. The folder appears under its name only when it is complete. The result does not depend on
-// the number of threads.
+// the number of threads, nor on whether a process before was killed: its finished shards are kept
+// (see preparation_journal.h).
 #pragma once
 
 #include <cstdint>

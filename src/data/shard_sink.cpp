@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -25,7 +26,8 @@ std::uint64_t count_characters(std::string_view text) {
 // Some text of consecutive documents. A section is what one document has in the block.
 struct ShardSink::Block {
   struct Section {
-    std::size_t line_end = 0;  // in `lines`
+    std::size_t line_end = 0;    // in `lines`
+    std::uint64_t document = 0;  // its number in the corpus
     bool ends_document = false;
     std::size_t text_end = 0;   // in `text`
     std::size_t token_end = 0;  // in `ids`, known after encode()
@@ -36,8 +38,9 @@ struct ShardSink::Block {
   std::vector<Section> sections;
   std::vector<TokenId> ids;
 
-  void close_section(bool ends_document) {
+  void close_section(std::uint64_t document, bool ends_document) {
     sections.push_back({.line_end = lines.size(),
+                        .document = document,
                         .ends_document = ends_document,
                         .text_end = text.size(),
                         .token_end = 0});
@@ -50,8 +53,10 @@ ShardSink::ShardSink(Options options, const Tokenizer& tokenizer)
       keeps_line_ends_(tokenizer.kind() == TokenizerKind::characters ||
                        tokenizer.kind() == TokenizerKind::bytes ||
                        tokenizer.kind() == TokenizerKind::byte_level),
-      hash_(XXH3_createState()) {
+      hash_(XXH3_createState()),
+      finished_(options_.finished) {
   XXH3_64bits_reset(hash_.get());
+  for (std::size_t i = 0; i < splits_.size(); ++i) splits_[i] = finished_[i].so_far;
 }
 
 ShardSink::~ShardSink() = default;
@@ -66,7 +71,7 @@ ShardSink::Block& ShardSink::open_block() {
   if (!blocks_.empty() && blocks_.back().text.size() >= kBatchBytes) {
     Block& last = blocks_.back();
     if (last.sections.empty() || last.sections.back().line_end < last.lines.size()) {
-      last.close_section(false);
+      last.close_section(document_read_, false);
     }
     if (blocks_.size() == full) write_blocks();
     blocks_.emplace_back();
@@ -91,23 +96,35 @@ void ShardSink::part(std::string_view text) {
 void ShardSink::end_document() {
   // Not open_block(): the end belongs to the block of the document's last line.
   ROFORMER_ASSERT(!blocks_.empty());
-  blocks_.back().close_section(true);
+  blocks_.back().close_section(document_read_++, true);
+}
+
+bool ShardSink::is_finished(std::uint64_t document) const {
+  return document < options_.finished[static_cast<std::size_t>(choice_(document))].documents;
 }
 
 void ShardSink::encode(Block& block) const {
   block.ids.reserve(block.text.size());  // an id stands for at least one byte, nearly always
   std::size_t line = 0;
   std::size_t start = 0;
+  std::uint64_t invalid = 0;
+  std::string repaired;
   for (Block::Section& section : block.sections) {
+    const bool finished = is_finished(section.document);
     for (; line < section.line_end; ++line) {
       const std::size_t end = block.lines[line];
       std::string_view text = std::string_view(block.text).substr(start, end - start);
       start = end;
       if (!keeps_line_ends_ && text.ends_with('\n')) text.remove_suffix(1);
-      if (!text.empty()) tokenizer_.encode(text, block.ids);
+      if (!finished) {
+        if (!text.empty()) tokenizer_.encode(text, block.ids);
+      } else if (tokenizer_.kind() != TokenizerKind::bytes) {
+        repair_utf8(text, repaired, invalid);
+      }
     }
     section.token_end = block.ids.size();
   }
+  invalid_in_finished_ += invalid;
 }
 
 void ShardSink::write(const Block& block) {
@@ -122,7 +139,7 @@ void ShardSink::write(const Block& block) {
     XXH3_64bits_update(hash_.get(), text.data(), text.size());
 
     const Split split = choice_(document_);
-    const auto place = static_cast<std::size_t>(split);
+    const bool finished = is_finished(document_);
     // Line ends that the tokenizer never sees are no text that a model pays for.
     const auto line_ends = static_cast<std::uint64_t>(
         keeps_line_ends_ ? 0 : std::count(text.begin(), text.end(), '\n'));
@@ -131,26 +148,39 @@ void ShardSink::write(const Block& block) {
     of_document_.unknown += static_cast<std::uint64_t>(
         std::count(ids.begin(), ids.end(), tokenizer_.special().unknown));
     of_document_.tokens += ids.size();
-    std::unique_ptr<ShardWriter>& writer = writers_[place];
-    if (!ids.empty()) {
-      if (writer == nullptr) {
-        writer = std::make_unique<ShardWriter>(
-            options_.folder / shard_name(split, splits_[place].shard_checksums.size()),
-            ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer_.vocabulary_size()),
-                            .fingerprint = tokenizer_.fingerprint()});
-      }
-      writer->add_tokens(ids);
-    }
+    if (!ids.empty()) write_tokens(split, ids);
     if (!section.ends_document) continue;
     XXH3_64bits_update(hash_.get(), "\f", 1);
-    if (of_document_.tokens > 0) {
-      writer->end_document();
-      of_document_.documents = 1;
-      splits_[place].counts += of_document_;
-      if (writer->tokens() >= options_.shard_tokens) finish_shard(split);
-    }
-    of_document_ = {};
     ++document_;
+    compare_with_finished();
+    if (!finished && of_document_.tokens > 0) end_written_document(split);
+    of_document_ = {};
+  }
+}
+
+void ShardSink::write_tokens(Split split, std::span<const TokenId> ids) {
+  const auto place = static_cast<std::size_t>(split);
+  std::unique_ptr<ShardWriter>& writer = writers_[place];
+  if (writer == nullptr) {
+    writer = std::make_unique<ShardWriter>(
+        options_.folder / shard_name(split, splits_[place].shard_checksums.size()),
+        ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer_.vocabulary_size()),
+                        .fingerprint = tokenizer_.fingerprint()});
+  }
+  writer->add_tokens(ids);
+}
+
+void ShardSink::end_written_document(Split split) {
+  const auto place = static_cast<std::size_t>(split);
+  writers_[place]->end_document();
+  of_document_.documents = 1;
+  splits_[place].counts += of_document_;
+  if (writers_[place]->tokens() >= options_.shard_tokens) finish_shard(split);
+}
+
+void ShardSink::compare_with_finished() const {
+  for (const FinishedShards& split : options_.finished) {
+    if (split.documents == document_ && split.text != fingerprint()) throw CorpusChanged();
   }
 }
 
@@ -184,10 +214,15 @@ void ShardSink::finish_shard(Split split) {
   const auto place = static_cast<std::size_t>(split);
   splits_[place].shard_checksums.push_back(writers_[place]->finish());
   writers_[place].reset();
+  finished_[place] = {.so_far = splits_[place], .documents = document_, .text = fingerprint()};
+  if (options_.on_finished) options_.on_finished(finished_);
 }
 
 std::array<DatasetDescription::OfSplit, kSplits.size()> ShardSink::finish() {
   write_blocks();
+  for (const FinishedShards& split : options_.finished) {
+    if (split.documents > document_) throw CorpusChanged();
+  }
   for (const Split split : kSplits) {
     if (writers_[static_cast<std::size_t>(split)] != nullptr) finish_shard(split);
   }

@@ -1,18 +1,22 @@
 // Receives documents, tokenises them on several threads and writes them into the shards of their
-// splits, in the order of the corpus.
+// splits, in the order of the corpus. Those that are in finished shards of an earlier process are
+// only counted and hashed.
 #pragma once
 
 #include <xxhash.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "data/corpus.h"
 #include "data/dataset.h"
+#include "data/preparation_journal.h"
 #include "data/shard.h"
 #include "text/tokenizer.h"
 
@@ -24,6 +28,9 @@ class ShardSink : public CorpusSink {
     std::filesystem::path folder;
     std::int64_t threads = 1;
     std::uint64_t shard_tokens = 0;  // a shard that has this many ends with its document
+    FinishedSplits finished = {};    // shards that are in the folder already
+    // Called when one more shard is finished and synced.
+    std::function<void(const FinishedSplits&)> on_finished = {};
   };
   // Split of a document from its number in the corpus.
   using SplitChoice = std::function<Split(std::uint64_t document)>;
@@ -36,10 +43,13 @@ class ShardSink : public CorpusSink {
   void line(std::string_view text) override;
   void part(std::string_view text) override;
   void end_document() override;
-  // Completes the last shards. Documents without a token are left out.
+  // Completes the last shards. Documents without a token are left out. Throws CorpusChanged, as the
+  // other calls do, where the text is not that of the shards that were finished.
   std::array<DatasetDescription::OfSplit, kSplits.size()> finish();
   // Hash of the text and its document boundaries; after finish().
   std::uint64_t fingerprint() const;
+  // Malformed UTF-8 in documents of finished shards, which the tokenizer did not see this time.
+  std::uint64_t invalid_in_finished() const { return invalid_in_finished_.load(); }
 
  private:
   struct Block;
@@ -54,14 +64,22 @@ class ShardSink : public CorpusSink {
   std::vector<Block> blocks_;  // gathered text, tokenised together
   std::unique_ptr<XXH3_state_t, FreeHash> hash_;
 
-  std::uint64_t document_ = 0;    // number of the current one in the corpus
-  SplitCounts of_document_ = {};  // of the current one, written so far
+  std::uint64_t document_read_ = 0;  // number in the corpus of the one that is being gathered
+  std::uint64_t document_ = 0;       // and of the one that is being written
+  SplitCounts of_document_ = {};     // of that, so far
   std::array<std::unique_ptr<ShardWriter>, kSplits.size()> writers_;
   std::array<DatasetDescription::OfSplit, kSplits.size()> splits_;
+  FinishedSplits finished_;
+  mutable std::atomic<std::uint64_t> invalid_in_finished_{0};
 
   Block& open_block();
+  // Whether the document is in a shard that an earlier process finished.
+  bool is_finished(std::uint64_t document) const;
   void encode(Block& block) const;
   void write(const Block& block);
+  void write_tokens(Split split, std::span<const TokenId> ids);
+  void end_written_document(Split split);
+  void compare_with_finished() const;
   void write_blocks();
   void finish_shard(Split split);
 };

@@ -21,9 +21,9 @@ namespace {
 
 constexpr const char* kDescription = "triplets.json";
 constexpr const char* kTripletsFormat = "roformer triplets";
-constexpr std::size_t kSplits = 3;
+constexpr std::size_t kTripletSplits = 3;
 
-using Sets = std::array<std::vector<MatchingExample>, kSplits>;
+using Sets = std::array<std::vector<MatchingExample>, kTripletSplits>;
 
 // Calls take(object, place) for each line of the inputs.
 template <class Take>
@@ -93,7 +93,7 @@ struct Text {
 Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::int64_t& lonely) {
   const std::vector<std::size_t> set_of = deal(texts.size(), options);
   Sets sets;
-  for (std::size_t set = 0; set < kSplits; ++set) {
+  for (std::size_t set = 0; set < kTripletSplits; ++set) {
     std::vector<std::size_t> members;
     std::map<std::string_view, std::vector<std::size_t>> topics;
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -165,7 +165,7 @@ TripletCounts make_triplets(const TripletOptions& options) {
       {"seed", options.seed},
       {"source_fingerprint", fmt::format("{:016x}", fingerprint)},
       {"made", drawn ? "texts of the same topic are closer" : "published triplets, divided by A"}};
-  for (std::size_t set = 0; set < kSplits; ++set) {
+  for (std::size_t set = 0; set < kTripletSplits; ++set) {
     const std::string name(to_string(static_cast<MatchingSplit>(set)));
     if (sets[set].empty()) {
       throw_failure(options.inputs.front().string(), fmt::format("the {} set would be empty", name),

@@ -12,8 +12,9 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
                                const ComputePlan& plan, std::int64_t processes) {
   // fp32 each: weight, gradient, two moments, the weights' average, the sum of a part's gradients.
   const double part = 1 / static_cast<double>(processes);
+  const double of_parts = settings.training.shard_optimizer ? part : 1;
   const double numbers_of_state =
-      2 + 2 * (settings.training.shard_optimizer ? part : 1) + (settings.training.ema > 0 ? 1 : 0) +
+      2 + (settings.training.ema > 0 ? 3 : 2) * of_parts +
       (settings.training.reduce == GradientReduction::deterministic ? part : 0);
   // Of a token in a layer: queries, keys, values, what attention and both projections give, two
   // sums and two norms; before and after the activation.

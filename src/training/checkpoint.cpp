@@ -52,7 +52,7 @@ std::vector<NamedTensor> average_tensors(const CheckpointParts& parts) {
   for (const Parameter& parameter : parts.parameters.all()) {
     tensors.push_back({.name = parameter.spec.name,
                        .value = parameter.trained
-                                    ? piece(parts.average->values(), parts.parameters, parameter)
+                                    ? piece(parts.average, parts.parameters, parameter)
                                     : parameter.value.detach()});
   }
   return tensors;
@@ -241,7 +241,7 @@ void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
   const auto add_tensors = [&](const fs::path& folder) {
     write_safetensors(folder / kModel, model_tensors(parts.parameters), kMetadata);
     write_safetensors(folder / kOptimizer, moment_tensors(parts), kMetadata);
-    if (parts.average == nullptr) return;
+    if (!parts.average.defined()) return;
     write_safetensors(folder / kAverage, average_tensors(parts), kMetadata);
   };
   write_checkpoint(checkpoints, state, add_tensors, add_files);
@@ -277,7 +277,7 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
   check_same(model, values);
   check_same(optimizer, moments);
   std::optional<Safetensors> average;
-  if (parts.average != nullptr && has_average(checkpoint)) {
+  if (parts.average.defined() && has_average(checkpoint)) {
     average.emplace(checkpoint / kAverage);
     check_same(*average, values);
   }
@@ -289,8 +289,9 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
       return !parts.parameters.find(tensor.name)->trained;
     });
     fill(averages, *average);
-  } else if (parts.average != nullptr) {
-    parts.average->restart();
+  } else if (parts.average.defined()) {
+    const at::NoGradGuard no_gradient;
+    parts.average.copy_(parts.parameters.flat_values());
     log::info("{} has no moving average of its weights (training.ema): it begins at them",
               checkpoint.string());
   }

@@ -17,14 +17,13 @@
 #include "tensor/safetensors.h"
 #include "training/optimizer.h"
 #include "training/training_state.h"
-#include "training/weight_average.h"
 
 namespace roformer {
 
 struct CheckpointParts {
   ParameterStore& parameters;
-  Moments moments;                   // share their memory with what is read
-  WeightAverage* average = nullptr;  // where one is kept
+  Moments moments;          // share their memory with what is read, as the average does
+  at::Tensor average = {};  // [trained numbers], as flat_values(), where one is kept
 };
 
 // Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. Where

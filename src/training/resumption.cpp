@@ -16,7 +16,8 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-TrainingState read_last_whole(const Resumption& resumption, const Moments& moments) {
+TrainingState read_last_whole(const Resumption& resumption, const Moments& moments,
+                              const at::Tensor& average) {
   const std::vector<fs::path> all = list_checkpoints(resumption.run.checkpoints());
   for (auto folder = all.rbegin(); folder != all.rend(); ++folder) {
     try {
@@ -31,8 +32,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
       continue;
     }
     // What is whole but does not fit this model is no reason to give it up.
-    TrainingState state =
-        load_checkpoint(*folder, {resumption.parameters, moments, resumption.average});
+    TrainingState state = load_checkpoint(*folder, {resumption.parameters, moments, average});
     if (state.seed != resumption.seed) {
       throw_failure(folder->string(),
                     fmt::format("was made with seed {}, not {}", state.seed, resumption.seed));
@@ -51,7 +51,9 @@ TrainingState resume(const Resumption& resumption) {
   if (!resumption.run.resumed()) return state;
   Processes& processes = resumption.processes;
   const Moments moments = resumption.optimizer.room_for_moments();
-  if (processes.first()) state = read_last_whole(resumption, moments);
+  at::Tensor average;
+  if (resumption.average != nullptr) average = resumption.average->values();
+  if (processes.first()) state = read_last_whole(resumption, moments, average);
   if (!processes.alone()) {
     state = training_state_from_json(
         nlohmann::json::parse(text_of_first(processes, to_json(state).dump())),
@@ -60,10 +62,8 @@ TrainingState resume(const Resumption& resumption) {
       if (!parameter.trained) processes.take_from_first(parameter.value.detach());
     }
     processes.take_from_first(resumption.parameters.flat_values());
-    if (resumption.average != nullptr) {
-      processes.take_from_first(resumption.average->values());
-    }
   }
+  if (resumption.average != nullptr) resumption.average->restore(average, processes);
   resumption.optimizer.restore_moments(moments, processes);
   resumption.optimizer.restore_updates(state.optimizer_updates);
   return state;

@@ -83,6 +83,16 @@ AdamW make_optimizer(ParameterStore& parameters, const TrainingSettings& setting
   return {parameters, options};
 }
 
+std::unique_ptr<WeightAverage> make_average(ParameterStore& parameters,
+                                            const TrainingSettings& settings,
+                                            Processes& processes) {
+  if (settings.ema == 0) return nullptr;
+  if (settings.shard_optimizer) {
+    return std::make_unique<WeightAverage>(parameters, settings.ema, processes);
+  }
+  return std::make_unique<WeightAverage>(parameters, settings.ema);
+}
+
 class Trainer {
  public:
   Trainer(TrainingTask& task, const TrainerSetup& setup)
@@ -97,9 +107,7 @@ class Trainer {
         reduction_(make_step_reduction(
             processes_, task.parameters(),
             {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
-        average_(settings_.ema > 0
-                     ? std::make_unique<WeightAverage>(task.parameters(), settings_.ema)
-                     : nullptr),
+        average_(make_average(task.parameters(), settings_, processes_)),
         state_(begin(setup)),
         looked_at_(state_.consumed),
         done_at_start_(done()),
@@ -443,11 +451,12 @@ class Trainer {
     }
     state_.optimizer_updates = optimizer_.updates();
     const Moments moments = optimizer_.moments();
+    const at::Tensor average = average_ ? average_->values() : at::Tensor();
     saved_step_ = state_.consumed.steps;
     if (!processes_.first()) return;
     const std::shared_ptr<void> busy = processes_.busy();
     log_->sync();
-    save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average_.get()}, state_,
+    save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average}, state_,
                     [&](const fs::path& folder) {
                       task_.save_assets(folder.string());
                       std::error_code error;

@@ -175,3 +175,52 @@ TEST_CASE("the next process clears up after one that was killed") {
   replace(output, "next");
   CHECK(names_in(temporary.path) == std::vector<std::string>{"out"});
 }
+
+TEST_CASE("a folder with a journal is gone on with after a kill, and is put in place without it") {
+  const TemporaryFolder temporary;
+  const fs::path output = temporary.path / "out";
+  const fs::path lock = temporary.path / "out.lock";
+  const fs::path partial = temporary.path / "out.partial";
+  OutputFolder::Options options = options_for(output);
+  options.journal = "journal";
+  const auto kill = [&] {
+    write_file_atomically(lock, "roformer process 99999999999\n");
+    put(partial, "half");
+    write_file_atomically(partial / "journal", "half is whole");
+  };
+  replace(output, "old");
+  SECTION("what it left is there, under a claim that was never given up") {
+    kill();
+    OutputFolder next(options);
+    CHECK(next.is_begun());
+    CHECK(read_file(partial / "notes") == "half");
+    CHECK(read_file(lock) == "roformer process " + std::to_string(::getpid()) + "\n");
+    next.commit();
+    CHECK(names_in(output) == std::vector<std::string>{"notes"});
+    CHECK(read_file(output / "notes") == "half");
+  }
+  SECTION("a command that is refused leaves it to the next") {
+    kill();
+    OutputFolder::Options careful = options;
+    careful.overwrite = false;
+    CHECK_THROWS_AS(OutputFolder(careful), Error);
+    CHECK(OutputFolder(options).is_begun());
+  }
+  SECTION("one that was put in place loses its journal, and the old folder is no beginning") {
+    write_file_atomically(lock, kClaim);
+    put(partial, "old");
+    put(output, "new");
+    write_file_atomically(output / "journal", "all is whole");
+    CHECK_FALSE(OutputFolder(options).is_begun());
+    CHECK(names_in(output) == std::vector<std::string>{"notes"});
+    CHECK(read_file(output / "notes") == "new");
+  }
+  SECTION("one without a journal is removed") {
+    kill();
+    fs::remove(partial / "journal");
+    const OutputFolder next(options);
+    CHECK_FALSE(next.is_begun());
+    CHECK(names_in(partial).empty());
+  }
+  CHECK(names_in(temporary.path) == std::vector<std::string>{"out"});
+}

@@ -100,6 +100,34 @@ def resumed(world):
               world.train(config, run, second, "--resume", *flags))
 
 
+def averages(world):
+    """The moving average of the weights in parts: from two processes the same bits as from one, in
+    validations and checkpoints, and gone on with by another number of processes."""
+    keys = dict(model__width=96, training__ema=0.9, training__steps=12, training__validate_every=4,
+                training__save_every=4, training__reduce="deterministic")
+    config = world.config("mlm", **keys)
+    parts = ("--training.shard_optimizer", "true")
+    halves = ("--training.accumulation", "2")
+    whole = world.train(config, "average-1", 1, *halves)
+    assert any("validation_ema_loss" in line for line in whole), whole
+    same("average in parts", whole, world.train(config, "average-2", 2, *parts))
+    runs = ["average-2"]
+    for first, second in ((2, 1), (1, 2)):
+        run = f"average-{first}-{second}"
+        # The schedule is the whole run's: stopped by its number of steps, it would be another.
+        stopped = world.stop_after(config, run, first, 3, *parts, *(halves if first == 1 else ()))
+        assert stopped < 12, stopped
+        same(f"{run} (stopped at step {stopped})", whole,
+             world.train(config, run, second, "--resume", *parts))
+        runs.append(run)
+    for run in runs:
+        for file in ("model.safetensors", "optimizer.safetensors", "ema.safetensors"):
+            assert world.last(run, file) == world.last("average-1", file), (run, file)
+    fast = world.config("mlm", **dict(keys, training__reduce="fast"))
+    close("average in parts, fast", whole, world.train(fast, "average-fast", 2, *parts),
+          names=(*SUMS, "validation_ema_loss"))
+
+
 def contradictions(world):
     """Processes that were not started alike are told apart before anything is trained."""
     config = world.config("mlm", training__steps=3)
@@ -124,8 +152,8 @@ def example(world):
     close("example", one, world.train(config, "example-2", 2, *flags))
 
 
-CHECKS = (tasks, rows, deterministic, stages, resumed, contradictions, example)
-QUICK = (tasks, deterministic, contradictions, example)
+CHECKS = (tasks, rows, deterministic, stages, resumed, averages, contradictions, example)
+QUICK = (tasks, deterministic, averages, contradictions, example)
 
 
 def main():

@@ -151,6 +151,11 @@ class World:
             return []
         return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
 
+    def last(self, run, file):
+        """The bytes of a file of the last checkpoint."""
+        return max((self.folder / "runs" / run / "checkpoints").glob("step-*"), key=str).joinpath(
+            file).read_bytes()
+
     def metrics(self, run):
         path = self.folder / "runs" / run / "metrics.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()]

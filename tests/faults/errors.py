@@ -27,7 +27,7 @@ def trials(world):
     for subject in kills.subjects(world):
         for action, calls in (("ENOSPC", "write,mkdir,open"), ("EIO", "write,fsync"),
                               ("EIO", "read"), ("EINTR", "read,write"), ("short", "read,write")):
-            world.program.checked(subject.command, world.fresh(),
+            world.program.checked(subject.command, kills.fresh_for(subject, world),
                                   fault=Fault("kill", calls, 0), count=count)
             for at in range(1, int(count.read_text()) + 1):
                 yield trial_of(world, subject, Fault(action, calls, at))
@@ -37,7 +37,7 @@ def trials(world):
 
 def trial_of(world, subject, fault):
     def trial():
-        here = world.fresh()
+        here = kills.fresh_for(subject, world)
         outcome = world.program(subject.command, here, fault=fault)
         if outcome.code == 0:
             # A log line or a chart may be lost; what was asked for may not.

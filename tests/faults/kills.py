@@ -2,6 +2,8 @@
 folder is the old one or the new one, whole, and the same command works again and leaves nothing
 beside it."""
 
+import json
+
 from world import (EXPORT, Fault, OVERWRITE, PREPARE, RESUME, TRAIN, TRAIN_TOKENIZER, killed,
                    last_checkpoint, losses, weights)
 
@@ -37,6 +39,51 @@ class Replacement:
             return "is not the new one in the end"
         left = litter(here, self.folder)
         return f"left {left}" if left else ""
+
+
+class Preparation(Replacement):
+    """A data set of several shards: those that were finished are not made again, and what comes out
+    in the end is bitwise the set of a process that nobody killed."""
+
+    def __init__(self, world, name, killed_at=None):
+        super().__init__(world, name, PREPARE, "data", ["data", "inspect", "data"])
+        self.killed_at = killed_at
+        self.files = self.contents(world.trial)
+        assert sum(name.endswith(".bin") for name in self.files) > 5
+
+    def begin(self, world, here):
+        return self.killed_at and world.program(PREPARE, here, fault=self.killed_at)
+
+    def contents(self, here):
+        return {path.name: path.read_bytes() for path in (here / self.folder).iterdir()}
+
+    def check(self, world, here, fault):
+        kept = finished_shards(here / (self.folder + ".partial"))
+        wrong = super().check(world, here, fault)
+        if wrong:
+            return wrong
+        if self.contents(here) != self.files:
+            return "went on to another data set"
+        for name, written in kept.items():
+            if identity(here / self.folder / name) != written:
+                return f"made {name} again, which was finished"
+        return ""
+
+
+def identity(path):
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def finished_shards(partial):
+    """Those that the journal of a killed preparation names."""
+    journal = partial / "preparation.json"
+    if not journal.exists():
+        return {}
+    splits = json.loads(journal.read_text())
+    return {name: identity(partial / name) for split in ("train", "validation", "test")
+            for name in (f"{split}-{number:05}.bin"
+                         for number in range(len(splits[split]["shards"])))}
 
 
 class Export:
@@ -117,13 +164,23 @@ class Overwriting:
 
 
 def subjects(world):
-    yield Replacement(world, "data prepare", PREPARE, "data", ["data", "inspect", "data"])
+    yield Preparation(world, "data prepare")
+    # Killed when some of its shards were finished, and while it goes on.
+    yield Preparation(world, "data prepare, begun", Fault("kill", CALLS, 27))
     yield Replacement(world, "tokenizer train", TRAIN_TOKENIZER, "tokenizer",
                       ["tokenizer", "info", "tokenizer"])
     yield Export(world)
     yield Training(world, "train", TRAIN, "new")
     yield Training(world, "train --resume", RESUME, "whole")
     yield Overwriting(world)
+
+
+def fresh_for(subject, world):
+    """A copy of the world, in which the command was begun where the subject says so."""
+    here = world.fresh()
+    if hasattr(subject, "begin"):
+        subject.begin(world, here)
+    return here
 
 
 def trials(world):
@@ -134,7 +191,8 @@ def trials(world):
             if not exchange and not isinstance(subject, Replacement):
                 continue
             fault = Fault("kill", CALLS, 0, exchange)
-            world.program.checked(subject.command, world.fresh(), fault=fault, count=count)
+            world.program.checked(subject.command, fresh_for(subject, world), fault=fault,
+                                  count=count)
             for at in range(1, int(count.read_text()) + 1):
                 for action in ("kill", "killed"):
                     yield trial_of(world, subject, Fault(action, CALLS, at, exchange))
@@ -142,7 +200,7 @@ def trials(world):
 
 def trial_of(world, subject, fault):
     def trial():
-        here = world.fresh()
+        here = fresh_for(subject, world)
         outcome = world.program(subject.command, here, fault=fault)
         if not killed(outcome):
             return "not reached", ""

@@ -101,7 +101,7 @@ def text_of(seed, documents):
 TRAIN_TOKENIZER = ["tokenizer", "train", "other.txt", "--kind", "characters", "--output",
                    "tokenizer", "--overwrite"]
 PREPARE = ["data", "prepare", "other.txt", "--tokenizer", "letters", "--output", "data",
-           "--overwrite", "--threads", "1"]
+           "--overwrite", "--threads", "1", "--shard-tokens", "1500"]
 EXPORT = ["export", "runs/whole", "new-export"]
 TRAIN = ["train", "run.yaml", "--run", "new"]
 OVERWRITE = ["train", "run.yaml", "--run", "whole", "--overwrite", "--seed", "2"]

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "distributed/on_ranks.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
@@ -149,6 +150,64 @@ TEST_CASE("checkpoints are ranked by the figure of the weights that the run name
       [](const ValidationRecord& record) { return record.result.figures.at("ema_loss"); });
   CHECK(summary.best()->result.ranked_by == "ema_loss");
   CHECK(summary.best()->step == best->step);
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kAverageTimeout{20'000};
+
+// Some updates; what the whole average is then, and after it was stored and read by as many
+// processes, in parts or not.
+struct Averaged {
+  at::Tensor values, restored, lent;
+};
+
+Averaged average_of(Processes& processes, bool in_parts) {
+  ToyTask task({.width = 5 * FlatParts::kPiece / 2});  // parts of several pieces
+  ParameterStore& parameters = task.parameters();
+  const auto make = [&] {
+    return in_parts ? WeightAverage(parameters, 0.9, processes) : WeightAverage(parameters, 0.9);
+  };
+  WeightAverage average = make();
+  const at::NoGradGuard no_gradient;
+  at::Tensor weights = parameters.flat_values();
+  const at::Tensor ramp = at::arange(weights.numel(), weights.options()).mul_(1e-4);
+  for (std::int64_t step = 1; step <= 5; ++step) {
+    weights.mul_(0.7).add_(ramp, static_cast<double>(step));
+    average.update(step);
+  }
+  Averaged result{.values = average.values()};
+  WeightAverage other = make();
+  other.restore(result.values, processes);
+  result.restored = other.values();
+  const at::Tensor own = weights.clone();
+  {
+    const WeightAverage::Loan loan(other);
+    result.lent = weights.clone();
+  }
+  if (!at::equal(weights, own)) throw std::runtime_error("the weights are not what they were");
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("an average in parts is that of one process, bit by bit") {
+  const Averaged whole = average_of(*make_single_process(), false);
+  CHECK(at::equal(whole.values, whole.restored));
+  CHECK(at::equal(average_of(*make_single_process(), true).values, whole.values));
+  for (const std::int64_t count : {2, 3}) {
+    std::vector<Averaged> all(static_cast<std::size_t>(count));
+    const auto problems = on_ranks(count, kAverageTimeout, [&](Processes& processes) {
+      all[static_cast<std::size_t>(processes.rank())] = average_of(processes, true);
+    });
+    CHECK(problems == std::vector<std::string>(static_cast<std::size_t>(count)));
+    CHECK(at::equal(all[0].values, whole.values));
+    CHECK(at::equal(all[0].restored, whole.values));
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      CHECK(at::equal(all[rank].lent, whole.lent));
+      CHECK(all[rank].values.defined() == (rank == 0));
+    }
+  }
 }
 
 }  // namespace roformer
