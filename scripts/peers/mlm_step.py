@@ -10,7 +10,7 @@ AdamW) in PyTorch on random tokens.
 Needs torch, and transformers for the first two, in an environment of its own.
 
 usage: mlm_step.py --peer plain [--layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
-                                 --length 128 --steps 8 --threads 2 --dtype bfloat16 --compile]
+                                 --length 128 --steps 8 --threads 2 --dtype bfloat16 --compile --device cuda]
 
 Alternate the two programs on an otherwise idle machine and quote the ratio of step_ms.
 """
@@ -30,6 +30,7 @@ for name, default in dict(layers=4, hidden=256, heads=4, ffn=1024, vocab=16000, 
     parser.add_argument("--" + name, type=int, default=default)
 parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="bfloat16: autocast")
 parser.add_argument("--compile", action="store_true")
+parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
 options = parser.parse_args()
 DROPOUT, MASKED, IGNORED = 0.1, 0.15, -100
 
@@ -100,17 +101,17 @@ def make_model():
 torch.manual_seed(0)
 torch.set_num_threads(options.threads)
 torch.set_flush_denormal(True)  # as roformer does; without it some steps take twice as long
-model = make_model().train()
+model = make_model().train().to(options.device)
 forward = torch.compile(model) if options.compile else model
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
 masked = round(options.batch * options.length * MASKED)  # the same number in every step
 
 
 def step():
-    ids = torch.randint(5, options.vocab, (options.batch, options.length))
-    places = torch.randperm(ids.numel())[:masked]
+    ids = torch.randint(5, options.vocab, (options.batch, options.length), device=options.device)
+    places = torch.randperm(ids.numel(), device=options.device)[:masked]
     targets = ids.view(-1)[places]
-    with torch.autocast("cpu", torch.bfloat16, enabled=options.dtype == "bfloat16"):
+    with torch.autocast(options.device, torch.bfloat16, enabled=options.dtype == "bfloat16"):
         if options.peer == "plain":
             loss = forward(ids, places, targets)
         else:
@@ -123,12 +124,19 @@ def step():
     optimizer.zero_grad(set_to_none=True)
 
 
+def wait():
+    if options.device == "cuda":
+        torch.cuda.synchronize()
+
+
 for _ in range(3):
     step()
+wait()
 times = []
 for _ in range(options.steps):
     start = time.perf_counter()
     step()
+    wait()
     times.append(time.perf_counter() - start)
 times.sort()
 median = times[len(times) // 2]

@@ -12,14 +12,6 @@ namespace roformer {
 
 namespace {
 
-KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
-  raw.key = turned(scheme, context, raw.key, TokenSide::key);
-  if (scheme.has_transform()) return raw;
-  const auto rotation = scheme.rotation(context, raw.value.size(-1));
-  if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
-  return raw;
-}
-
 // The bias, with the differences of the scheme's running sums where it has some.
 at::Tensor with_running_sums(const AttendInputs& in, at::ScalarType type) {
   if (!in.scheme.has_running_sums()) return in.bias;
@@ -42,7 +34,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   at::Tensor query = turned(in.scheme, in.context, raw_query, TokenSide::query);
   at::Tensor key = in.key, value = in.value;
   if (in.keys == CachedKeys::unrotated) {
-    const KeyValue held = rotated_keys(in.scheme, in.context, {.key = key, .value = value});
+    const KeyValue held = turned_keys(in.scheme, in.context, {.key = key, .value = value});
     key = held.key, value = held.value;
   }
   at::Tensor scores;
@@ -92,9 +84,17 @@ at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
   return rotated(x, side == TokenSide::query ? rotation->query : rotation->key);
 }
 
+KeyValue turned_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
+  raw.key = turned(scheme, context, raw.key, TokenSide::key);
+  if (scheme.has_transform()) return raw;
+  const auto rotation = scheme.rotation(context, raw.value.size(-1));
+  if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
+  return raw;
+}
+
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
   if (scheme.cached_keys() == CachedKeys::unrotated) return raw;
-  return rotated_keys(scheme, context, std::move(raw));
+  return turned_keys(scheme, context, std::move(raw));
 }
 
 }  // namespace roformer

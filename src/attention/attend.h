@@ -39,13 +39,15 @@ Attended attend(const AttendInputs& inputs, bool with_scores = false);
 at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
                   const at::Tensor& x, TokenSide side);
 
-// Key and value as a cache holds them for this scheme: rotated at context.keys, or as they are.
 struct KeyValue {
   at::Tensor key;    // [B, H, L, D]
   at::Tensor value;  // [B, H, L, D]
   // [B, H, L, F], as the scheme remembers its features of tokens; undefined: it has none
   at::Tensor features = {};
 };
+// Keys turned likewise, and values where the scheme turns them, too.
+KeyValue turned_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
+// Key and value as a cache holds them for this scheme: rotated at context.keys, or as they are.
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 
 }  // namespace roformer

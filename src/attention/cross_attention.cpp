@@ -6,6 +6,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mean.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -18,6 +19,8 @@
 #include "attention/wide_products.h"
 #include "base/error.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
+#include "tensor/on_device.h"
 #include "tensor/recomputation.h"
 
 namespace roformer {
@@ -93,7 +96,7 @@ void CrossMemory::hide_padding(Group& group, const at::TensorOptions& options) c
   group.mask = padding_mask(group.memory);
   group.additive = at::Tensor();
   if (!group.mask.defined()) return;
-  group.mask = group.mask.to(options.device());
+  group.mask = on_device(group.mask, options.device());
   group.additive =
       at::zeros(group.mask.sizes(), options)
           .masked_fill(group.mask.logical_not(), -std::numeric_limits<double>::infinity());
@@ -203,8 +206,8 @@ void CrossMemory::select(std::span<const std::int64_t> sequences) {
     for (at::Tensor* const part : {&layer.key, &layer.value}) {
       const at::Tensor index =
           at::tensor(at::IntArrayRef(sequences.data(), sequences.size()), at::kLong);
-      *part =
-          at::index_select(part->narrow(2, 0, group.memory.length), 0, index.to(part->device()));
+      *part = at::index_select(part->narrow(2, 0, group.memory.length), 0,
+                               on_device(index, part->device()));
     }
   }
   hide_padding(group, group.layers.front().key.options());
@@ -286,7 +289,8 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
                                const PaddedBlock& queries, const CrossAttentionInputs& in,
                                const at::Tensor& query) const {
   const AttentionContext context = context_of(group, queries, in, query.device());
-  if (!decoding() || !query.is_cpu()) {
+  const bool looped = runs_loops(query);
+  if (in.dropout.probability > 0 || (looped && !decoding())) {
     const AttentionSettings plain;
     return roformer::attend({.query = query,
                              .key = memory.key,
@@ -299,11 +303,16 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
         .output;
   }
   const auto rotation = in.scheme.rotation(context, query.size(3));
+  const at::Tensor asking = rotation ? rotated(query, rotation->query) : query;
+  const double scale = in.scheme.score_scale(query.size(3));
   std::optional<at::Tensor> mask;
   if (group.additive.defined()) mask = group.additive;
+  if (!looped) {
+    return at::scaled_dot_product_attention(asking, memory.key, memory.value, mask,
+                                            /*dropout_p=*/0.0, /*is_causal=*/false, scale);
+  }
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      rotation ? rotated(query, rotation->query) : query, memory.key, memory.value,
-      /*dropout_p=*/0.0, /*is_causal=*/false, mask, in.scheme.score_scale(query.size(3))));
+      asking, memory.key, memory.value, /*dropout_p=*/0.0, /*is_causal=*/false, mask, scale));
 }
 
 }  // namespace roformer

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -66,8 +67,9 @@ void LinearState::shrink(const at::Tensor& stabilizer) {
 
 void LinearState::reorder(std::span<const std::int64_t> sources) {
   if (!sums_.numerator.defined()) return;  // of a layer that has softmax attention
-  const at::Tensor rows = at::tensor(at::IntArrayRef(sources.data(), sources.size()), at::kLong)
-                              .to(sums_.numerator.device());
+  const at::Tensor rows =
+      on_device(at::tensor(at::IntArrayRef(sources.data(), sources.size()), at::kLong),
+                sums_.numerator.device());
   sums_ = selected(sums_, rows);
   constants_ = selected(constants_, rows);
   if (stabilizer_.defined()) stabilizer_ = at::index_select(stabilizer_, 0, rows);

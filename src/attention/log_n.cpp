@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -38,9 +39,8 @@ at::Tensor log_n_factors(const AttentionSettings& settings, const AttentionConte
     add(context.keys.count());
     shape = {1, 1, 1, 1};
   }
-  return at::tensor(factors, at::kDouble)
-      .view(shape)
-      .to(at::TensorOptions().dtype(type).device(context.device));
+  return on_device(at::tensor(factors, at::kDouble).view(shape),
+                   at::TensorOptions().dtype(type).device(context.device));
 }
 
 }  // namespace roformer

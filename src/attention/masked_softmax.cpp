@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 
 namespace roformer {
 namespace {
@@ -14,14 +15,14 @@ namespace {
 // LibTorch's softmax for CPUs works row by row and allows its output to be its input.
 at::Tensor softmax_in_place(const at::Tensor& scores) {
   at::Tensor result = scores;
-  if (!scores.is_cpu()) return at::_softmax(scores, -1, /*half_to_float=*/false);
+  if (!runs_loops(scores)) return at::_softmax(scores, -1, /*half_to_float=*/false);
   return at::_softmax_out(result, scores, -1, /*half_to_float=*/false);
 }
 
 at::Tensor slope_in_place(const at::Tensor& gradient, const at::Tensor& probabilities) {
   at::Tensor result = gradient;
   const at::ScalarType type = probabilities.scalar_type();
-  if (!gradient.is_cpu()) return at::_softmax_backward_data(gradient, probabilities, -1, type);
+  if (!runs_loops(gradient)) return at::_softmax_backward_data(gradient, probabilities, -1, type);
   return at::_softmax_backward_data_out(result, gradient, probabilities, -1, type);
 }
 
@@ -39,7 +40,7 @@ at::Tensor masked_softmax(const MaskedSoftmaxInputs& in) {
   const at::Tensor probabilities = softmax_in_place(scores);
   // A row of nothing but -infinity came out as NaN. (Filling always would cost a pass on CPUs;
   // asking would cost a GPU a stop.)
-  if (hidden.defined() && (!hidden.is_cpu() || hidden.all(-1).any().item<bool>())) {
+  if (hidden.defined() && (!runs_loops(hidden) || hidden.all(-1).any().item<bool>())) {
     probabilities.masked_fill_(hidden, 0);
   }
   std::vector<std::int64_t> bias_shape;

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "position/relative_index.h"
 #include "tensor/gradient.h"
+#include "tensor/on_device.h"
 #include "tensor/recomputation.h"
 
 namespace roformer {
@@ -124,7 +125,7 @@ const at::Tensor& PositionSession::visible(std::int64_t layer) {
     const at::Tensor past = causal_mask(queries, keys);
     mask = mask.defined() ? mask.logical_and(past) : past;
   }
-  if (mask.defined()) result.visible = mask.to(inputs_.device);
+  if (mask.defined()) result.visible = on_device(mask, inputs_.device);
   return result.visible;
 }
 
@@ -192,7 +193,8 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
                           at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
     if (window > 0) {
       const at::Tensor hidden = inside_window(-distances, window, inputs_.causal).logical_not();
-      all = all.masked_fill(hidden.to(inputs_.device), -std::numeric_limits<double>::infinity());
+      all = all.masked_fill(on_device(hidden, inputs_.device),
+                            -std::numeric_limits<double>::infinity());
     }
   }
   return borrowed(all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1));
@@ -203,8 +205,8 @@ at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head
   at::Tensor& matrix = features_[layer];
   if (!matrix.defined()) {
     const std::uint64_t key = random_key({inputs_.feature_key, static_cast<std::uint64_t>(layer)});
-    matrix = favor_matrix(favor_features(attention(layer), head_width), head_width, key)
-                 .to(at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+    matrix = on_device(favor_matrix(favor_features(attention(layer), head_width), head_width, key),
+                       at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
   }
   return matrix;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 
@@ -57,7 +58,7 @@ at::Tensor RowMoves::apply(const at::Tensor& memory, std::int64_t used) const {
     std::vector<std::int64_t> sizes = memory.sizes().vec();
     sizes[0] = count();
     const at::Tensor larger = at::empty(sizes, memory.options());
-    const at::Tensor index = at::tensor(sources_, at::kLong).to(memory.device());
+    const at::Tensor index = on_device(at::tensor(sources_, at::kLong), memory.device());
     larger.narrow(2, 0, used).copy_(at::index_select(memory.narrow(2, 0, used), 0, index));
     return larger;
   }

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <optional>
 #include <utility>
@@ -10,9 +11,11 @@
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
+#include "attention/packed_attention.h"
 #include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/loops.h"
 #include "tensor/tiled_attention.h"
 
 namespace roformer {
@@ -42,6 +45,15 @@ std::int64_t key_heads(const SelfAttentionInputs& in) {
 
 std::int64_t head_width_of(const SelfAttentionInputs& in) {
   return in.projected.size(1) / (in.heads + 2 * key_heads(in));
+}
+
+// Whether a GPU's kernel for texts end to end has all that the attention needs.
+bool can_pack(const SelfAttentionInputs& in, PositionSession& session) {
+  const PositionScheme& scheme = session.scheme(in.layer);
+  return !is_probed(in) && plain_softmax(in, session) && !scheme.has_transform() &&
+         !scheme.has_running_sums() && !scheme.has_bias() &&
+         can_pack_attention(in.projected, head_width_of(in)) &&
+         !session.additive(in.layer, Extent::square(in.layout.longest)).defined();
 }
 
 at::Tensor with_bias(const SelfAttentionInputs& in) {
@@ -110,7 +122,18 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
   return session.bias(in.layer, extent);
 }
 
-// LibTorch's fused kernel over queries and keys that are turned as the scheme says.
+// LibTorch's kernel of the device for queries and keys that are turned as the scheme says. A GPU's
+// hold nothing of the size of all pairs but the bias.
+at::Tensor by_device_kernel(const PositionScheme& scheme, const AttentionContext& context,
+                            const Parts& turned_parts, const at::Tensor& additive) {
+  std::optional<at::Tensor> mask;
+  if (additive.defined()) mask = additive.to(turned_parts.query.scalar_type());
+  return at::scaled_dot_product_attention(
+      turned_parts.query, turned_parts.key, turned_parts.value, mask, /*dropout_p=*/0.0,
+      /*is_causal=*/context.causal && !mask, scheme.score_scale(turned_parts.query.size(-1)));
+}
+
+// That of CPUs over queries and keys that are turned as the scheme says.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
                      const Parts& turned_parts, const at::Tensor& additive) {
   std::optional<at::Tensor> mask;
@@ -130,9 +153,10 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   const at::Tensor features = features_of(in, session, block);
   if (features.defined()) context.features = scheme.remembered(features, {});
   const auto turned_parts = [&] {
+    const KeyValue held = turned_keys(scheme, context, {.key = parts.key, .value = parts.value});
     return Parts{.query = turned(scheme, context, parts.query, TokenSide::query),
-                 .key = turned(scheme, context, parts.key, TokenSide::key),
-                 .value = parts.value};
+                 .key = held.key,
+                 .value = held.value};
   };
   const bool probed = is_probed(in);
   if (!probed && plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
@@ -144,9 +168,13 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                                   .mask = context.mask,
                                   .scale = scheme.score_scale(parts.query.size(-1))});
   }
-  if (!probed && plain_softmax(in, session) && scheme.has_transform() && !scheme.has_bias() &&
-      in.projected.is_cpu()) {
-    return by_kernel(scheme, context, turned_parts(), session.additive(in.layer, extent));
+  if (!probed && plain_softmax(in, session) && !scheme.has_running_sums()) {
+    const bool looped = runs_loops(in.projected);
+    if (!looped || (scheme.has_transform() && !scheme.has_bias())) {
+      const at::Tensor additive = session.additive(in.layer, extent);
+      return looped ? by_kernel(scheme, context, turned_parts(), additive)
+                    : by_device_kernel(scheme, context, turned_parts(), additive);
+    }
   }
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
@@ -217,7 +245,8 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
   context.features = all.features;
   const bool cached = scheme.cached_keys() == CachedKeys::rotated;
-  if (in.projected.is_cpu() && plain_softmax(in, session) && cached && !scheme.has_running_sums()) {
+  if (runs_loops(in.projected) && plain_softmax(in, session) && cached &&
+      !scheme.has_running_sums()) {
     return by_kernel(scheme, context,
                      {.query = turned(scheme, context, parts.query, TokenSide::query),
                       .key = all.key,
@@ -243,27 +272,29 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
 }  // namespace
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
-  if (!can_fuse(in, session)) return block_by_block(in, session);
+  const bool fuses = can_fuse(in, session);
+  if (!fuses && !can_pack(in, session)) return block_by_block(in, session);
   const std::int64_t head_width = head_width_of(in);
-  return fused_attention({.projected = in.projected,
-                          .bias = in.bias,
-                          .layout = in.layout,
-                          .heads = in.heads,
-                          .key_value_heads = key_heads(in),
-                          .scale = session.scheme(in.layer).score_scale(head_width),
-                          .causal = session.causal(),
-                          .rotation =
-                              [&](std::int64_t length) {
-                                return session.scheme(in.layer).rotation(
-                                    session.context(in.layer, Extent::square(length)), head_width);
-                              },
-                          .additive =
-                              [&](std::int64_t length) {
-                                const Extent extent = Extent::square(length);
-                                const at::Tensor table =
-                                    session.additive_of_differences(in.layer, extent);
-                                return table.defined() ? table : session.additive(in.layer, extent);
-                              }});
+  const FusedAttentionInputs inputs{
+      .projected = in.projected,
+      .bias = in.bias,
+      .layout = in.layout,
+      .heads = in.heads,
+      .key_value_heads = key_heads(in),
+      .scale = session.scheme(in.layer).score_scale(head_width),
+      .causal = session.causal(),
+      .rotation =
+          [&](std::int64_t length) {
+            return session.scheme(in.layer).rotation(
+                session.context(in.layer, Extent::square(length)), head_width);
+          },
+      .additive =
+          [&](std::int64_t length) {
+            const Extent extent = Extent::square(length);
+            const at::Tensor table = session.additive_of_differences(in.layer, extent);
+            return table.defined() ? table : session.additive(in.layer, extent);
+          }};
+  return fuses ? fused_attention(inputs) : packed_attention(inputs);
 }
 
 at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,

@@ -11,7 +11,7 @@ namespace roformer {
 
 AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
                                  const ComputePlan& plan)
-    : settings_(settings), plan_(plan), parameters_(settings.seed) {
+    : settings_(settings), plan_(plan), parameters_(settings.seed, at::kFloat, plan.device) {
   const std::int64_t width = settings.model.width;
   const auto add = [&](std::int64_t layer, const char* name, std::vector<std::int64_t> shape,
                        Initializer initial) {
@@ -41,7 +41,7 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
                                    .causal = causal(),
                                    .training_length = settings.data.length},
                          .parameters = parameters_});
-  parameters_.flatten(plan.device);
+  parameters_.flatten();
   parameters_.apply_constraints();
 }
 

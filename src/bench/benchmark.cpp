@@ -12,6 +12,7 @@
 #include "bench/random_language.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
+#include "tensor/gpu.h"
 
 namespace roformer {
 namespace {
@@ -42,7 +43,9 @@ double step_gflop(const Settings& settings, double tokens, double targets) {
 
 }  // namespace
 
-double matmul_ceiling(const ComputePlan& plan, std::int64_t size) {
+double matmul_ceiling(const ComputePlan& plan, std::int64_t wanted) {
+  constexpr std::int64_t kOnCpu = 2048, kOnGpu = 8192;
+  const std::int64_t size = wanted > 0 ? wanted : plan.device.is_cpu() ? kOnCpu : kOnGpu;
   const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
   const at::Tensor a = at::ones({size, size}, at::TensorOptions().dtype(type).device(plan.device));
   at::Tensor product = at::mm(a, a);
@@ -92,6 +95,7 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
       .gflop = work.gflop,
       .loader_share = loading / total,
       .peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20),
+      .gpu_memory_mib = static_cast<std::int64_t>(peak_gpu_memory() >> 20),
       .profile = times.profile};
   const double seconds = result.step_milliseconds * 1e-3;
   result.tokens_per_second = static_cast<double>(work.tokens) / seconds;

@@ -24,10 +24,11 @@ struct StepBenchmark {
   double examples_per_second = 0;
   double gflop = 0;  // matrix products of a step
   double gflops_per_second = 0;
-  double ceiling_gflops_per_second = 0;  // of a 2048 x 2048 x 2048 product in the same precision
+  double ceiling_gflops_per_second = 0;  // of square products in the same precision
   double matmul_share = 0;               // of the ceiling
   double loader_share = 0;               // time of making the step's batch over the step's
   std::int64_t peak_memory_mib = 0;      // of the process
+  std::int64_t gpu_memory_mib = 0;       // the most of tensors on a GPU; 0: none was used
   std::optional<StepProfile> profile;    // where one was asked for
 };
 
@@ -61,7 +62,7 @@ struct StepWork {
 StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
                              const ComputePlan& plan);
 
-// GFLOP/s of square matrix products.
-double matmul_ceiling(const ComputePlan& plan, std::int64_t size = 2048);
+// GFLOP/s of square matrix products, large enough for the device to be busy; 0: as its kind needs.
+double matmul_ceiling(const ComputePlan& plan, std::int64_t size = 0);
 
 }  // namespace roformer

@@ -49,8 +49,10 @@ class RandomLanguage : public TrainingObjective {
     const MaskedBatch source =
         random_batch(settings_, random_key({settings_.seed, static_cast<std::uint64_t>(number)}));
     auto result = std::make_unique<RandomBatch>();
-    result->batch = task_facts(settings_.task).causal ? to_device(causal_batch(source), at::kCPU)
-                                                      : to_device(source, at::kCPU);
+    const LanguageBatch batch = task_facts(settings_.task).causal
+                                    ? to_device(causal_batch(source), at::kCPU)
+                                    : to_device(source, at::kCPU);
+    result->batch = pinned_for(batch, model_.plan().device);
     result->target_count = result->batch.labels.numel();
     result->tokens = source.tokens();
     return result;

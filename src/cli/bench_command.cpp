@@ -4,20 +4,24 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/progress.h"
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
+#include "bench/gpu_peaks.h"
 #include "bench/translation_benchmark.h"
 #include "cli/bench_attention.h"
 #include "cli/bench_compare.h"
 #include "cli/bench_decoding.h"
+#include "cli/bench_devices.h"
 #include "cli/bench_positions.h"
 #include "cli/bench_scaling.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "config/load.h"
 #include "report/table.h"
 
@@ -53,6 +57,15 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"matmul_share", result.matmul_share},
           {"loader_share", result.loader_share},
           {"max_rss_mib", result.peak_memory_mib}};
+}
+
+// Of the GPU that computes; nothing without one, in fp32 or for a card whose promise is not known.
+std::optional<double> model_flops_utilization(const ComputePlan& plan,
+                                              const StepBenchmark& result) {
+  const std::vector<std::string> cards = inspect_machine(".").nvidia_cards;
+  if (!plan.device.is_cuda() || plan.precision != Precision::bf16 || cards.empty()) return {};
+  const std::optional<double> peak = dense_bfloat16_peak(cards.front());
+  return peak ? std::optional(result.gflops_per_second / *peak) : std::nullopt;
 }
 
 Table parts_table(const std::string& title, const std::vector<StepPart>& parts) {
@@ -109,8 +122,11 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
       plan_compute(settings.device, settings.training.precision, settings.model.width);
   const StepBenchmark result = benchmark(
       settings, plan, {.measured = options.steps, .warmup = warmup, .profile = options.profile});
+  const std::optional<double> utilization = model_flops_utilization(plan, result);
   if (options.json) {
     nlohmann::ordered_json object = to_json(settings, plan, result);
+    if (result.gpu_memory_mib > 0) object["gpu_memory_mib"] = result.gpu_memory_mib;
+    if (utilization) object["mfu"] = *utilization;
     if (result.profile) {
       object["parts"] = to_json(result.profile->parts);
       object["operations"] = to_json(result.profile->operations);
@@ -134,6 +150,10 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
       result.ceiling_gflops_per_second);
   fmt::print("batches    {:.2f} % of a step\n", 100 * result.loader_share);
   fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
+  if (result.gpu_memory_mib > 0) fmt::print("on the GPU {} MiB at most\n", result.gpu_memory_mib);
+  if (utilization) {
+    fmt::print("MFU        {:.1f} % of the card's dense bf16 peak\n", 100 * *utilization);
+  }
   if (result.profile) print_profile(*result.profile);
 }
 
@@ -211,6 +231,7 @@ void add_bench_command(CLI::App& program) {
   add_bench_positions(*command);
   add_bench_attention(*command);
   add_bench_scaling(*command);
+  add_bench_devices(*command);
   add_bench_compare(*command);
 }
 

@@ -43,6 +43,7 @@ struct Diagnosis {
   std::string kernels;                // instruction set of the program's own inner loops
   std::vector<std::string> libtorch;  // lines of its build that matter here
   std::int64_t gpus = 0;              // that LibTorch can use
+  bool tf32 = false;                  // whether fp32 products on GPUs may round to TF32
   std::string processes;              // what `train` would be beside others, as this was started
   ComputePlan automatic;
   std::string device;  // that was measured
@@ -66,11 +67,11 @@ std::vector<std::string> libtorch_lines() {
 
 // A processor without bf16 arithmetic takes some hundred times as long: a small product tells.
 Speed measured(const ComputePlan& automatic, Precision precision) {
-  constexpr std::int64_t kSize = 2048, kSmallSize = 256;
+  constexpr std::int64_t kSize = 2048, kSmallSize = 256, kGpuSize = 8192;
   const Bf16Support support = bf16_support();
   const bool quick = precision == Precision::fp32 || automatic.device.is_cuda() ||
                      support.avx512_bf16 || support.amx;
-  const std::int64_t size = quick ? kSize : kSmallSize;
+  const std::int64_t size = automatic.device.is_cuda() ? kGpuSize : quick ? kSize : kSmallSize;
   return {
       .size = size,
       .gflops_per_s = matmul_ceiling({.device = automatic.device, .precision = precision}, size)};
@@ -95,6 +96,7 @@ Diagnosis diagnose(const DoctorOptions& options) {
       .kernels = kernels::instruction_set(),
       .libtorch = libtorch_lines(),
       .gpus = static_cast<std::int64_t>(at::getNumGPUs()),
+      .tf32 = at::globalContext().allowTF32CuBLAS(),
       .processes = launch_words(),
       .automatic = plan_compute(DeviceKind::automatic, Precision::automatic, kWidthForBf16)};
   result.device = result.automatic.device.str();
@@ -129,6 +131,7 @@ void print_text(const Diagnosis& found) {
   for (const std::string& detail : found.libtorch) line("", detail);
   line("own kernels", found.kernels);
   line("GPUs", fmt::format("{} that LibTorch can use", found.gpus));
+  line("TF32", found.tf32 ? "on" : "off: fp32 products on a GPU are those of fp32");
   for (const std::string& card : machine.nvidia_cards) line("", card);
   line("matmul fp32", speed(found.fp32) + " on " + found.device);
   line("matmul bf16", speed(found.bf16) + " on " + found.device);
@@ -162,6 +165,7 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
       {"libtorch_build", found.libtorch},
       {"kernels", found.kernels},
       {"gpus", found.gpus},
+      {"tf32", found.tf32},
       {"nvidia_cards", machine.nvidia_cards},
       {"matmul",
        {{"device", found.device}, {"fp32", to_json(found.fp32)}, {"bf16", to_json(found.bf16)}}},

@@ -20,6 +20,7 @@
 #include "position/scheme.h"
 #include "report/table.h"
 #include "runs/trained_model.h"
+#include "tensor/device.h"
 #include "verify/golden_case.h"
 
 namespace roformer {
@@ -32,6 +33,7 @@ struct PositionsOptions {
   std::filesystem::path output = "positions.html";
   std::filesystem::path csv;
   bool causal = false;
+  bool on_gpu = false;
   std::vector<Override> overrides;
 };
 
@@ -145,7 +147,9 @@ void verify_schemes(const PositionsOptions& options) {
   std::vector<std::string> order;
   std::vector<std::string> misses;
   std::int64_t cases = 0;
-  for (const GoldenResult& result : run_golden_folder(options.folder)) {
+  const DeviceKind wanted = options.on_gpu ? DeviceKind::cuda : DeviceKind::cpu;
+  const ComputePlan plan = plan_compute(wanted, Precision::fp32, 0);
+  for (const GoldenResult& result : run_golden_folder(options.folder, plan.device)) {
     if (!lines.contains(result.scheme)) order.push_back(result.scheme);
     Line& line = lines[result.scheme];
     ++cases;
@@ -262,6 +266,7 @@ void add_positions_command(CLI::App& program) {
        .details = "The folder holds index.json and the cases it lists. Exit code 1 where any case "
                   "misses its tolerance or cannot be run."});
   verify->add_option("folder", options->folder, "for instance tests/position/golden")->required();
+  verify->add_flag("--gpu", options->on_gpu, "run them on the GPU");
   verify->callback([options] { verify_schemes(*options); });
 }
 

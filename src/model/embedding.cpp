@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -68,7 +69,7 @@ at::Tensor Embedding::forward(const EmbeddingInputs& in) const {
     sum = sum + (in.token_types.defined() ? embedding_rows(types_, in.token_types)
                                           : types_.narrow(0, 0, 1));
   }
-  if (in.positions.defined()) sum = sum + spread(in.positions.to(sum.device()), in.layout);
+  if (in.positions.defined()) sum = sum + spread(on_device(in.positions, sum.device()), in.layout);
   if (norm_.gain.defined()) {
     sum = residual_norm({.residual = sum,
                          .gain = norm_.gain,

@@ -84,7 +84,7 @@ at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& opti
 }
 
 at::Tensor EncoderDecoder::logits(const at::Tensor& states) const {
-  return project(states.to(output_.scalar_type()), output_) + output_bias_.to(output_.device());
+  return project(states.to(output_.scalar_type()), output_) + output_bias_;
 }
 
 }  // namespace roformer

@@ -44,12 +44,12 @@ at::Tensor LanguageHead::transform(const at::Tensor& states) const {
 }
 
 CrossEntropy LanguageHead::loss(const at::Tensor& states, const at::Tensor& labels) const {
-  return linear_cross_entropy(transform(states), table_, bias_.to(table_.device()), labels);
+  return linear_cross_entropy(transform(states), table_, bias_, labels);
 }
 
 at::Tensor LanguageHead::logits(const at::Tensor& states) const {
   const at::Tensor hidden = transform(states).to(table_.scalar_type());
-  return at::mm(hidden, table_.t()) + bias_.to(table_.device());
+  return at::mm(hidden, table_.t()) + bias_;
 }
 
 }  // namespace roformer

@@ -12,6 +12,7 @@
 
 #include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -33,10 +34,10 @@ class Alibi : public PositionScheme {
 
   at::Tensor slopes_times_distance(const AttentionContext& context,
                                    const at::Tensor& distances) const {
-    const at::Tensor distance = distances.to(left_.options()).unsqueeze(0);
+    const at::Tensor distance = on_device(distances, left_.options()).unsqueeze(0);
     const at::Tensor values =
         left_.unsqueeze(1) * distance.clamp_max(0) - right_.unsqueeze(1) * distance.clamp_min(0);
-    return values.to(at::TensorOptions().dtype(context.type).device(context.device));
+    return on_device(values, at::TensorOptions().dtype(context.type).device(context.device));
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 
 namespace roformer {
 namespace {
@@ -108,7 +109,7 @@ at::Tensor contextual_positions(const at::Tensor& scores, const at::Tensor& mask
 
 at::Tensor add_contextual_products(const at::Tensor& scores, const at::Tensor& products,
                                    const at::Tensor& mask) {
-  if (!scores.is_cpu()) return composed(scores, products, mask);
+  if (!runs_loops(scores)) return composed(scores, products, mask);
   GradientRecorder recorder("attention/contextual_positions", {scores, products});
   const at::Tensor result = scores.detach();
   const at::Tensor gates = gates_of(result, mask), held = products.detach().contiguous();

@@ -17,6 +17,7 @@
 #include "position/rotary_table.h"
 #include "position/scheme.h"
 #include "position/score_network.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -55,7 +56,8 @@ class Dape : public PositionScheme {
     return with_score_network(
         {.scores = terms.scores,
          .bias = bias,
-         .past = settings_.kernel > 1 ? past_of_pairs(context) >= 0 : at::Tensor(),
+         .past = settings_.kernel > 1 ? on_device(past_of_pairs(context) >= 0, context.device)
+                                      : at::Tensor(),
          .network = {.first_weight = taps(layer.network.first_weight).to(type),
                      .first_bias = layer.network.first_bias.to(type),
                      .second_weight = taps(layer.network.second_weight).to(type),
@@ -121,8 +123,8 @@ class Dape : public PositionScheme {
     const auto make = [&] {
       return bias_of_distance(context.queries, context.keys, [&](const at::Tensor& distances) {
         const auto options = at::TensorOptions().dtype(context.type).device(context.device);
-        const at::Tensor past = (-distances).clamp_min(0).to(options).unsqueeze(0);
-        if (alibi) return past * -at::tensor(slopes_, at::kDouble).to(options).unsqueeze(1);
+        const at::Tensor past = on_device((-distances).clamp_min(0), options).unsqueeze(0);
+        if (alibi) return past * -on_device(at::tensor(slopes_, at::kDouble), options).unsqueeze(1);
         return -layer.r1.unsqueeze(1) * at::log1p(layer.r2.unsqueeze(1) * past);
       });
     };

@@ -45,8 +45,7 @@ class DualChunk : public PositionScheme {
       const at::Tensor query =
           rotated((terms.raw_query * terms.scale).to(scores.scalar_type()),
                   table(context, context.queries, terms.raw_query.size(-1), distance));
-      scores =
-          replace_scores(scores, query, terms.key.to(scores.scalar_type()), far.to(context.device));
+      scores = replace_scores(scores, query, terms.key.to(scores.scalar_type()), far);
     };
     replace(1, chunks == 1);
     replace(2, chunks >= 2);

@@ -24,6 +24,7 @@
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/sinusoid.h"
+#include "tensor/on_device.h"
 #include "tensor/pair_tables.h"
 
 namespace roformer {
@@ -78,7 +79,7 @@ class ExplicitPositions : public PositionScheme {
                               table_.size(0), places.max().item<double>()),
                   "more positions, or a shorter data.length");
     }
-    return at::index_select(table_, 0, places.flatten().to(at::kLong).to(table_.device()))
+    return at::index_select(table_, 0, on_device(places.flatten().to(at::kLong), table_.device()))
         .view({places.size(0), places.size(1), width_});
   }
 
@@ -87,7 +88,7 @@ class ExplicitPositions : public PositionScheme {
                          TokenSide side) const override {
     const at::Tensor places =
         side == TokenSide::query ? query_places(context) : key_places(context);
-    return turned_by_tables(x, tables(context, places.cpu(), x.size(-1)));
+    return turned_by_tables(x, tables(context, places, x.size(-1)));
   }
 
   bool has_bias_of_places() const override {
@@ -98,7 +99,8 @@ class ExplicitPositions : public PositionScheme {
     const at::Tensor distance =
         settings_.form == ExplicitForm::alibi ? past_places(context) : drawn_distances(context);
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
-    return distance.to(options).unsqueeze(1) * -slopes_.to(options).view({1, -1, 1, 1});
+    return on_device(distance, options).unsqueeze(1) *
+           -on_device(slopes_, options).view({1, -1, 1, 1});
   }
 
  private:
@@ -145,8 +147,8 @@ class ExplicitPositions : public PositionScheme {
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
     recent_.push_front({.places = places,
                         .width = width,
-                        .tables = {.cosine = angles.cos().to(options),
-                                   .sine = angles.sin().to(options),
+                        .tables = {.cosine = on_device(angles.cos(), options),
+                                   .sine = on_device(angles.sin(), options),
                                    .layout = settings_.layout}});
     return recent_.front().tables;
   }

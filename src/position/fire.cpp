@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tensor/gradient.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -85,8 +86,8 @@ class Fire : public PositionScheme {
   at::Tensor bias(const AttentionContext& context) const override {
     const FireLayer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::TensorOptions options = layer.slope.options();
-    const at::Tensor queries = context.queries.tensor().to(options).unsqueeze(1);
-    const at::Tensor keys = context.keys.tensor().to(options).unsqueeze(0);
+    const at::Tensor queries = on_device(context.queries.tensor(), options).unsqueeze(1);
+    const at::Tensor keys = on_device(context.keys.tensor(), options).unsqueeze(0);
     const auto scaled = [&](const at::Tensor& x) { return at::log1p((layer.slope * x).abs()); };
     const at::Tensor threshold = (layer.threshold * settings_.initial_length).abs();
     const at::Tensor share =

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "position/formula_operations.h"
 #include "position/relative_index.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -84,8 +85,8 @@ at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionCont
               .query = query,
               .key = key};
   const Value value = evaluate(node, place);
-  return (value.tensor.defined() ? value.tensor : formula_number(value.number))
-      .to(at::TensorOptions().dtype(context.type).device(context.device));
+  return on_device(value.tensor.defined() ? value.tensor : formula_number(value.number),
+                   at::TensorOptions().dtype(context.type).device(context.device));
 }
 
 // At distances j - i, [R]: [1 or H, R] in context.type. Hidden keys as in all_pairs().
@@ -127,7 +128,7 @@ at::Tensor FormulaEvaluator::kept(const FormulaNode& node, const AttentionContex
     last = {.queries = context.queries,
             .keys = context.keys,
             .type = type,
-            .tensor = make().to(context.device)};
+            .tensor = on_device(make(), context.device)};
   }
   return last.tensor;
 }
@@ -277,8 +278,8 @@ at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Place& place) cons
   const at::Tensor table = numbers_[node.parameter].of(place.context.layer).to(place.type);
   const auto make = [&] { return index(node, place); };
   const bool keeps = node.arguments[0].uses.bound.empty() && !place.exact;
-  const at::Tensor at =
-      keeps ? kept(node.arguments[0], place.context, at::kLong, make) : make().to(table.device());
+  const at::Tensor at = keeps ? kept(node.arguments[0], place.context, at::kLong, make)
+                              : on_device(make(), table.device());
   std::vector<std::int64_t> sizes = at.sizes().vec();
   if (at.size(0) == 1) {
     sizes[0] = table.size(0);

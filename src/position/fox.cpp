@@ -14,6 +14,7 @@
 #include "config/schemes/fox.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -85,8 +86,8 @@ class Fox : public PositionScheme {
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const at::Tensor log_gate =
         at::log_sigmoid(gates_[static_cast<std::size_t>(context.layer)].bias).unsqueeze(1);
-    return (log_gate * -distances.to(log_gate.options()).unsqueeze(0))
-        .to(at::TensorOptions().dtype(context.type).device(context.device));
+    return on_device(log_gate * -on_device(distances, log_gate.options()).unsqueeze(0),
+                     at::TensorOptions().dtype(context.type).device(context.device));
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "config/schemes/kerple.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -39,7 +40,7 @@ class Kerple : public PositionScheme {
   bool bias_of_distance_alone() const override { return true; }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
-    const at::Tensor distance = distances.abs().to(layer.r1.options());
+    const at::Tensor distance = on_device(distances.abs(), layer.r1.options());
     const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
     if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);
     // 0^r2 is 0 with the slope 0, where LibTorch's power would have a logarithm of 0.

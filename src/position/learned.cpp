@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/schemes/learned.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -31,7 +32,7 @@ class Learned : public PositionScheme {
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }
-    const at::Tensor index = positions.tensor().to(table_.device());
+    const at::Tensor index = on_device(positions.tensor(), table_.device());
     if (!settings_.hierarchical) return at::index_select(table_, 0, index);
     const double alpha = settings_.hierarchical_alpha;
     const at::Tensor base = (table_ - alpha * table_.narrow(0, 0, 1)) / (1 - alpha);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -32,8 +33,9 @@ class None : public PositionScheme {
       const at::Tensor cosine = by.expand({by.size(0), width / 2}).contiguous();
       return Rotation{.cosine = cosine, .sine = at::zeros(cosine.sizes(), options)};
     };
-    return RotationPair{.query = scaled(at::tensor(factors, at::kDouble).to(options).unsqueeze(1)),
-                        .key = scaled(at::ones({context.keys.count(), 1}, options))};
+    return RotationPair{
+        .query = scaled(on_device(at::tensor(factors, at::kDouble), options).unsqueeze(1)),
+        .key = scaled(at::ones({context.keys.count(), 1}, options))};
   }
 
  private:

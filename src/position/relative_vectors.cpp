@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "position/relative_index.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -21,14 +22,15 @@ at::Tensor RelativeVectors::scores(const AttentionContext& context, const ScoreT
   const Tables& tables = tables_[static_cast<std::size_t>(context.layer)];
   return add_relative_products({.scores = terms.scores,
                                 .vectors = terms.query * terms.scale,
-                                .table = tables.key.unsqueeze(0),
+                                .table = on_device(tables.key, context.device).unsqueeze(0),
                                 .index = clipped(context, left_, right_)});
 }
 
 at::Tensor RelativeVectors::value_term(const AttentionContext& context,
                                        const at::Tensor& probabilities) const {
   const Tables& tables = tables_[static_cast<std::size_t>(context.layer)];
-  return relative_sums(probabilities, tables.value.unsqueeze(0), clipped(context, left_, right_));
+  return relative_sums(probabilities, on_device(tables.value, context.device).unsqueeze(0),
+                       clipped(context, left_, right_));
 }
 
 }  // namespace roformer

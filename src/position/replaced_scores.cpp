@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensor/gradient.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -18,22 +19,22 @@ constexpr std::int64_t kChunk = 128;  // queries whose far scores are held at a 
 }  // namespace
 
 at::Tensor past_of_pairs(const AttentionContext& context) {
-  return (context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0))
-      .to(context.device);
+  return context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0);
 }
 
 at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, const at::Tensor& key,
-                          const at::Tensor& far) {
+                          const at::Tensor& far_pairs) {
   GradientRecorder recorder("attention/replaced_scores", {scores, query, key});
   struct Part {
     std::int64_t row, rows;  // queries; all keys
   };
   std::vector<Part> parts;
-  for (std::int64_t row = 0; row < far.size(0); row += kChunk) {
-    const std::int64_t rows = std::min(kChunk, far.size(0) - row);
-    if (far.narrow(0, row, rows).any().item<bool>()) parts.push_back({row, rows});
+  for (std::int64_t row = 0; row < far_pairs.size(0); row += kChunk) {
+    const std::int64_t rows = std::min(kChunk, far_pairs.size(0) - row);
+    if (far_pairs.narrow(0, row, rows).any().item<bool>()) parts.push_back({row, rows});
   }
   const at::Tensor result = scores.detach(), q = query.detach(), k = key.detach();
+  const at::Tensor far = on_device(far_pairs, result.device());
   for (std::int64_t b = 0; b < result.size(0); ++b) {
     for (const Part& part : parts) {
       const at::Tensor rows = result[b].narrow(1, part.row, part.rows);

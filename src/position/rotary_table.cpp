@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tensor/on_device.h"
+
 namespace roformer {
 
 std::vector<double> rotary_frequencies(std::int64_t width, double base) {
@@ -41,7 +43,8 @@ Rotation make_rotation(const RotaryKey& key) {
     }
   }
   const auto options = at::TensorOptions().dtype(key.type).device(key.device);
-  return {.cosine = cosine.to(options), .sine = sine.to(options), .layout = key.layout};
+  return {
+      .cosine = on_device(cosine, options), .sine = on_device(sine, options), .layout = key.layout};
 }
 
 namespace {

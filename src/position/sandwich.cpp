@@ -11,6 +11,7 @@
 
 #include "position/constant_bias.h"
 #include "position/rotary_table.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -38,8 +39,8 @@ class Sandwich : public PositionScheme {
         at::tensor(rotary_frequencies(settings_.width, settings_.base), at::kDouble);
     const at::Tensor sum = at::cos(distances.unsqueeze(1) * frequencies).sum(1);
     const at::Tensor values =
-        coefficients_.unsqueeze(1) * sum.unsqueeze(0).to(coefficients_.options());
-    return values.to(at::TensorOptions().dtype(context.type).device(context.device));
+        coefficients_.unsqueeze(1) * on_device(sum.unsqueeze(0), coefficients_.options());
+    return on_device(values, at::TensorOptions().dtype(context.type).device(context.device));
   }
 };
 

@@ -22,13 +22,13 @@ at::Tensor key_places(const AttentionContext& context) {
                                 ? context.places
                                 : context.keys.tensor().to(at::kDouble).unsqueeze(0);
   ROFORMER_ASSERT(places.size(1) == context.keys.count());
-  return places.to(context.device);
+  return places;
 }
 
 at::Tensor query_places(const AttentionContext& context) {
   const std::int64_t queries = context.queries.count();
   if (!context.places.defined()) {
-    return context.queries.tensor().to(at::kDouble).unsqueeze(0).to(context.device);
+    return context.queries.tensor().to(at::kDouble).unsqueeze(0);
   }
   return key_places(context).narrow(1, context.keys.count() - queries, queries);
 }

@@ -60,7 +60,7 @@ struct AttentionContext {
   at::Tensor places;
 };
 
-// The places of the keys, or of the queries: float64 [B or 1, L] on the context's device.
+// The places of the keys, or of the queries: float64 [B or 1, L] on the host.
 at::Tensor key_places(const AttentionContext& context);
 at::Tensor query_places(const AttentionContext& context);
 

@@ -17,6 +17,7 @@
 #include "config/schemes/stick_breaking.h"
 #include "position/replaced_scores.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 
 namespace roformer {
 namespace {
@@ -163,7 +164,7 @@ class StickBreaking : public PositionScheme {
 }  // namespace
 
 AttentionWeights stick_breaking_weights(const at::Tensor& scores, const at::Tensor& mask) {
-  if (!scores.is_cpu()) return composed_sticks(scores, mask);
+  if (!runs_loops(scores)) return composed_sticks(scores, mask);
   if (scores.scalar_type() == at::kDouble) return looped_sticks<double>(scores, mask);
   ROFORMER_ASSERT(scores.scalar_type() == at::kFloat);
   return looped_sticks<float>(scores, mask);

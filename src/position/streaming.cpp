@@ -15,6 +15,7 @@
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -36,10 +37,11 @@ class Streaming : public PositionScheme {
     if (settings_.form == StreamingForm::rope) return {};
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
     const at::Tensor past = past_of_pairs(context);
-    const at::Tensor keys = context.keys.tensor().to(context.device).unsqueeze(0);
+    const at::Tensor keys = context.keys.tensor().unsqueeze(0);
     const at::Tensor to_first = slot_of_last() - keys * (clipped() ? 0 : 1);
     const at::Tensor distance = at::where(evicted(context), to_first, past.clamp_min(0));
-    return distance.to(options) * -at::tensor(slopes_, options).view({1, -1, 1, 1});
+    return on_device(distance, options) *
+           -on_device(at::tensor(slopes_, at::kDouble), options).view({1, -1, 1, 1});
   }
 
   bool has_content_scores() const override { return settings_.form == StreamingForm::rope; }
@@ -61,7 +63,7 @@ class Streaming : public PositionScheme {
   }
 
   at::Tensor mask(const AttentionContext& context) const override {
-    const at::Tensor keys = context.keys.tensor().to(context.device).unsqueeze(0);
+    const at::Tensor keys = context.keys.tensor().unsqueeze(0);
     const at::Tensor past = past_of_pairs(context);
     return (past < settings_.recent).logical_or(keys < settings_.sinks).logical_and(past >= 0);
   }
@@ -85,7 +87,7 @@ class Streaming : public PositionScheme {
   at::Tensor evicted(const AttentionContext& context) const {
     const at::Tensor far = past_of_pairs(context) >= settings_.recent;
     if (clipped()) return far;
-    const at::Tensor queries = context.queries.tensor().to(context.device).unsqueeze(1);
+    const at::Tensor queries = context.queries.tensor().unsqueeze(1);
     return far.logical_and(queries >= settings_.sinks + settings_.recent);
   }
 

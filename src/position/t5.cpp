@@ -8,6 +8,7 @@
 #include "config/schemes/t5.h"
 #include "position/distance_buckets.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -35,7 +36,7 @@ class T5 : public PositionScheme {
       buckets.mutable_data_ptr<std::int64_t>()[i] =
           t5_bucket(static_cast<std::int64_t>(distance[i]), buckets_);
     }
-    return at::index_select(bias_.t(), 1, buckets.to(bias_.device()));
+    return at::index_select(bias_.t(), 1, on_device(buckets, bias_.device()));
   }
 
   double score_scale(std::int64_t head_width) const override {

@@ -11,6 +11,7 @@
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -92,7 +93,7 @@ class TransformerXl : public PositionScheme {
     }
     const at::Tensor table = sinusoid_table(Positions::of(std::move(distances)), shape_.width,
                                             settings_.base, SinusoidalLayout::concat);
-    return at::matmul(table.to(layer.weight.options()), layer.weight.t())
+    return at::matmul(on_device(table, layer.weight.options()), layer.weight.t())
         .view({range.count, shape_.heads, shape_.head_width})
         .transpose(0, 1);
   }

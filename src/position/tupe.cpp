@@ -13,6 +13,7 @@
 #include "position/distance_buckets.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -70,7 +71,7 @@ class Tupe : public PositionScheme {
     }
     if (!settings_.untie_cls) return bias;
     const auto is_cls = [&](const Positions& positions) {
-      return (positions.tensor() == 0).to(bias.device());
+      return on_device(positions.tensor() == 0, bias.device());
     };
     const auto per_head = [](const at::Tensor& values) { return values.view({1, -1, 1, 1}); };
     bias = at::where(is_cls(context.keys).unsqueeze(0), per_head(to_cls_), bias);
@@ -94,7 +95,7 @@ class Tupe : public PositionScheme {
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }
-    at::Tensor rows = at::index_select(table_, 0, positions.tensor().to(table_.device()));
+    at::Tensor rows = at::index_select(table_, 0, on_device(positions.tensor(), table_.device()));
     if (settings_.norm)
       rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);
     return at::matmul(rows, weight.t())

@@ -254,6 +254,9 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const OpenedTask opened = open_task(sources);
   if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, settings, plan);
   check_processes(settings, plan, processes);
+  if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
+    make_gpu_deterministic();
+  }
   compare_processes(settings, opened.data, plan, processes);
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
   std::string start;

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -31,7 +32,7 @@ at::Tensor mean_states(const at::Tensor& states, const std::vector<std::int64_t>
     shares.select(0, text).narrow(0, begin, length).fill_(1 / static_cast<double>(length));
     begin += length;
   }
-  return at::mm(shares.to(states.device()), states.to(at::kFloat));
+  return at::mm(on_device(shares, states.device()), states.to(at::kFloat));
 }
 
 }  // namespace
@@ -39,13 +40,13 @@ at::Tensor mean_states(const at::Tensor& states, const std::vector<std::int64_t>
 Classifier::Classifier(const Settings& settings, std::int64_t vocabulary,
                        const ClassifierShape& shape, const ComputePlan& plan)
     : plan_(plan),
-      parameters_(settings.seed),
+      parameters_(settings.seed, at::kFloat, plan.device),
       encoder_(stack_settings(settings, vocabulary), parameters_),
       head_({.kind = shape.head, .outputs = shape.outputs, .dropout = shape.head_dropout}, encoder_,
             parameters_),
       pooling_(shape.pooling) {
   freeze_as_asked(settings.model, parameters_);
-  parameters_.flatten(plan.device);
+  parameters_.flatten();
 }
 
 at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) const {

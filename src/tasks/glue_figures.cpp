@@ -14,6 +14,7 @@
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "tasks/model_setup.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -102,7 +103,8 @@ at::Tensor glue_loss_sum(GlueTask task, const at::Tensor& outputs,
     std::vector<double> targets;
     for (const GlueExample* example : examples) targets.push_back(example->score);
     return at::mse_loss(outputs.select(1, 0),
-                        at::tensor(targets, at::kDouble).to(outputs.options()), at::Reduction::Sum);
+                        on_device(at::tensor(targets, at::kDouble), outputs.options()),
+                        at::Reduction::Sum);
   }
   std::vector<std::int64_t> labels;
   for (const GlueExample* example : examples) labels.push_back(example->label);

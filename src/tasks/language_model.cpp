@@ -2,6 +2,7 @@
 
 #include "attention/linear_attention.h"
 #include "tasks/model_setup.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -43,7 +44,15 @@ LanguageBatch to_device(const CausalBatch& batch, at::Device device) {
 LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
   LanguageBatch result = batch;
   for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
-    if (tensor->defined()) *tensor = tensor->to(device, /*non_blocking=*/true);
+    if (tensor->defined()) *tensor = on_device(*tensor, device);
+  }
+  return result;
+}
+
+LanguageBatch pinned_for(const LanguageBatch& batch, at::Device device) {
+  LanguageBatch result = batch;
+  for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
+    if (tensor->defined()) *tensor = pinned_for(*tensor, device);
   }
   return result;
 }
@@ -51,11 +60,11 @@ LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
 LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
                              const ComputePlan& plan)
     : plan_(plan),
-      parameters_(settings.seed),
+      parameters_(settings.seed, at::kFloat, plan.device),
       encoder_(stack_settings(settings, vocabulary), parameters_),
       head_(encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
-  parameters_.flatten(plan.device);
+  parameters_.flatten();
 }
 
 CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& mode,

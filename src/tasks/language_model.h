@@ -23,6 +23,8 @@ struct LanguageBatch {
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device);
 LanguageBatch to_device(const CausalBatch& batch, at::Device device);
 LanguageBatch to_device(const LanguageBatch& batch, at::Device device);
+// In the memory that a GPU copies from at once; for who makes batches ahead.
+LanguageBatch pinned_for(const LanguageBatch& batch, at::Device device);
 
 class LanguageModel {
  public:

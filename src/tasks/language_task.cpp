@@ -293,7 +293,8 @@ class LanguageTask : public TrainingTask {
   std::unique_ptr<TrainingBatch> make_batch_of(std::int64_t stage,
                                                std::int64_t number) const override {
     auto result = std::make_unique<LanguageTrainingBatch>();
-    result->batch = batches_[static_cast<std::size_t>(stage)]->training(number);
+    result->batch = pinned_for(batches_[static_cast<std::size_t>(stage)]->training(number),
+                               model_.plan().device);
     result->target_count = result->batch.labels.numel();
     result->tokens = result->batch.ids.numel();
     return result;

@@ -16,6 +16,7 @@
 #include "config/task_facts.h"
 #include "tasks/glue_figures.h"
 #include "tasks/text_tasks.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -34,7 +35,8 @@ at::Tensor matching_loss(const MatchingSettings& settings, const at::Tensor& sco
     return at::clamp_min(settings.margin - both.select(1, 0) + both.select(1, 1), 0).sum();
   }
   return at::binary_cross_entropy_with_logits(
-      scores, at::tensor(targets, at::kDouble).to(scores.options()), {}, {}, at::Reduction::Sum);
+      scores, on_device(at::tensor(targets, at::kDouble), scores.options()), {}, {},
+      at::Reduction::Sum);
 }
 
 // What batches are made of: pairs of texts, or for the triplet loss triplets.

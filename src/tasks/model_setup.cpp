@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/task_facts.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 
@@ -39,7 +40,7 @@ void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {
   const at::Tensor copy = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
   std::copy(values.begin(), values.end(), copy.mutable_data_ptr<std::int64_t>());
-  return copy.to(device);
+  return on_device(copy, device);
 }
 
 }  // namespace roformer

@@ -139,7 +139,7 @@ class TranslationTask : public TrainingTask {
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     auto result = std::make_unique<TranslationTrainingBatch>();
-    result->pairs = to_tensors(batches_[number]);
+    result->pairs = pinned_for(to_tensors(batches_[number]), translator_.plan().device);
     result->target_count = result->pairs.labels.numel();
     result->tokens = result->pairs.target_ids.numel();
     return result;

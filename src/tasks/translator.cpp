@@ -16,6 +16,7 @@
 #include "decoding/sample_texts.h"
 #include "decoding/translation_step.h"
 #include "tasks/model_setup.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -113,7 +114,15 @@ TranslationBatch to_tensors(const ParallelBatch& batch) {
 TranslationBatch to_device(const TranslationBatch& batch, at::Device device) {
   TranslationBatch result = batch;
   for (at::Tensor* tensor : {&result.source_ids, &result.target_ids, &result.labels}) {
-    *tensor = tensor->to(device, /*non_blocking=*/true);
+    *tensor = on_device(*tensor, device);
+  }
+  return result;
+}
+
+TranslationBatch pinned_for(const TranslationBatch& batch, at::Device device) {
+  TranslationBatch result = batch;
+  for (at::Tensor* tensor : {&result.source_ids, &result.target_ids, &result.labels}) {
+    *tensor = pinned_for(*tensor, device);
   }
   return result;
 }
@@ -121,12 +130,12 @@ TranslationBatch to_device(const TranslationBatch& batch, at::Device device) {
 Translator::Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
                        const ComputePlan& plan)
     : plan_(plan),
-      parameters_(settings.seed),
+      parameters_(settings.seed, at::kFloat, plan.device),
       model_(model_settings(settings, vocabularies), parameters_),
       longest_source_(maximal_length(settings.position)),
       longest_target_(maximal_length(settings.position.of_decoder())) {
   freeze_as_asked(settings.model, parameters_);
-  parameters_.flatten(plan.device);
+  parameters_.flatten();
 }
 
 void Translator::add_to(Int8Weights& weights) const {

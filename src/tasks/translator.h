@@ -32,6 +32,8 @@ struct TranslationBatch {
 // In the memory of the host.
 TranslationBatch to_tensors(const ParallelBatch& batch);
 TranslationBatch to_device(const TranslationBatch& batch, at::Device device);
+// In the memory that a GPU copies from at once; for who makes batches ahead.
+TranslationBatch pinned_for(const TranslationBatch& batch, at::Device device);
 
 // How many tokens each side has, and whether they are the same ones.
 struct TranslationVocabularies {

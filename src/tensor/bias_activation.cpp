@@ -7,6 +7,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 
@@ -70,7 +71,7 @@ Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Te
 }  // namespace
 
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
-  if (!x.is_cpu()) {
+  if (!runs_loops(x)) {
     const at::Tensor biased = bias.defined() ? x + bias.to(x.scalar_type()) : x;
     if (activation == ActivationKind::relu) return at::relu(biased);
     if (activation == ActivationKind::swish) return at::silu(biased);

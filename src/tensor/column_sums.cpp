@@ -1,4 +1,5 @@
 #include "tensor/dispatch.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 
@@ -6,7 +7,7 @@ namespace roformer {
 
 at::Tensor column_sums(const at::Tensor& x) {
   const at::ScalarType wide = accumulate_type(x.scalar_type());
-  if (!x.is_cpu()) return x.sum(0, false, wide);
+  if (!runs_loops(x)) return x.sum(0, false, wide);
   const at::Tensor rows = x.detach().contiguous();
   at::Tensor sums;
   with_type(rows.scalar_type(), [&](auto tag) {

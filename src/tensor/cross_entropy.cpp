@@ -10,6 +10,7 @@
 #include "tensor/composed.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 
@@ -22,7 +23,7 @@ constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 // Losses of the logits of one block; the logits become their gradient.
 void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Tensor& labels,
                   double smoothing, const composed::BlockLosses& losses) {
-  if (!logits.is_cpu()) {
+  if (!runs_loops(logits)) {
     const composed::BlockLosses made = composed::cross_entropy(logits, bias, labels, smoothing);
     losses.losses.copy_(made.losses);
     losses.smoothed.copy_(made.smoothed);

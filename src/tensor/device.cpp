@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -49,6 +50,12 @@ void prepare_threads(std::int64_t threads) {
   at::globalContext().setFlushDenormal(true);
   at::parallel_for(0, at::get_num_threads(), 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
+}
+
+void make_gpu_deterministic() {
+  // What cuBLAS asks for, read when its first product is made.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
 }
 
 Bf16Support bf16_support() {

@@ -27,6 +27,10 @@ ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t wi
 // 0.9 times (AMD Zen 4).
 inline constexpr std::int64_t kWidthForBf16 = 256;
 
+// From here on every operation on a GPU gives the same bits each time; one that cannot throws. Call
+// before any work on the GPU.
+void make_gpu_deterministic();
+
 // Whether this processor has hardware bf16 matrix products (avx512_bf16 or AMX).
 struct Bf16Support {
   bool avx512_bf16 = false;

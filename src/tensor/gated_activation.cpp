@@ -7,6 +7,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 
@@ -56,7 +57,7 @@ at::Tensor composed_gate(const at::Tensor& x, const at::Tensor& bias, Activation
 at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
                             ActivationKind activation) {
   ROFORMER_ASSERT(is_gated(activation) && x.dim() == 2 && x.size(1) % 2 == 0);
-  if (!x.is_cpu()) return composed_gate(x, bias, activation);
+  if (!runs_loops(x)) return composed_gate(x, bias, activation);
   GradientRecorder recorder("elementwise/gated_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous();
   const at::ScalarType wide = accumulate_type(x.scalar_type());

@@ -1,6 +1,7 @@
 #include "tensor/gpu.h"
 
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <dlfcn.h>
 
 namespace roformer {
@@ -16,6 +17,14 @@ GpuSupport open_gpu_libraries(const std::filesystem::path& driver) {
   }
   if (!at::globalContext().hasCUDA()) return {.reason = "LibTorch sees no GPU"};
   return {.usable = true};
+}
+
+std::uint64_t peak_gpu_memory() {
+  if (!at::globalContext().hasCUDA()) return 0;
+  c10::DeviceAllocator* const allocator = c10::getDeviceAllocator(c10::kCUDA);
+  if (!allocator->initialized()) return 0;
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return static_cast<std::uint64_t>(allocator->getDeviceStats(0).allocated_bytes[kAll].peak);
 }
 
 const GpuSupport& gpu_support() {

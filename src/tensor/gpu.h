@@ -2,6 +2,7 @@
 // GPU, and a start without one pays nothing for libraries of a gigabyte.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -15,6 +16,9 @@ struct GpuSupport {
 // Opens libtorch_cuda.so beside LibTorch's CPU library, once, where the machine has an NVIDIA
 // driver (`driver`: a file that is there exactly then). Safe to call from several threads.
 const GpuSupport& gpu_support();
+
+// The most of a GPU's memory that tensors have taken at a time, in bytes; 0 where none was used.
+std::uint64_t peak_gpu_memory();
 
 // What gpu_support() finds, with another sign of a driver: for tests.
 GpuSupport open_gpu_libraries(const std::filesystem::path& driver);

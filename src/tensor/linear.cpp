@@ -8,6 +8,7 @@
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/int8_weights.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 
 namespace roformer {
@@ -16,7 +17,7 @@ namespace {
 // total[ids[t], :] += rows[t, :]. LibTorch's index_add_ takes one row after the other; here each
 // thread has its own columns, so that the order of the sums does not depend on their number.
 void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
-  if (!total.is_cpu()) {
+  if (!runs_loops(total)) {
     total.index_add_(0, ids, rows);
     return;
   }

@@ -50,7 +50,7 @@ at::Tensor ParameterStore::add(ParameterSpec spec) {
   at::Tensor initial = at::empty(spec.shape, at::kFloat);
   Random random(random_key({seed_, random_word(spec.name)}));
   spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
-  at::Tensor value = initial.to(type_);
+  at::Tensor value = initial.to(at::TensorOptions().dtype(type_).device(device_));
   const bool trained = !spec.fixed;
   value.set_requires_grad(trained);
   parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
@@ -66,15 +66,11 @@ void ParameterStore::freeze(const std::function<bool(const ParameterSpec&)>& whi
   }
 }
 
-void ParameterStore::flatten(at::Device device) {
+void ParameterStore::flatten() {
   ROFORMER_ASSERT(!flat_values_.defined());
   std::vector<Parameter*> trained;
   for (Parameter& parameter : parameters_) {
-    if (parameter.trained) {
-      trained.push_back(&parameter);
-    } else {
-      parameter.value.set_data(parameter.value.to(device));
-    }
+    if (parameter.trained) trained.push_back(&parameter);
   }
   std::stable_sort(trained.begin(), trained.end(), [](const Parameter* a, const Parameter* b) {
     return std::tuple(!a->spec.decay, a->spec.depth) < std::tuple(!b->spec.decay, b->spec.depth);
@@ -85,7 +81,7 @@ void ParameterStore::flatten(at::Device device) {
   for (const Parameter* parameter : trained) {
     total += (parameter->value.numel() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  const auto options = at::TensorOptions().dtype(type_).device(device);
+  const auto options = at::TensorOptions().dtype(type_).device(device_);
   flat_values_ = at::zeros({total}, options);
   flat_gradients_ = at::zeros({total}, options);
   std::int64_t offset = 0;

@@ -50,17 +50,18 @@ struct ParameterRange {
 
 class ParameterStore {
  public:
-  explicit ParameterStore(std::uint64_t seed, at::ScalarType type = at::kFloat)
-      : seed_(seed), type_(type) {}
+  explicit ParameterStore(std::uint64_t seed, at::ScalarType type = at::kFloat,
+                          at::Device device = at::kCPU)
+      : seed_(seed), type_(type), device_(device) {}
 
   // Makes and initialises a parameter. The returned tensor stays valid after flatten(), which moves
   // its storage. Names are unique.
   at::Tensor add(ParameterSpec spec);
   // Takes a parameter out of training; before flatten().
   void freeze(const std::function<bool(const ParameterSpec&)>& which);
-  // Moves every parameter to the device and into one flat buffer, ordered by (decay, depth) with
-  // the frozen ones behind, and gives each trained parameter its view of the flat gradient.
-  void flatten(at::Device device = at::kCPU);
+  // Moves the trained parameters into one flat buffer, ordered by (decay, depth), and gives each
+  // its view of the flat gradient.
+  void flatten();
 
   std::span<const Parameter> all() const { return parameters_; }
   const Parameter* find(const std::string& name) const;
@@ -78,6 +79,7 @@ class ParameterStore {
  private:
   std::uint64_t seed_;
   at::ScalarType type_;
+  at::Device device_;
   std::vector<Parameter> parameters_;
   at::Tensor flat_values_;
   at::Tensor flat_gradients_;

@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -239,7 +241,7 @@ const std::int32_t* RelativeIndex::row(std::int64_t query) const {
 }
 
 at::Tensor RelativeIndex::matrix(at::Device device) const {
-  const at::Tensor rows = rows_.to(device).to(at::kLong);
+  const at::Tensor rows = on_device(rows_.to(at::kLong), device);
   return differences_ ? rows.unfold(0, keys_, 1).flip(0) : rows;
 }
 
@@ -268,7 +270,7 @@ at::Tensor add_relative_products(const RelativeProducts& products) {
                             .table = products.table.to(type),
                             .index = products.index,
                             .side = products.side};
-  if (!in.scores.is_cpu()) {
+  if (!runs_loops(in.scores)) {
     const at::Tensor all = at::matmul(in.vectors, in.table.transpose(1, 2));
     at::Tensor matrix = in.index.matrix(in.scores.device());
     if (in.side == RelativeSide::key) matrix = matrix.t();
@@ -309,7 +311,7 @@ at::Tensor relative_sums(const at::Tensor& weights, const at::Tensor& given_tabl
                          const RelativeIndex& index) {
   const at::Tensor table = given_table.to(weights.scalar_type());
   const std::int64_t batch = weights.size(0), heads = weights.size(1);
-  if (!weights.is_cpu()) {
+  if (!runs_loops(weights)) {
     const at::Tensor matrix =
         index.matrix(weights.device()).expand({batch, heads, index.queries(), index.keys()});
     const at::Tensor sums =
@@ -352,7 +354,7 @@ at::Tensor relative_sums(const at::Tensor& weights, const at::Tensor& given_tabl
 
 at::Tensor expand_relative(const at::Tensor& values, const RelativeIndex& index) {
   const std::int64_t heads = values.size(0);
-  if (!values.is_cpu()) {
+  if (!runs_loops(values)) {
     const at::Tensor flat = index.matrix(values.device()).flatten();
     return at::index_select(values, 1, flat).view({1, heads, index.queries(), index.keys()});
   }

@@ -4,6 +4,7 @@
 #include "tensor/composed.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 
@@ -93,7 +94,7 @@ at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec) {
 NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor& shape = in.input.defined() ? in.input : in.residual;
   ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
-  if (!shape.is_cpu()) return composed::residual_norm(in);
+  if (!runs_loops(shape)) return composed::residual_norm(in);
 
   GradientRecorder recorder("elementwise/residual_norm", {in.input, in.bias, in.residual, in.gain, in.shift});
   const at::ScalarType type = shape.scalar_type();

@@ -7,6 +7,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
 #include "tensor/parallel.h"
 
 namespace roformer {
@@ -85,7 +86,7 @@ void rotate_rows(const RotationRows& rows) {
 
 at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
   ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
-  if (!x.is_cpu()) return composed_rotation(x, rotation);
+  if (!runs_loops(x)) return composed_rotation(x, rotation);
   GradientRecorder recorder("position/rotate", {x});
   return recorder.finish(rotate(x.detach(), rotation, false),
                          [rotation](const Gradients& gradients) -> Gradients {

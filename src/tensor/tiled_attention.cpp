@@ -11,6 +11,7 @@
 #include "tensor/attention_kernels.h"
 #include "tensor/block_products.h"
 #include "tensor/dispatch.h"
+#include "tensor/loops.h"
 #include "tensor/parallel.h"
 
 namespace roformer {
@@ -424,7 +425,7 @@ std::vector<at::Tensor> places_of_differences(const TiledAttention& in,
 }  // namespace
 
 bool can_tile_attention(const at::Tensor& query) {
-  return query.is_cpu() && has_block_products();
+  return runs_loops(query) && has_block_products();
 }
 
 at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& output) {

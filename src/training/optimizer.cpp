@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tensor/loops.h"
 #include "tensor/operation_profile.h"
 #include "training/adamw_kernel.h"
 
@@ -85,7 +86,7 @@ AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes*
 
 OptimizerOutcome AdamW::step(const OptimizerStep& step) {
   const OperationScope scope("optimizer/adamw");
-  return first_.is_cpu() ? step_on_cpu(step) : step_on_device(step);
+  return runs_loops(first_) ? step_on_cpu(step) : step_on_device(step);
 }
 
 std::int64_t AdamW::updates() const {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "tensor/gpu.h"
 
 namespace roformer {
 namespace {
@@ -60,6 +61,7 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
                                  {"loader_wait_ms", 1e3 * window.loader_seconds / steps},
                                  {"loader_share", window.loader_seconds / seconds},
                                  {"skipped", window.skipped}};
+  if (const std::uint64_t peak = peak_gpu_memory(); peak > 0) line["gpu_memory_mib"] = peak >> 20;
   if (report.stage > 0) line["stage"] = report.stage;
   metrics_.append(line);
   events_.scalar("training/loss", report.loss, report.step);

@@ -33,8 +33,12 @@ namespace {
 // One case in one precision.
 class Run {
  public:
-  Run(const GoldenCase& golden, at::ScalarType type)
-      : golden_(golden), setup_(golden_setup(golden)), store_(0, type), type_(type) {
+  Run(const GoldenCase& golden, at::ScalarType type, at::Device device)
+      : golden_(golden),
+        setup_(golden_setup(golden)),
+        store_(0, type, device),
+        type_(type),
+        device_(device) {
     setup_.shape.type = type;
     for (const auto& [name, value] : golden.inputs) inputs_[name] = leaf(name, value);
     for (const auto& [name, value] : golden.parameters) parameters_[name] = leaf(name, value);
@@ -65,8 +69,9 @@ class Run {
     context_ = {.queries = Positions::range(keys - queries, queries),
                 .keys = Positions::range(0, keys),
                 .type = type_,
+                .device = device_,
                 .places = setup_.places};
-    context_.mask = golden_.mask;
+    if (golden_.mask.defined()) context_.mask = golden_.mask.to(device_);
     context_.causal = setup_.shape.causal || hides_the_future();
     if (features_.defined()) context_.features = scheme_->remembered(features_, {});
     if (setup_.attention.kernel == AttentionKernel::softmax) {
@@ -76,7 +81,7 @@ class Run {
     }
   }
 
-  void backward() { (output * golden_.gradients.at("G").to(type_)).sum().backward(); }
+  void backward() { (output * golden_.gradients.at("G").to(output.options())).sum().backward(); }
 
   at::Tensor gradient(const std::string& name) const {
     for (const GoldenSetup::Link& link : setup_.links) {
@@ -98,6 +103,7 @@ class Run {
   GoldenSetup setup_;
   ParameterStore store_;
   at::ScalarType type_;
+  at::Device device_;
   GoldenArrays inputs_, parameters_;
   std::unique_ptr<PositionScheme> scheme_;
   AttentionContext context_;
@@ -106,7 +112,8 @@ class Run {
   AttentionWeights weights_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
-    at::Tensor copy = value.to(type_, /*non_blocking=*/false, /*copy=*/true);
+    at::Tensor copy = value.to(at::TensorOptions().dtype(type_).device(device_),
+                               /*non_blocking=*/false, /*copy=*/true);
     copy.set_requires_grad(golden_.gradients.contains(name));
     return copy;
   }
@@ -116,7 +123,7 @@ class Run {
                                  ? scheme_->embedding_at(setup_.places)
                                  : scheme_->embedding(Positions::range(0, x.size(1)));
     const at::Tensor scaled = x * setup_.content_scale;
-    return added.defined() ? scaled + added.to(type_) : scaled;
+    return added.defined() ? scaled + added.to(scaled.options()) : scaled;
   }
 
   void make_scheme_of_case() {
@@ -175,7 +182,7 @@ class Run {
     if (whole.logical_xor(golden_.mask).any().item<bool>()) {
       throw_failure("", "the mask hides more than keys and, where causal, the future");
     }
-    context_.mask = keys.any(1, /*keepdim=*/true);
+    context_.mask = keys.any(1, /*keepdim=*/true).to(device_);
   }
 
   void linear(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
@@ -258,7 +265,7 @@ double error_share(const at::Tensor& got, const at::Tensor& wanted, const Golden
                    const at::Tensor& mask = {}) {
   if (!got.defined()) throw_failure("", "nothing was computed");
   if (got.sizes() != wanted.sizes()) throw_failure("", "another shape");
-  const at::Tensor difference = (got.detach().to(at::kDouble) - wanted).abs();
+  const at::Tensor difference = (got.detach().to(at::kCPU, at::kDouble) - wanted).abs();
   at::Tensor share = difference / (allowed.absolute + allowed.relative * wanted.abs());
   // Not a number is the worst miss.
   share = at::where(share.isnan(), std::numeric_limits<double>::infinity(), share);
@@ -266,9 +273,9 @@ double error_share(const at::Tensor& got, const at::Tensor& wanted, const Golden
   return share.numel() == 0 ? 0 : share.max().item<double>();
 }
 
-GoldenErrors compare(const GoldenCase& golden, at::ScalarType type, const GoldenTolerance& allowed,
-                     const GoldenTolerance& gradient_allowed) {
-  Run run(golden, type);
+GoldenErrors compare(const GoldenCase& golden, at::ScalarType type, at::Device device,
+                     const GoldenTolerance& allowed, const GoldenTolerance& gradient_allowed) {
+  Run run(golden, type, device);
   run.forward();
   GoldenErrors errors;
   for (const auto& [name, wanted] : golden.expected) {
@@ -315,7 +322,8 @@ bool GoldenResult::passed() const {
   return problem.empty() && float64.worst() <= 1 && float32.worst() <= 1;
 }
 
-GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenIndex& index) {
+GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenIndex& index,
+                             at::Device device) {
   GoldenResult result{.file = file.filename().string(), .scheme = "?"};
   try {
     const GoldenCase golden = read_golden_case(file);
@@ -328,8 +336,8 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
       return result;
     }
     result.scheme = golden_setup(golden).position.scheme;
-    result.float64 = compare(golden, at::kDouble, index.float64, index.gradient_float64);
-    result.float32 = compare(golden, at::kFloat, index.float32, index.gradient_float32);
+    result.float64 = compare(golden, at::kDouble, device, index.float64, index.gradient_float64);
+    result.float32 = compare(golden, at::kFloat, device, index.float32, index.gradient_float32);
   } catch (const std::exception& error) {
     // The case is a miss with its reason; the others still run.
     result.problem = error.what();
@@ -337,11 +345,12 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
   return result;
 }
 
-std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder) {
+std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder,
+                                            at::Device device) {
   const GoldenIndex index = read_golden_index(folder);
   std::vector<GoldenResult> results;
   for (const std::filesystem::path& file : index.files) {
-    results.push_back(run_golden_case(file, index));
+    results.push_back(run_golden_case(file, index, device));
   }
   return results;
 }

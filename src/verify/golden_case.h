@@ -30,9 +30,11 @@ struct GoldenResult {
   bool passed() const;
 };
 
-GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenIndex& index);
+GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenIndex& index,
+                             at::Device device = at::kCPU);
 // Every case that the folder's index.json lists.
-std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder);
+std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder,
+                                            at::Device device = at::kCPU);
 
 // What a case of scheme "table" expects under this name; throws Error for an unknown one.
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name);

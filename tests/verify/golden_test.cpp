@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "config/position_facts.h"
+#include "tensor/loops.h"
 #include "verify/golden_case.h"
 
 using namespace roformer;
@@ -31,5 +32,17 @@ TEST_CASE("every golden case is met in float64 and float32") {
     if (name == "layers") continue;  // is what it is made of, bitwise: mixed_layers_test.cpp
     CHECK(met.contains(name));
     CHECK(with_gradients.contains(name));
+  }
+}
+
+TEST_CASE("every golden case is met by the operations that a GPU takes") {
+  const auto golden = std::filesystem::path(FIXTURES) / "../position/golden";
+  const ComposedForms composed;
+  const std::vector<GoldenResult> results = run_golden_folder(golden);
+  CHECK(results.size() == 178);
+  for (const GoldenResult& result : results) {
+    INFO(result.file << " float64 " << result.float64.worst() << " float32 "
+                     << result.float32.worst() << " " << result.problem);
+    CHECK(result.passed());
   }
 }

@@ -1,0 +1,101 @@
+#include "attention/packed_attention.h"
+
+#include <ATen/SDPBackend.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_flash_attention_forward.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+
+#include <tuple>
+#include <vector>
+
+#include "tensor/on_device.h"
+
+namespace roformer {
+namespace {
+
+// What LibTorch itself would take for one text of these tokens. cuDNN's kernel and the flash kernel
+// need the same GPUs.
+bool has_flash_kernel(const at::Tensor& projected, std::int64_t head_width) {
+  const at::Tensor head = projected.detach().narrow(1, 0, head_width).unsqueeze(0).unsqueeze(0);
+  const auto choice = static_cast<at::SDPBackend>(at::_fused_sdp_choice(head, head, head));
+  return choice == at::SDPBackend::flash_attention || choice == at::SDPBackend::cudnn_attention;
+}
+
+// Where each text begins, and the end: [texts + 1] int32.
+at::Tensor text_starts(const TokenLayout& layout, at::Device device) {
+  std::vector<std::int64_t> starts;
+  for (const TokenBlock& block : layout.blocks) {
+    for (std::int64_t text = 0; text < block.sequences; ++text) {
+      starts.push_back(block.begin + text * block.length);
+    }
+  }
+  starts.push_back(layout.tokens);
+  return on_device(at::tensor(starts, at::kInt), device);
+}
+
+// The table of each token's position in its own text, [T, width / 2].
+template <class TableOf>
+at::Tensor for_tokens(const TokenLayout& layout, const TableOf& table_of) {
+  std::vector<at::Tensor> parts;
+  for (const TokenBlock& block : layout.blocks) {
+    const at::Tensor& table = table_of(block.length);
+    parts.push_back(table.expand({block.sequences, block.length, table.size(1)}).flatten(0, 1));
+  }
+  return at::cat(parts, 0);
+}
+
+Rotation rotation_of_tokens(const FusedAttentionInputs& in, Rotation RotationPair::*side) {
+  std::vector<Rotation> tables;
+  for (const TokenBlock& block : in.layout.blocks) {
+    tables.push_back((*in.rotation(block.length)).*side);
+  }
+  const auto spread = [&](at::Tensor Rotation::*part) {
+    std::size_t next = 0;
+    return for_tokens(in.layout,
+                      [&](std::int64_t) -> const at::Tensor& { return tables[next++].*part; });
+  };
+  return {.cosine = spread(&Rotation::cosine),
+          .sine = spread(&Rotation::sine),
+          .layout = tables.front().layout};
+}
+
+// Heads [T, N, D] turned at their tokens' positions.
+at::Tensor turned_heads(const at::Tensor& heads, const Rotation& rotation) {
+  return rotated(heads.transpose(0, 1).unsqueeze(0), rotation).squeeze(0).transpose(0, 1);
+}
+
+}  // namespace
+
+bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width) {
+  constexpr std::int64_t kWidest = 128, kMultiple = 8;
+  if (projected.is_cpu() || projected.scalar_type() != at::kBFloat16) return false;
+  if (head_width > kWidest || head_width % kMultiple != 0) return false;
+  return !projected.is_cuda() || has_flash_kernel(projected, head_width);
+}
+
+at::Tensor packed_attention(const FusedAttentionInputs& in) {
+  const std::int64_t shared = in.key_value_heads > 0 ? in.key_value_heads : in.heads;
+  const at::Tensor biased =
+      in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
+  const at::Tensor all = biased.unflatten(1, {in.heads + 2 * shared, -1});  // [T, H + 2G, D]
+  at::Tensor query = all.narrow(1, 0, in.heads);
+  at::Tensor key = all.narrow(1, in.heads, shared);
+  at::Tensor value = all.narrow(1, in.heads + shared, shared);
+  if (const auto first = in.rotation(in.layout.blocks.front().length)) {
+    const Rotation of_query = rotation_of_tokens(in, &RotationPair::query);
+    const bool alike = first->query.cosine.is_same(first->key.cosine);
+    const Rotation of_key = alike ? of_query : rotation_of_tokens(in, &RotationPair::key);
+    query = turned_heads(query, of_query);
+    key = turned_heads(key, of_key);
+    if (first->value) value = turned_heads(value, of_key);
+  }
+  const at::Tensor starts = text_starts(in.layout, in.projected.device());
+  const at::Tensor output = std::get<0>(at::_flash_attention_forward(
+      query, key, value, starts, starts, in.layout.longest, in.layout.longest, /*dropout_p=*/0.0,
+      in.causal, /*return_debug_mask=*/false, in.scale));
+  return output.reshape({in.layout.tokens, -1});
+}
+
+}  // namespace roformer

@@ -1,0 +1,106 @@
+#include "bench/device_equality.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "bench/position_benchmark.h"
+#include "bench/random_language.h"
+#include "config/task_facts.h"
+#include "tensor/loops.h"
+#include "tensor/operations.h"
+#include "training/training_step.h"
+
+namespace roformer {
+namespace {
+
+std::vector<double> losses(const Settings& settings, const ComputePlan& plan, std::int64_t steps) {
+  const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
+  AdamW optimizer(objective->parameters(), {.weight_decay = settings.training.weight_decay});
+  objective->parameters().apply_constraints();
+  std::vector<double> result;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    std::vector<std::unique_ptr<TrainingBatch>> batches;
+    batches.push_back(objective->make_batch(step));
+    const StepResult taken = take_training_step(*objective, optimizer, std::move(batches),
+                                                {.step = step,
+                                                 .seed = settings.seed,
+                                                 .learning_rate = settings.training.learning_rate,
+                                                 .clip = settings.training.clip});
+    result.push_back(taken.sums.loss.item<double>() /
+                     static_cast<double>(std::max<std::int64_t>(1, taken.sums.targets)));
+  }
+  return result;
+}
+
+SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
+                              std::int64_t steps) {
+  SchemeEquality result{.scheme = settings.position.scheme,
+                        .causal = task_facts(settings.task).causal,
+                        .allowed = allowed_difference(plan.precision)};
+  try {
+    result.host = losses(settings, {.device = at::kCPU, .precision = plan.precision}, steps);
+    std::optional<ComposedForms> composed;
+    if (plan.device.is_cpu()) composed.emplace();
+    result.device = losses(settings, plan, steps);
+  } catch (const std::exception& error) {
+    const std::string words = error.what();  // of which the first line says what it is
+    result.problem = words.substr(0, words.find('\n'));
+    return result;
+  }
+  for (std::size_t i = 0; i < result.host.size(); ++i) {
+    const double share =
+        std::abs(result.device[i] - result.host[i]) / std::max(std::abs(result.host[i]), 1e-6);
+    // Not a number is the worst miss.
+    result.difference = std::max(
+        result.difference, std::isfinite(share) ? share : std::numeric_limits<double>::infinity());
+  }
+  return result;
+}
+
+}  // namespace
+
+double allowed_difference(Precision precision) {
+  return precision == Precision::bf16 ? 0.05 : 0.005;
+}
+
+std::vector<SchemeEquality> compare_devices(
+    const Settings& settings, const ComputePlan& plan, const DeviceEqualityOptions& options,
+    const std::function<void(const SchemeEquality&)>& done) {
+  std::vector<SchemeEquality> results;
+  for (const std::string& scheme : options.schemes) {
+    const Settings own = benchmark_settings(
+        settings, scheme, {.length = settings.data.length, .sequences = settings.training.batch});
+    results.push_back(compare_scheme(own, plan, options.steps));
+    done(results.back());
+  }
+  return results;
+}
+
+MaskEquality compare_dropout(const ComputePlan& plan) {
+  MaskEquality result;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    for (const double probability : {0.1, 0.5, 0.9}) {
+      for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{0x8edf00d5c0ffee11}}) {
+        const DropoutSpec spec{
+            .probability = probability, .key = key, .first_row = std::int64_t{1} << 33};
+        const at::Tensor ones = at::ones({301, 257}, type);
+        const at::Tensor host = dropout(ones, spec) == 0;
+        std::optional<ComposedForms> composed;
+        if (plan.device.is_cpu()) composed.emplace();
+        const at::Tensor device = dropout(ones.to(plan.device), spec) == 0;
+        ++result.masks;
+        if (!at::equal(host, device.to(at::kCPU))) ++result.different;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,116 @@
+#include "cli/bench_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "bench/device_equality.h"
+#include "cli/command.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+
+namespace roformer {
+namespace {
+
+struct BenchDevicesOptions {
+  std::vector<std::string> schemes;
+  std::int64_t steps = 100;
+  bool json = false;
+  std::vector<Override> overrides;
+};
+
+// Heads of 16 features, of which GPUs have kernels, and no row of a length that suits them best.
+const std::vector<Override> kSmall{
+    {"model.layers", "2"},         {"model.width", "64"},       {"model.heads", "4"},
+    {"model.feed_forward", "128"}, {"model.vocabulary", "500"}, {"model.dropout", "0.1"},
+    {"data.length", "60"},         {"training.batch", "4"},     {"training.learning_rate", "1e-3"}};
+
+void print(const SchemeEquality& result) {
+  const std::string name = result.scheme + (result.causal ? " (causal)" : "");
+  if (!result.problem.empty()) {
+    fmt::print("{:<30} NOT RUN: {}\n", name, result.problem);
+    return;
+  }
+  fmt::print("{:<30} losses {:.4f} .. {:.4f}, apart by {:.1e} at most (allowed {:.1e}){}\n", name,
+             result.host.front(), result.host.back(), result.difference, result.allowed,
+             result.passed() ? "" : ": MISSED");
+}
+
+nlohmann::ordered_json to_json(const SchemeEquality& result) {
+  return {
+      {"scheme", result.scheme},   {"causal", result.causal},         {"host", result.host},
+      {"device", result.device},   {"difference", result.difference}, {"allowed", result.allowed},
+      {"passed", result.passed()}, {"problem", result.problem}};
+}
+
+void bench_devices(const BenchDevicesOptions& options) {
+  for (const std::string& name : options.schemes) {
+    if (find_position_facts(name) != nullptr) continue;
+    throw_usage("--position", "no scheme is called " + name, "see roformer positions list");
+  }
+  std::vector<Override> overrides = kSmall;
+  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
+  const Settings settings = default_settings(overrides);
+  prepare_threads(settings.threads);
+  const ComputePlan plan =
+      plan_compute(settings.device, settings.training.precision, settings.model.width);
+  const MaskEquality masks = compare_dropout(plan);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  bool passed = masks.different == 0;
+  const auto schemes = options.schemes.empty() ? position_names() : options.schemes;
+  const auto results =
+      compare_devices(settings, plan, {.schemes = schemes, .steps = options.steps},
+                      [&](const SchemeEquality& result) {
+                        passed = passed && result.passed();
+                        options.json ? rows.push_back(to_json(result)) : print(result);
+                      });
+  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  if (options.json) {
+    std::cout << nlohmann::ordered_json{{"device", plan.device.str()},
+                                        {"precision", precision},
+                                        {"steps", options.steps},
+                                        {"masks", masks.masks},
+                                        {"different_masks", masks.different},
+                                        {"schemes", rows}}
+                     .dump()
+              << '\n';
+  } else {
+    fmt::print("dropout: {} of {} masks differ\n", masks.different, masks.masks);
+  }
+  if (passed) return;
+  throw_failure(
+      "bench devices",
+      fmt::format("{} in {} does not train as the CPU does: {} of {} schemes missed",
+                  plan.device.str(), precision,
+                  std::ranges::count_if(results, [](const auto& r) { return !r.passed(); }),
+                  results.size()));
+}
+
+}  // namespace
+
+void add_bench_devices(CLI::App& bench) {
+  auto options = std::make_shared<BenchDevicesOptions>();
+  CLI::App* command = add_command(
+      bench,
+      {.name = "devices",
+       .summary = "whether a device trains as the CPU does: losses and dropout masks",
+       .details = "A small model takes the same steps by this program's own loops on the "
+                  "CPU and by the operations\nof the device; where --device is cpu, by "
+                  "those that a GPU takes, on the CPU. Exit code 1 where\nlosses are "
+                  "further apart than rounding allows. Sizes are settings: --model.width 256."});
+  command->add_option("--steps", options->steps, "steps of each scheme")
+      ->capture_default_str()
+      ->check(positive());
+  command->add_option("--position", options->schemes, "schemes, by commas; all if none is named")
+      ->delimiter(',');
+  command->add_flag("--json", options->json, "one JSON object");
+  accept_settings(*command, options->overrides);
+  command->callback([options] { bench_devices(*options); });
+}
+
+}  // namespace roformer

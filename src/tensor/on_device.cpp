@@ -1,0 +1,19 @@
+#include "tensor/on_device.h"
+
+namespace roformer {
+
+at::Tensor pinned_for(const at::Tensor& host, at::Device device) {
+  return device.is_cuda() && host.is_cpu() ? host.pin_memory() : host;
+}
+
+at::Tensor on_device(const at::Tensor& host, at::Device device) {
+  if (host.device() == device) return host;
+  // LibTorch keeps pinned memory until the copy has been made.
+  return pinned_for(host, device).to(device, /*non_blocking=*/true);
+}
+
+at::Tensor on_device(const at::Tensor& host, const at::TensorOptions& options) {
+  return on_device(host.to(options.dtype()), options.device());
+}
+
+}  // namespace roformer
