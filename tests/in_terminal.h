@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -14,6 +15,7 @@ namespace roformer {
 inline std::string in_terminal(unsigned short columns, const std::function<void()>& action) {
   winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1;
+  std::fflush(nullptr);  // what waits here would be written by the child, too
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
     try {

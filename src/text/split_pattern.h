@@ -12,6 +12,8 @@
 
 namespace roformer {
 
+struct SplitProgram;
+
 class SplitPattern {
  public:
   // Throws Error (failure, `place`) for what is no such pattern and for one that matches nothing
@@ -31,8 +33,7 @@ class SplitPattern {
   static std::int64_t effort_for(std::size_t bytes);
 
  private:
-  struct Program;
-  std::unique_ptr<const Program> program_;
+  std::unique_ptr<const SplitProgram> program_;
 };
 
 // GPT-2's, which the ByteLevel step uses by itself.
