@@ -302,8 +302,8 @@ class GlooProcesses : public Processes {
 
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options) {
   if (launch.alone()) return make_single_process();
-  // What it would warn of is said in one line of ours.
-  FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+  // What it would warn of is said in one line of ours. Once: tests have a thread for each process.
+  [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
   return std::make_unique<GlooProcesses>(launch, options);
 }
 

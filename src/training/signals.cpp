@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 namespace roformer {
 namespace {
 
-volatile std::sig_atomic_t received_signal = 0;
+// A signal comes to any thread, and the one that trains looks.
+std::atomic<int> received_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
 // Only what is safe in a handler: write and _exit.
 void on_signal(int signal) {
