@@ -12,11 +12,14 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "attention/masked_softmax.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "explain/distance_bins.h"
+#include "explain/ratio_sums.h"
 
 namespace roformer {
 namespace {
@@ -78,8 +81,8 @@ struct AttentionRecorder::Layer {
     std::vector<std::int64_t> positions;
     std::size_t next = 0;
   } queries, keys;
-  at::Tensor by_distance, uniform, pairs, entropy, first;
-  double rows = 0, first_rows = 0;
+  at::Tensor by_distance, uniform;
+  RatioSums ranges, entropy, own, previous, next, first;
   FrequencyRecorder frequencies;
   std::int64_t frequency_sequences = 0;
 
@@ -102,7 +105,7 @@ struct AttentionRecorder::Layer {
     const std::int64_t length = p.size(2);
     const at::Tensor places = at::arange(length);
     const at::Tensor index = (places.unsqueeze(1) - places.unsqueeze(0) + (longest - 1)).flatten();
-    const auto by_distance_of = [&](const at::Tensor& x) {  // [.., length, length]
+    const auto by_distance_of = [&](const at::Tensor& x) {  // [N, length, length]
       return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, index, x.flatten(1));
     };
     const auto sequences = static_cast<double>(p.size(0));
@@ -110,34 +113,53 @@ struct AttentionRecorder::Layer {
                                    ? mask.expand({1, 1, length, length})[0][0].cpu().to(at::kDouble)
                                    : at::ones({length, length}, kDoubles);
     const at::Tensor even = visible / visible.sum(-1, true).clamp_min(1);
-    add_to(by_distance, by_distance_of(p.sum(0)));
+    // Of each text: [B, H, 2L - 1].
+    const at::Tensor of_texts =
+        by_distance_of(p.flatten(0, 1)).view({p.size(0), p.size(1), 2 * longest - 1});
+    add_to(by_distance, of_texts.sum(0));
     add_to(uniform, by_distance_of((even * sequences).unsqueeze(0))[0]);
-    add_to(pairs, by_distance_of((visible * sequences).unsqueeze(0))[0]);
-    add_to(entropy, -(p * p.clamp_min(1e-300).log()).sum(at::IntArrayRef({0, 2, 3})));
-    if (length > 1) {
-      add_to(first, p.select(3, 0).narrow(2, 1, length - 1).sum(at::IntArrayRef({0, 2})));
-      first_rows += sequences * visible.select(1, 0).narrow(0, 1, length - 1).sum().item<double>();
+    std::vector<at::Tensor> in_ranges;
+    for (const auto& [near, far] : distance_ranges(longest)) {
+      const std::int64_t begin = std::min(near, far) + longest - 1;
+      in_ranges.push_back(of_texts.narrow(2, begin, std::abs(far - near) + 1).sum(2));
     }
-    rows += sequences * static_cast<double>(length);
+    ranges.add(at::stack(in_ranges, 2), of_texts.sum(2, true));
+    entropy.add(-(p * p.clamp_min(1e-300).log()).sum(at::IntArrayRef({2, 3})),
+                at::full({1}, static_cast<double>(length), kDoubles));
+    const at::Tensor pairs = by_distance_of(visible.unsqueeze(0))[0];
+    for (const auto& [sums, distance] :
+         {std::pair(&own, 0), std::pair(&previous, 1), std::pair(&next, -1)}) {
+      const std::int64_t i = distance + longest - 1;
+      if (i >= 0 && i < pairs.size(0)) sums->add(of_texts.select(2, i), pairs.narrow(0, i, 1));
+    }
+    if (length > 1) {
+      first.add(p.select(3, 0).narrow(2, 1, length - 1).sum(2),
+                visible.select(1, 0).narrow(0, 1, length - 1).sum().unsqueeze(0));
+    }
   }
 
   AttentionMasses masses(std::int64_t longest) const {
-    const auto at_distance = [&](std::int64_t distance) {
-      const std::int64_t i = distance + longest - 1;
-      if (i < 0 || i >= by_distance.size(1)) return at::zeros({by_distance.size(0)}, kDoubles);
-      return by_distance.select(1, i) / pairs[i].clamp_min(1);
+    const auto nothing = at::zeros({by_distance.size(0)}, kDoubles);
+    const auto mean = [&](const RatioSums& sums) { return sums.empty() ? nothing : sums.ratio(); };
+    const auto error = [&](const RatioSums& sums) {
+      return sums.empty() ? nothing / 0.0 : sums.standard_error();
     };
     // Weights that do not sum to 1 (stick-breaking's) are shared out as if they did.
     const at::Tensor total = by_distance.sum(1, true).clamp_min(1e-300);
     return {.length = longest,
             .by_distance = by_distance / total,
             .uniform = uniform / uniform.sum(),
-            .entropy = entropy / rows,
-            .own = at_distance(0),
-            .previous = at_distance(1),
-            .next = at_distance(-1),
-            .first = first.defined() ? first / std::max(1.0, first_rows)
-                                     : at::zeros({by_distance.size(0)}, kDoubles)};
+            .entropy = mean(entropy),
+            .own = mean(own),
+            .previous = mean(previous),
+            .next = mean(next),
+            .first = mean(first),
+            .range_error = ranges.standard_error(),
+            .entropy_error = error(entropy),
+            .own_error = error(own),
+            .previous_error = error(previous),
+            .next_error = error(next),
+            .first_error = error(first)};
   }
 };
 

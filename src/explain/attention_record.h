@@ -32,6 +32,9 @@ struct AttentionMasses {
   at::Tensor uniform;       // [2L - 1]: the same of equal weights for all visible keys
   at::Tensor entropy;       // [H] nats, the mean over queries
   at::Tensor own, previous, next, first;  // [H]: mean mass over the queries that see such a key
+  // Standard errors by the texts, NaN for one: of the mass in each of distance_ranges(L), [H, R],
+  // and of the means above, [H].
+  at::Tensor range_error, entropy_error, own_error, previous_error, next_error, first_error;
 };
 
 // What is recorded of one layer.

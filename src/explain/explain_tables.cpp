@@ -5,6 +5,7 @@
 
 #include "explain/distance_bins.h"
 #include "explain/explain_report.h"
+#include "explain/explained_heads.h"
 
 namespace roformer {
 namespace {
@@ -24,6 +25,16 @@ std::vector<Column> with_place(std::vector<Column> columns) {
   return all;
 }
 
+// Each figure with a column for its standard error behind it.
+std::vector<Column> with_errors(const std::vector<Column>& columns) {
+  std::vector<Column> all;
+  for (const Column& column : columns) {
+    all.push_back(column);
+    all.push_back(figure(column.key + "_standard_error", column.format));
+  }
+  return all;
+}
+
 double at_head(const at::Tensor& values, std::int64_t head) {
   return values[head].item<double>();
 }
@@ -31,90 +42,87 @@ double at_head(const at::Tensor& values, std::int64_t head) {
 }  // namespace
 
 Table head_table(const std::vector<ExplainedRun>& runs) {
-  Table table(
-      with_place({figure("content_content", kShare), figure("content_position", kShare),
-                  figure("position_content", kShare), figure("position_position", kShare),
-                  figure("interaction", kShare), figure("score_deviation"), figure("entropy"),
-                  figure("own", kShare), figure("previous", kShare), figure("next", kShare),
-                  figure("first", kShare), figure("loss_without_positions", kLoss),
-                  figure("loss_standard_error", kLoss)}));
-  for (const ExplainedRun& run : runs) {
-    for (const LayerExplanation& layer : run.explanation.layers) {
-      for (const HeadExplanation& head : layer.heads) {
-        const ScoreShares& s = head.shares;
-        const AttentionMasses& m = layer.masses;
-        const auto of = [&](const at::Tensor& values) { return at_head(values, head.head); };
-        std::vector<Cell> row{run.name,
-                              head.layer,
-                              head.head,
-                              s.content_content,
-                              s.content_position,
-                              s.position_content,
-                              s.position_position,
-                              s.interaction,
-                              s.deviation,
-                              of(m.entropy),
-                              of(m.own),
-                              of(m.previous),
-                              of(m.next),
-                              of(m.first),
-                              Cell{},
-                              Cell{}};
-        if (run.explanation.ablated) {
-          row[row.size() - 2] = head.without_positions.change;
-          row.back() = head.without_positions.standard_error;
-        }
-        table.add_row(std::move(row));
-      }
+  std::vector<Column> columns =
+      with_errors({figure("content_content", kShare), figure("content_position", kShare),
+                   figure("position_content", kShare), figure("position_position", kShare),
+                   figure("interaction", kShare), figure("of_positions", kShare), figure("entropy"),
+                   figure("own", kShare), figure("previous", kShare), figure("next", kShare),
+                   figure("first", kShare), figure("loss_without_positions", kLoss)});
+  columns.push_back(figure("score_deviation"));
+  Table table(with_place(std::move(columns)));
+  for_each_head(runs, [&](const ExplainedRun& run, const LayerExplanation& layer,
+                          const HeadExplanation& head) {
+    const ScoreShares& s = head.shares;
+    const AttentionMasses& m = layer.masses;
+    std::vector<Cell> row{run.name,
+                          head.layer,
+                          head.head,
+                          s.content_content,
+                          s.errors.content_content,
+                          s.content_position,
+                          s.errors.content_position,
+                          s.position_content,
+                          s.errors.position_content,
+                          s.position_position,
+                          s.errors.position_position,
+                          s.interaction,
+                          s.errors.interaction,
+                          s.of_positions(),
+                          s.errors.of_positions};
+    for (const at::Tensor* const values :
+         {&m.entropy, &m.entropy_error, &m.own, &m.own_error, &m.previous, &m.previous_error,
+          &m.next, &m.next_error, &m.first, &m.first_error}) {
+      row.push_back(at_head(*values, head.head));
     }
-  }
+    if (run.explanation.ablated) {
+      row.push_back(head.without_positions.change);
+      row.push_back(head.without_positions.standard_error);
+    } else {
+      row.insert(row.end(), 2, Cell{});
+    }
+    row.push_back(s.deviation);
+    table.add_row(std::move(row));
+  });
   return table;
 }
 
 Table distance_table(const std::vector<ExplainedRun>& runs) {
-  Table table(with_place({{.title = "first_distance"},
-                          {.title = "last_distance"},
-                          figure("mass"),
-                          figure("uniform")}));
-  for (const ExplainedRun& run : runs) {
-    std::int64_t number = 0;
-    for (const LayerExplanation& layer : run.explanation.layers) {
-      for (const DistanceBin& bin : distance_bins(layer.masses)) {
-        for (std::size_t h = 0; h < bin.mass.size(); ++h) {
-          table.add_row({run.name, number, static_cast<std::int64_t>(h), bin.first, bin.last,
-                         bin.mass[h], bin.uniform});
-        }
-      }
-      ++number;
-    }
-  }
+  std::vector<Column> columns{{.title = "first_distance"}, {.title = "last_distance"}};
+  for (const Column& column : with_errors({figure("mass")})) columns.push_back(column);
+  columns.push_back(figure("uniform"));
+  Table table(with_place(std::move(columns)));
+  for_each_layer(runs,
+                 [&](const ExplainedRun& run, std::int64_t number, const LayerExplanation& layer) {
+                   for (const DistanceBin& bin : distance_bins(layer.masses)) {
+                     for (std::size_t h = 0; h < bin.mass.size(); ++h) {
+                       table.add_row({run.name, number, static_cast<std::int64_t>(h), bin.first,
+                                      bin.last, bin.mass[h], bin.standard_error[h], bin.uniform});
+                     }
+                   }
+                 });
   return table;
 }
 
 Table frequency_table(const std::vector<ExplainedRun>& runs) {
-  Table table(with_place({{.title = "pair"},
-                          figure("wavelength"),
-                          figure("query_norm"),
-                          figure("key_norm"),
-                          figure("variance_share")}));
-  for (const ExplainedRun& run : runs) {
-    std::int64_t number = -1;
-    for (const LayerExplanation& layer : run.explanation.layers) {
-      ++number;
-      if (!layer.frequencies) continue;
-      const FrequencyUse& use = *layer.frequencies;
-      const auto pairs = static_cast<std::int64_t>(use.wavelengths.size());
-      for (std::int64_t h = 0; h < use.query_norm.size(0); ++h) {
-        for (std::int64_t p = 0; p < pairs; ++p) {
-          table.add_row({run.name, number, h, p, use.wavelengths[static_cast<std::size_t>(p)],
-                         at_head(use.query_norm[h], p), at_head(use.key_norm[h], p),
-                         at_head(use.variance_share[h], p)});
-        }
-        table.add_row({run.name, number, h, Cell{}, Cell{}, Cell{}, Cell{},
-                       at_head(use.variance_share[h], pairs)});
+  std::vector<Column> columns{
+      {.title = "pair"}, figure("wavelength"), figure("query_norm"), figure("key_norm")};
+  for (const Column& column : with_errors({figure("variance_share")})) columns.push_back(column);
+  Table table(with_place(std::move(columns)));
+  for_each_layer(runs, [&](const ExplainedRun& run, std::int64_t number,
+                           const LayerExplanation& layer) {
+    if (!layer.frequencies) return;
+    const FrequencyUse& use = *layer.frequencies;
+    const auto pairs = static_cast<std::int64_t>(use.wavelengths.size());
+    for (std::int64_t h = 0; h < use.query_norm.size(0); ++h) {
+      for (std::int64_t p = 0; p < pairs; ++p) {
+        table.add_row({run.name, number, h, p, use.wavelengths[static_cast<std::size_t>(p)],
+                       at_head(use.query_norm[h], p), at_head(use.key_norm[h], p),
+                       at_head(use.variance_share[h], p), at_head(use.share_error[h], p)});
       }
+      table.add_row({run.name, number, h, Cell{}, Cell{}, Cell{}, Cell{},
+                     at_head(use.variance_share[h], pairs), at_head(use.share_error[h], pairs)});
     }
-  }
+  });
   return table;
 }
 

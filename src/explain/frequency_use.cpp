@@ -80,7 +80,7 @@ void FrequencyRecorder::add(const AttendInputs& in, std::int64_t sequences) {
   };
   const at::Tensor all = scores(query, key);
   const auto covariance = [&](const at::Tensor& part) {
-    return (part * all).sum(at::IntArrayRef({0, 2, 3}));
+    return (part * all).sum(at::IntArrayRef({2, 3}));  // [B, H]
   };
   std::vector<at::Tensor> covariances, query_squares, key_squares;
   at::Tensor rest = covariance(all);
@@ -92,7 +92,8 @@ void FrequencyRecorder::add(const AttendInputs& in, std::int64_t sequences) {
     key_squares.push_back(k.square().sum(at::IntArrayRef({0, 2, 3})));
   }
   covariances.push_back(rest);
-  covariances_ = plus(covariances_, at::stack(covariances, 1));
+  const at::Tensor of_texts = at::stack(covariances, 2);
+  shares_.add(of_texts, of_texts.sum(2, true));
   query_squares_ = plus(query_squares_, at::stack(query_squares, 1));
   key_squares_ = plus(key_squares_, at::stack(key_squares, 1));
   tokens_ += static_cast<double>(count * length);
@@ -104,7 +105,8 @@ std::optional<FrequencyUse> FrequencyRecorder::result() const {
   return FrequencyUse{.wavelengths = wavelengths_,
                       .query_norm = (query_squares_ / tokens_).sqrt(),
                       .key_norm = (key_squares_ / tokens_).sqrt(),
-                      .variance_share = covariances_ / covariances_.sum(1, true)};
+                      .variance_share = shares_.ratio(),
+                      .share_error = shares_.standard_error()};
 }
 
 }  // namespace roformer

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/attend.h"
+#include "explain/ratio_sums.h"
 
 namespace roformer {
 
@@ -17,6 +18,7 @@ struct FrequencyUse {
   // keys of a query, as a share of the score's variance; the last is of what is not rotated. They
   // sum to 1; a pair that works against the others has a negative one.
   at::Tensor variance_share;
+  at::Tensor share_error;  // [H, P + 1]: standard errors by the texts; NaN for one
 };
 
 // Adds up over the calls of one layer.
@@ -30,7 +32,7 @@ class FrequencyRecorder {
  private:
   std::vector<double> wavelengths_;
   at::Tensor query_squares_, key_squares_;  // [H, P]
-  at::Tensor covariances_;                  // [H, P + 1]
+  RatioSums shares_;                        // [H, P + 1]
   double tokens_ = 0;
 };
 

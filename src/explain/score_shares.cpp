@@ -28,6 +28,15 @@ struct Squares {
 struct Components {
   double content_content = 0, content_position = 0, position_content = 0, position_position = 0,
          interaction = 0;
+
+  // Adds the other's, `times` as often.
+  void add(const Components& other, double times = 1) {
+    content_content += times * other.content_content;
+    content_position += times * other.content_position;
+    position_content += times * other.position_content;
+    position_position += times * other.position_position;
+    interaction += times * other.interaction;
+  }
 };
 
 // Which pairs are looked at.
@@ -189,28 +198,57 @@ ScoreShares shares_of(const Components& sum, double groups) {
   return result;
 }
 
+// The standard error of a figure of the shares from its values with each of the groups left out.
+template <typename Figure>
+double jackknife(const std::vector<ScoreShares>& without, const Figure& figure) {
+  const auto groups = static_cast<double>(without.size());
+  double mean = 0, squares = 0;
+  for (const ScoreShares& shares : without) mean += figure(shares) / groups;
+  for (const ScoreShares& shares : without) squares += std::pow(figure(shares) - mean, 2);
+  return std::sqrt(squares * (groups - 1) / groups);
+}
+
+ScoreShares::Errors errors_of(const std::vector<ScoreShares>& without) {
+  const auto of = [&](double ScoreShares::*share) {
+    return jackknife(without, [&](const ScoreShares& shares) { return shares.*share; });
+  };
+  return {.content_content = of(&ScoreShares::content_content),
+          .content_position = of(&ScoreShares::content_position),
+          .position_content = of(&ScoreShares::position_content),
+          .position_position = of(&ScoreShares::position_position),
+          .interaction = of(&ScoreShares::interaction),
+          .of_positions =
+              jackknife(without, [](const ScoreShares& shares) { return shares.of_positions(); })};
+}
+
 }  // namespace
 
 std::vector<ScoreShares> score_shares(const ScoreInputs& in) {
   const c10::AutoGradMode no_gradient(false);
   const std::int64_t heads = in.query.size(1), m = in.query.size(0) / in.groups;
   ROFORMER_ASSERT(m > 1 && in.key.size(0) == in.query.size(0));
-  std::vector<Components> sums(static_cast<std::size_t>(heads));
+  std::vector<std::vector<Components>> of_heads(static_cast<std::size_t>(heads));  // of each group
   for (std::int64_t g = 0; g < in.groups; ++g) {
     const Squares squares = Group(in, g * m, m).squares();
     for (std::int64_t h = 0; h < heads; ++h) {
-      const Components one = components_of(squares, h, static_cast<double>(m));
-      Components& sum = sums[static_cast<std::size_t>(h)];
-      sum.content_content += one.content_content;
-      sum.content_position += one.content_position;
-      sum.position_content += one.position_content;
-      sum.position_position += one.position_position;
-      sum.interaction += one.interaction;
+      of_heads[static_cast<std::size_t>(h)].push_back(
+          components_of(squares, h, static_cast<double>(m)));
     }
   }
+  const auto groups = static_cast<double>(in.groups);
   std::vector<ScoreShares> result;
-  for (const Components& sum : sums) {
-    result.push_back(shares_of(sum, static_cast<double>(in.groups)));
+  for (const std::vector<Components>& of_groups : of_heads) {
+    Components sum;
+    for (const Components& one : of_groups) sum.add(one);
+    result.push_back(shares_of(sum, groups));
+    if (in.groups < 2) continue;
+    std::vector<ScoreShares> without;
+    for (const Components& one : of_groups) {
+      Components others = sum;
+      others.add(one, -1);
+      without.push_back(shares_of(others, groups - 1));
+    }
+    result.back().errors = errors_of(without);
   }
   return result;
 }

@@ -21,14 +21,16 @@
 //
 // The means are over m query contents times m key contents at all visible pairs; that they are no
 // more than m is taken out of the estimates (expected mean squares of the crossed random design,
-// Searle 1971), and the groups of contents are averaged. A scheme that counts tokens by their
-// content is asked with y at every place.
-// H heads, L length, D head width, F features, N contents.
+// Searle 1971), and the groups of contents are averaged. How far they differ from one another gives
+// the standard errors (the jackknife, Quenouille 1956: each group left out once). A scheme that
+// counts tokens by their content is asked with y at every place. H heads, L length, D head width, F
+// features, N contents.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "config/attention_settings.h"
@@ -57,6 +59,17 @@ struct ScoreShares {
   double position_position = 0;
   double interaction = 0;
   double deviation = 0;  // of what the softmax sees of the scores: the root of the variance
+
+  // Of the shares, by the groups of contents; NaN for one group.
+  struct Errors {
+    double content_content = std::numeric_limits<double>::quiet_NaN();
+    double content_position = content_content;
+    double position_content = content_content;
+    double position_position = content_content;
+    double interaction = content_content;
+    double of_positions = content_content;
+  };
+  Errors errors = {};
 
   double of_positions() const {
     return content_position + position_content + position_position + interaction;

@@ -37,12 +37,19 @@ TEST_CASE("explain writes a page and tables of one run and of two") {
     for (const char* const share : {"content_content", "content_position", "position_content",
                                     "position_position", "interaction"}) {
       sum += head[share].get<double>();
+      CHECK(head[std::string(share) + "_standard_error"].is_number());
+    }
+    for (const char* const figure : {"own", "entropy", "loss_without_positions"}) {
+      CHECK(head[std::string(figure) + "_standard_error"].get<double>() > 0);
     }
     CHECK(sum == Approx(1).margin(1e-4));
   }
   CHECK(fs::exists(folder / "frequencies.csv"));
   CHECK(!fs::exists(folder / "biases.csv"));
   CHECK(has(read_file(folder / "report.html"), "Use of rotary frequencies"));
+  CHECK(has(read_file(folder / "report.html"), "shares in % with their standard errors"));
+  CHECK(has(read_file(folder / "distances.csv"), "mass,mass_standard_error,uniform\n"));
+  CHECK(has(read_file(folder / "frequencies.csv"), "variance_share_standard_error\n"));
 
   const Outcome two = run({"explain", rope.run().string(), t5.run().string(), "--output",
                            folder.string(), "--sequences", "6", "--without-losses"});

@@ -90,9 +90,19 @@ TEST_CASE("models of every scheme are explained") {
           CHECK(head.shares.content_content + head.shares.of_positions() == Approx(1).margin(1e-4));
           CHECK(std::isfinite(head.without_positions.change));
         }
-        const at::Tensor mass = layer.masses.by_distance.sum(1);
-        CHECK((mass - 1).abs().max().item<double>() < 1e-5);
+        const AttentionMasses& masses = layer.masses;
+        CHECK((masses.by_distance.sum(1) - 1).abs().max().item<double>() < 1e-5);
+        for (const at::Tensor* const error : {&masses.range_error, &masses.entropy_error,
+                                              &masses.previous_error, &masses.first_error}) {
+          CHECK(error->isfinite().all().item<bool>());
+          CHECK(error->max().item<double>() > 0);
+          CHECK(error->max().item<double>() < 2);
+        }
+        // Stick-breaking's tokens do not see themselves.
+        const bool sees_itself = masses.uniform[masses.length - 1].item<double>() > 0;
+        CHECK(masses.own_error.isfinite().all().item<bool>() == sees_itself);
         if (!layer.frequencies) continue;
+        CHECK(layer.frequencies->share_error.max().item<double>() > 0);
         const at::Tensor shares = layer.frequencies->variance_share.sum(1);
         CHECK((shares - 1).abs().max().item<double>() < 1e-4);
       }
@@ -189,6 +199,15 @@ TEST_CASE("attention is where it is known to be") {
   double entropy = 0;
   for (int n = 1; n <= 32; ++n) entropy += std::log(n) / 32;
   CHECK(masses.entropy[0].item<double>() == Approx(entropy).epsilon(1e-5));
+  // All texts say the same, and one alone does not tell.
+  for (const at::Tensor* const error :
+       {&masses.range_error, &masses.entropy_error, &masses.own_error, &masses.first_error}) {
+    CHECK(error->max().item<double>() < 1e-6);
+  }
+  CHECK(std::isnan(even.explain({.sequences = 1, .ablations = false})
+                       .layers[0]
+                       .masses.own_error[0]
+                       .item<double>()));
 
   const Explained steep("t5", {{"task", "causal_lm"}}, 0);
   at::Tensor bias = steep.parameter("position.bias");  // a bucket a distance while they are short

@@ -159,3 +159,41 @@ TEST_CASE("shares are known where only contents, or only positions, matter") {
     CHECK(head.deviation == 0);
   }
 }
+
+TEST_CASE("the errors of the shares are how far other contents put them") {
+  constexpr int kDraws = 40;
+  const std::vector<std::pair<double ScoreShares::*, double ScoreShares::Errors::*>> figures = {
+      {&ScoreShares::content_content, &ScoreShares::Errors::content_content},
+      {&ScoreShares::interaction, &ScoreShares::Errors::interaction}};
+  Case one("rope", false, 6);
+  std::vector<ScoreShares> draws;
+  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+    const auto some = [&](std::uint64_t which) {
+      return normals({6 * kGroup, SmallScheme::kHeads, SmallScheme::kHeadWidth},
+                     100 + 2 * draw + which);
+    };
+    one.inputs.query = some(0);
+    one.inputs.key = some(1);
+    draws.push_back(score_shares(one.inputs)[0]);
+  }
+  for (const auto& [share, error] : figures) {
+    double mean = 0, squares = 0, said = 0;
+    for (const ScoreShares& draw : draws) mean += draw.*share / kDraws;
+    for (const ScoreShares& draw : draws) {
+      squares += std::pow(draw.*share - mean, 2) / (kDraws - 1);
+      said += std::pow(draw.errors.*error, 2) / kDraws;
+    }
+    CAPTURE(mean, squares, said);
+    CHECK(said > 0.5 * squares);
+    CHECK(said < 2 * squares);
+  }
+}
+
+TEST_CASE("contents that say the same leave no error, and one group of them says none") {
+  Case one("t5", false, 1);
+  CHECK(std::isnan(score_shares(one.inputs)[0].errors.of_positions));
+  one.inputs.query = one.inputs.query.repeat({3, 1, 1});
+  one.inputs.key = one.inputs.key.repeat({3, 1, 1});
+  one.inputs.groups = 3;
+  CHECK(score_shares(one.inputs)[0].errors.of_positions < 1e-9);
+}

@@ -1,0 +1,76 @@
+// The losses without positions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "explain/explained_heads.h"
+#include "explain/report_sections.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kMostHeads = 24;  // in a chart of losses
+constexpr double kNormal = 1.96;
+const NumberFormat kNats{.style = NumberFormat::Style::fixed, .digits = 4};
+
+Dot loss_dot(const std::string& name, const LossChange& change) {
+  Dot dot{.name = name, .value = change.change};
+  if (std::isfinite(change.standard_error)) {
+    dot.low = change.change - kNormal * change.standard_error;
+    dot.high = change.change + kNormal * change.standard_error;
+  }
+  return dot;
+}
+
+DotChart chart_of_heads(const ExplainedRun& run, const std::string& prefix) {
+  std::vector<const HeadExplanation*> heads;
+  for_each_head(
+      run, [&](const LayerExplanation&, const HeadExplanation& head) { heads.push_back(&head); });
+  DotChart chart{.title = prefix + "Loss without the positions of one head",
+                 .value = {.title = "change of the loss", .unit = "nats"},
+                 .format = kNats,
+                 .references = {{.value = 0}}};
+  if (heads.size() > kMostHeads) {
+    chart.subtitle = fmt::format(
+        "the {} of {} heads whose change is largest; all are in "
+        "ablations.csv",
+        kMostHeads, heads.size());
+    std::stable_sort(heads.begin(), heads.end(), [](const auto* a, const auto* b) {
+      return std::abs(a->without_positions.change) > std::abs(b->without_positions.change);
+    });
+    heads.resize(kMostHeads);
+  }
+  for (const HeadExplanation* head : heads) {
+    chart.dots.push_back(loss_dot(title_of(*head), head->without_positions));
+  }
+  return chart;
+}
+
+}  // namespace
+
+void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
+  if (!runs.front().explanation.ablated) return;
+  report.section("The loss without positions");
+  report.paragraph(
+      "Positions are switched off at evaluation, in one head, one layer or all of them; nothing "
+      "is trained anew. The difference of the losses is paired target by target; lines reach as "
+      "far as 95 % of it does, by the rows of text.");
+  for (const ExplainedRun& run : runs) {
+    report.paragraph(
+        fmt::format("**{}**: {}.", run.name, fmt::join(run.explanation.ablation, "; ")));
+    DotChart layers{.title = prefix_of(run, runs) + "Loss without positions, by layer",
+                    .value = {.title = "change of the loss", .unit = "nats"},
+                    .format = kNats,
+                    .references = {{.value = 0}}};
+    layers.dots.push_back(loss_dot("all layers", run.explanation.without_positions));
+    for (const LayerExplanation& layer : run.explanation.layers) {
+      layers.dots.push_back(
+          loss_dot(fmt::format("layer {}", layer.heads.front().layer), layer.without_positions));
+    }
+    report.chart(layers);
+    report.chart(chart_of_heads(run, prefix_of(run, runs)));
+  }
+}
+
+}  // namespace roformer

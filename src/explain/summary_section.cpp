@@ -1,0 +1,101 @@
+// The beginning of the page: the key figures of each run, and what stands out, in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/progress.h"
+#include "explain/explained_heads.h"
+#include "explain/report_sections.h"
+
+namespace roformer {
+namespace {
+
+// Three sentences on what stands out.
+std::string in_words(const ExplainedRun& run) {
+  const HeadExplanation* positional = nullptr;
+  const HeadExplanation* needed = nullptr;
+  std::string looking;
+  double most = -1;
+  for_each_head(run, [&](const LayerExplanation& layer, const HeadExplanation& head) {
+    if (std::isfinite(head.shares.content_content) &&
+        (positional == nullptr || head.shares.of_positions() > positional->shares.of_positions())) {
+      positional = &head;
+    }
+    if (needed == nullptr || head.without_positions.change > needed->without_positions.change) {
+      needed = &head;
+    }
+    const std::pair<const char*, const at::Tensor&> places[] = {
+        {"the token before", layer.masses.previous},
+        {"the next token", layer.masses.next},
+        {"the first token", layer.masses.first},
+        {"the query's own token", layer.masses.own}};
+    for (const auto& [name, mass] : places) {
+      const double value = mass[head.head].item<double>();
+      if (value <= most) continue;
+      most = value;
+      looking = fmt::format("{} looks at one place the most: {} of its attention is on {}",
+                            title_of(head), shown_share(value), name);
+    }
+  });
+  std::string text = "**" + run.name + "**: ";
+  text += positional == nullptr
+              ? "No score varies. "
+              : fmt::format(
+                    "the scores of {} depend most on positions ({} of their variance, {} "
+                    "of it whatever the contents are). ",
+                    title_of(*positional),
+                    shown_share(positional->shares.of_positions(),
+                                positional->shares.errors.of_positions),
+                    shown_share(positional->shares.position_position /
+                                std::max(1e-12, positional->shares.of_positions())));
+  text += "Of all heads, " + looking + ". ";
+  if (run.explanation.ablated && needed != nullptr) {
+    const LossChange& change = needed->without_positions;
+    text += fmt::format(
+        "The loss grows most where {} loses its positions: {:+.4f} ± {:.4f} nats, of {:+.4f} "
+        "for all layers.",
+        title_of(*needed), change.change, change.standard_error,
+        run.explanation.without_positions.change);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
+  for (const ExplainedRun& run : runs) {
+    const Explanation& e = run.explanation;
+    double positions = 0;
+    double count = 0;
+    for_each_head(run, [&](const LayerExplanation&, const HeadExplanation& head) {
+      if (!std::isfinite(head.shares.content_content)) return;
+      positions += head.shares.of_positions();
+      count += 1;
+    });
+    std::vector<HtmlReport::KeyFigure> figures{
+        {.value = fmt::format("{:.4f}", e.loss),
+         .name = "loss, nats",
+         .remark = fmt::format("± {:.4f}, {}", e.standard_error, run.name)},
+        {.value = count > 0 ? shown_share(positions / count) : "–",
+         .name = "of the scores' variance depends on positions",
+         .remark = "mean of the heads, " + run.name}};
+    if (e.ablated) {
+      figures.push_back(
+          {.value = fmt::format("{:+.4f}", e.without_positions.change),
+           .name = "loss without positions, nats",
+           .remark = fmt::format("± {:.4f}, all layers", e.without_positions.standard_error)});
+    }
+    report.key_figures(figures);
+    report.paragraph(in_words(run));
+  }
+  const Explanation& e = runs.front().explanation;
+  report.paragraph(fmt::format(
+      "Measured on {} rows of {} tokens ({} targets) of the data that the model was not trained "
+      "on. Layers and heads are counted from 0. What is said is of these weights: a head that "
+      "could be spared here may be needed elsewhere, and a model that was trained without it "
+      "might do as well.",
+      format_count(e.sequences), format_count(e.length), format_count(e.targets)));
+}
+
+}  // namespace roformer
