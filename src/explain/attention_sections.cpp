@@ -12,11 +12,10 @@
 namespace roformer {
 namespace {
 
-// On one line, in a narrow column too.
 std::string with_error(double value, double standard_error, int digits) {
   if (!std::isfinite(value)) return "–";
   if (!std::isfinite(standard_error)) return fmt::format("{:.{}f}", value, digits);
-  return fmt::format("{:.{}f}\u00a0±\u00a0{:.{}f}", value, digits, standard_error, digits);
+  return fmt::format("{:.{}f} ± {:.{}f}", value, digits, standard_error, digits);
 }
 
 std::string in_percent(double share, double standard_error) {
