@@ -53,10 +53,6 @@ class Tokenizer {
   // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual MaskSpaces mask_spaces() const { return {}; }
-
-// As decode() without special tokens, and valid UTF-8: what is half a character is U+FFFD. For all
-// that looks at the text and does not only print it.
-std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids);
   // The token that its file says stands before every text; -1: none, or it does not say.
   virtual TokenId text_start() const { return -1; }
   virtual TokenizerKind kind() const = 0;
@@ -87,6 +83,10 @@ std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids
  private:
   mutable std::atomic<std::uint64_t> invalid_sequences_{0};
 };
+
+// As decode() without special tokens, and valid UTF-8: what is half a character is U+FFFD. For all
+// that looks at the text and does not only print it.
+std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 // Whether both give the same pieces the same ids, however they split text.
 bool same_vocabulary(const Tokenizer& a, const Tokenizer& b);
