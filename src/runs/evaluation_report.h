@@ -11,7 +11,7 @@
 #include "report/table.h"
 #include "runs/paired_evaluation.h"
 #include "runs/pseudo_perplexity.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 namespace roformer {
 

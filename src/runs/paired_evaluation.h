@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "metrics/statistics.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 namespace roformer {
 

@@ -11,7 +11,7 @@
 
 #include "config/study_settings.h"
 #include "study/study_table.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 namespace roformer {
 

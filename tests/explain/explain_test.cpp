@@ -12,7 +12,7 @@
 #include "explain/explain_report.h"
 #include "has.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 using namespace roformer;
 

@@ -13,7 +13,7 @@
 #include "runs/paired_evaluation.h"
 #include "runs/pseudo_perplexity.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 using namespace roformer;
 

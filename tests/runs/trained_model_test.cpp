@@ -10,7 +10,7 @@
 #include "has.h"
 #include "runs/fill_mask.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
+#include "tasks/language_evaluation.h"
 
 using namespace roformer;
 
