@@ -26,9 +26,6 @@
 #include "config/words.h"
 #include "report/html.h"
 #include "runs/evaluation_report.h"
-#include "runs/train.h"
-#include "training/checkpoint.h"
-#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
@@ -74,18 +71,6 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
 void check_chart(const std::string& file) {
   if (file.empty() || file.ends_with(".svg") || file.ends_with(".html")) return;
   throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
-}
-
-Dataset open_data(const EvaluateOptions& options, const TrainedModel& trained) {
-  Dataset dataset = open_stored(options.data, trained.settings,
-                                [](const auto& folder) { return Dataset(folder); });
-  if (dataset.tokenizer().fingerprint() != trained.tokenizer->fingerprint()) {
-    throw_usage(dataset.folder().string(),
-                "was prepared with another tokenizer than the model was trained with",
-                fmt::format("roformer data prepare TEXT --tokenizer {} --output FOLDER",
-                            trained.checkpoint.string()));
-  }
-  return dataset;
 }
 
 std::int64_t token_limit(const EvaluateOptions& options, const TrainedModel& trained) {
@@ -139,7 +124,7 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
     require_positions(settings, "--length", length, options.arrangement.shift);
   }
   check_pseudo_perplexity(options, settings);
-  const Dataset dataset = open_data(options, trained);
+  const Dataset dataset = open_stored_text(options.data, trained);
   dataset.require(split_of(options));
   if (task_facts(settings.task).causal) warn_of_line_ends(dataset);
   EvaluationReport report{.model = trained.checkpoint.string(),
@@ -184,7 +169,7 @@ void add_other_model(const EvaluateOptions& options, const TrainedModel& trained
   report.against = other.checkpoint.string();
   EvaluateOptions same = options;
   if (same.data.empty()) same.data = trained.settings.data.directory;
-  const Dataset dataset = open_data(same, other);
+  const Dataset dataset = open_stored_text(same.data, other);
   for (EvaluatedLength& entry : report.lengths) {
     require_positions(other.settings, "--length", entry.length, entry.arrangement.shift);
     const EvaluatedLength second = evaluate_one(other, dataset,
@@ -242,13 +227,6 @@ void print_text(const EvaluationReport& report) {
   }
 }
 
-const TaskFacts& facts_of(const EvaluateOptions& options) {
-  const bool stored = is_run(options.model);  // a checkpoint is, too
-  const auto checkpoint =
-      stored ? options.model : find_checkpoint(options.model, options.checkpoint).string();
-  return task_facts(read_run_settings(checkpoint).task);
-}
-
 // What is measured of a language model has no meaning for a classifier, and the reverse.
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts) {
   const bool language = !options.lengths.empty() || options.tokens > 0 ||
@@ -278,7 +256,7 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
 
 void evaluate_command(const EvaluateOptions& options) {
   check_chart(options.chart);
-  const TaskFacts& facts = facts_of(options);
+  const TaskFacts& facts = task_of_run(options.model, options.checkpoint);
   refuse_foreign_flags(options, facts);
   if (facts.translates) {
     const TrainedTranslator trained =

@@ -65,15 +65,7 @@ void print_text(const std::string& split, const TranslationEvaluation& found) {
 
 void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvaluation& options) {
   const ParallelSplit split = split_of(options.split);
-  const ParallelDataset dataset =
-      open_stored(options.data, trained.settings,
-                  [](const std::filesystem::path& folder) { return ParallelDataset(folder); });
-  const TranslationTokenizers& own = trained.tokenizers;
-  if (dataset.tokenizer(Side::source).fingerprint() != own.source->fingerprint() ||
-      dataset.tokenizer(Side::target).fingerprint() != own.target->fingerprint()) {
-    throw_usage("--data", dataset.folder().string() + " was prepared with another vocabulary",
-                "prepare it with the run's tokenizer: --tokenizer " + trained.checkpoint.string());
-  }
+  const ParallelDataset dataset = open_stored_pairs(options.data, trained);
   if (dataset.sentences(split) == 0) {
     throw_usage("--split",
                 fmt::format("{} has no {} set", dataset.folder().string(), options.split),

@@ -1,4 +1,4 @@
-// `roformer explain`: what the attention of one or two trained language models uses.
+// `roformer explain`: what the attention of one or two trained models uses.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -13,7 +13,6 @@
 #include "cli/stored_data.h"
 #include "cli/trained_model_flags.h"
 #include "explain/explain_report.h"
-#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -32,16 +31,19 @@ struct ExplainFlags {
   std::vector<Override> overrides;
 };
 
-Dataset open_data(const ExplainFlags& flags, const TrainedModel& model) {
-  Dataset dataset =
-      open_stored(flags.data, model.settings, [](const auto& folder) { return Dataset(folder); });
-  if (dataset.tokenizer().fingerprint() != model.tokenizer->fingerprint()) {
-    throw_usage(dataset.folder().string(),
-                "was prepared with another tokenizer than the model was trained with",
-                fmt::format("roformer data prepare TEXT --tokenizer {} --output FOLDER",
-                            model.checkpoint.string()));
+ExplainedRun explain_one(const ExplainFlags& flags, const std::string& run,
+                         const std::string& name) {
+  const TrainedModelOptions opening{
+      .checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides};
+  if (task_of_run(run, flags.checkpoint).translates) {
+    if (flags.options.length > 0) {
+      throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
+    }
+    const TrainedTranslator translator = open_trained_translator(run, opening);
+    return explain_run(name, translator, open_stored_pairs(flags.data, translator), flags.options);
   }
-  return dataset;
+  const TrainedModel model = open_trained_model(run, opening);
+  return explain_run(name, model, open_stored_text(flags.data, model), flags.options);
 }
 
 // The folders' own names; the paths where those are the same.
@@ -69,10 +71,7 @@ void explain_command(ExplainFlags flags) {
   const std::vector<std::string> names = names_of(flags.runs);
   std::vector<ExplainedRun> explained;
   for (std::size_t i = 0; i < flags.runs.size(); ++i) {
-    const TrainedModel model = open_trained_model(
-        flags.runs[i],
-        {.checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides});
-    explained.push_back(explain_run(names[i], model, open_data(flags, model), flags.options));
+    explained.push_back(explain_one(flags, flags.runs[i], names[i]));
   }
   const auto files =
       write_explanations(flags.output, explained,
@@ -93,7 +92,7 @@ void add_explain_command(CLI::App& program) {
       "roformer explain runs/study/rope runs/study/t5 --output explained\n"
       "Writes report.html and CSV files: for each head what its scores depend on (contents, "
       "positions or both), where it looks, which rotary frequencies it uses, and the loss when its "
-      "positions are switched off. Of runs with task mlm and causal_lm.\n");
+      "positions are switched off. Of language models and of both stacks of translators.\n");
   command->add_option("runs", flags->runs, "folder of a run or of a checkpoint; two: side by side")
       ->required();
   command->add_option("--output", flags->output, "the folder that is written")
@@ -105,7 +104,9 @@ void add_explain_command(CLI::App& program) {
   command->add_option("--split", flags->split, "of the data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->capture_default_str();
-  command->add_option("--sequences", flags->options.sequences, "rows of text that are looked at")
+  command
+      ->add_option("--sequences", flags->options.sequences,
+                   "rows of text, or pairs of sentences, that are looked at")
       ->check(positive())
       ->capture_default_str();
   command->add_option("--length", flags->options.length, "tokens of a row; default: as trained")

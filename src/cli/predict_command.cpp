@@ -21,9 +21,6 @@
 #include "config/words.h"
 #include "data/zip.h"
 #include "runs/glue_prediction.h"
-#include "runs/train.h"
-#include "training/checkpoint.h"
-#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -168,11 +165,7 @@ void predict_command(const PredictOptions& options) {
   }
   const TrainedModelOptions opening{
       .checkpoint = options.checkpoint, .weights = options.weights, .overrides = options.overrides};
-  const bool stored = is_run(options.model);  // a checkpoint is, too
-  if (task_facts(read_run_settings(stored ? fs::path(options.model)
-                                          : find_checkpoint(options.model, options.checkpoint))
-                     .task)
-          .matches) {
+  if (task_of_run(options.model, options.checkpoint).matches) {
     if (!options.glue.empty()) throw_usage("--glue", "is for the run of a GLUE task");
     predict_matches(open_trained_matcher(options.model, opening), options.file, options.json);
     return;

@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 #include "config/settings.h"
+#include "data/dataset.h"
+#include "data/parallel_dataset.h"
+#include "runs/trained_model.h"
 
 namespace roformer {
 
@@ -20,5 +23,11 @@ auto open_stored(const std::filesystem::path& given, const Settings& settings, O
   throw_failure(folder.string(), "the data that the run was trained on are not there",
                 "say where they are: --data FOLDER");
 }
+
+// Likewise the set of a language model and the pairs of a translator. Throw Error (usage) for data
+// that were prepared with other tokenizers than the run's.
+Dataset open_stored_text(const std::filesystem::path& given, const TrainedModel& trained);
+ParallelDataset open_stored_pairs(const std::filesystem::path& given,
+                                  const TrainedTranslator& trained);
 
 }  // namespace roformer

@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <c10/core/GradMode.h>
 
 #include "base/error.h"
 #include "metrics/clustered_mean.h"
@@ -90,31 +89,6 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
     lines.push_back("what is added to the values is that of distance 0");
   }
   return lines;
-}
-
-RowLosses row_losses(const LanguageModel& model, std::span<const LanguageBatch> batches,
-                     std::int64_t row_length, AttentionProbe* probe) {
-  const c10::AutoGradMode no_gradient(false);
-  RowLosses result;
-  for (const LanguageBatch& batch : batches) {
-    const auto first = result.sums.size();
-    const auto rows = static_cast<std::size_t>(batch.ids.numel() / row_length);
-    result.sums.resize(first + rows);
-    result.targets.resize(first + rows);
-    if (batch.labels.numel() == 0) continue;
-    const CrossEntropy loss =
-        model.loss(to_device(batch, model.plan().device), {.training = false}, {}, probe);
-    const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
-    for (std::int64_t i = 0; i < losses.numel(); ++i) {
-      const std::int64_t place = batch.target_positions.defined()
-                                     ? batch.target_positions.const_data_ptr<std::int64_t>()[i]
-                                     : i;
-      const std::size_t row = first + static_cast<std::size_t>(place / row_length);
-      result.sums[row] += losses.const_data_ptr<double>()[i];
-      ++result.targets[row];
-    }
-  }
-  return result;
 }
 
 LossChange loss_change(const RowLosses& first, const RowLosses& second) {

@@ -11,7 +11,6 @@
 
 #include "attention/attention_probe.h"
 #include "explain/attention_record.h"
-#include "tasks/language_model.h"
 
 namespace roformer {
 
@@ -41,15 +40,13 @@ class PositionAblation : public AttentionProbe {
 // What that is for the hooks that a scheme has, in words: one line each.
 std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding);
 
-// The losses of batches: the sum of each row of text, and the number of its targets.
+// The losses of texts: the sum of each row (or sentence), and the number of its targets.
 struct RowLosses {
   std::vector<double> sums;
   std::vector<std::int64_t> targets;
 };
-RowLosses row_losses(const LanguageModel& model, std::span<const LanguageBatch> batches,
-                     std::int64_t row_length, AttentionProbe* probe = nullptr);
 
-// Second minus first, nats a target, and its standard error by the rows of text.
+// Second minus first, nats a target, and its standard error by the texts.
 struct LossChange {
   double change = 0;
   double standard_error = 0;  // NaN for one row

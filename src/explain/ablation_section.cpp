@@ -55,7 +55,7 @@ void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
   report.paragraph(
       "Positions are switched off at evaluation, in one head, one layer or all of them; nothing "
       "is trained anew. The difference of the losses is paired target by target; lines reach as "
-      "far as 95 % of it does, by the rows of text.");
+      "far as 95 % of it does, by the texts.");
   for (const ExplainedRun& run : runs) {
     report.paragraph(
         fmt::format("**{}**: {}.", run.name, fmt::join(run.explanation.ablation, "; ")));
@@ -64,9 +64,11 @@ void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
                     .format = kNats,
                     .references = {{.value = 0}}};
     layers.dots.push_back(loss_dot("all layers", run.explanation.without_positions));
+    for (const Explanation::StackChange& stack : run.explanation.stacks) {
+      layers.dots.push_back(loss_dot("all layers of the " + stack.stack, stack.without_positions));
+    }
     for (const LayerExplanation& layer : run.explanation.layers) {
-      layers.dots.push_back(
-          loss_dot(fmt::format("layer {}", layer.heads.front().layer), layer.without_positions));
+      layers.dots.push_back(loss_dot(layer.layer.title(), layer.without_positions));
     }
     report.chart(layers);
     report.chart(chart_of_heads(run, prefix_of(run, runs)));

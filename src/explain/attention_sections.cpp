@@ -22,6 +22,15 @@ std::string in_percent(double share, double standard_error) {
   return with_error(100 * share, 100 * standard_error, 1);
 }
 
+// "encoder 3, 0", which no line break takes apart.
+std::string row_title(const HeadExplanation& head) {
+  std::string title;
+  for (const char letter : fmt::format("{}, {}", head.layer.name(), head.head)) {
+    title += letter == ' ' ? "\u00a0" : std::string(1, letter);
+  }
+  return title;
+}
+
 Table table_of_shares(const ExplainedRun& run) {
   Table table({{.title = "layer, head", .alignment = Column::Alignment::left},
                {.title = "content-content"},
@@ -33,8 +42,7 @@ Table table_of_shares(const ExplainedRun& run) {
   for_each_head(run, [&](const LayerExplanation&, const HeadExplanation& head) {
     const ScoreShares& s = head.shares;
     const ScoreShares::Errors& e = s.errors;
-    table.add_row({fmt::format("{}, {}", head.layer, head.head),
-                   in_percent(s.content_content, e.content_content),
+    table.add_row({row_title(head), in_percent(s.content_content, e.content_content),
                    in_percent(s.content_position, e.content_position),
                    in_percent(s.position_content, e.position_content),
                    in_percent(s.position_position, e.position_position),
@@ -55,10 +63,9 @@ Table table_of_places(const ExplainedRun& run) {
     const auto of = [&](const at::Tensor& x) { return x[head.head].item<double>(); };
     const AttentionMasses& m = layer.masses;
     table.add_row(
-        {fmt::format("{}, {}", head.layer, head.head),
-         with_error(of(m.entropy), of(m.entropy_error), 2), in_percent(of(m.own), of(m.own_error)),
-         in_percent(of(m.previous), of(m.previous_error)), in_percent(of(m.next), of(m.next_error)),
-         in_percent(of(m.first), of(m.first_error))});
+        {row_title(head), with_error(of(m.entropy), of(m.entropy_error), 2),
+         in_percent(of(m.own), of(m.own_error)), in_percent(of(m.previous), of(m.previous_error)),
+         in_percent(of(m.next), of(m.next_error)), in_percent(of(m.first), of(m.first_error))});
   });
   return table;
 }
@@ -67,9 +74,8 @@ LineChartGrid distance_grid(const ExplainedRun& run, const std::string& prefix, 
   LineChartGrid grid{.title = fmt::format("{}Attention to {} tokens, by distance", prefix,
                                           past ? "earlier" : "later"),
                      .subtitle = "times as much as equal weights for all visible keys would give"};
-  std::int64_t number = 0;
   for (const LayerExplanation& layer : run.explanation.layers) {
-    LineChart panel{.title = fmt::format("layer {}", number++),
+    LineChart panel{.title = layer.layer.title(),
                     .x = {.title = "distance", .unit = "tokens", .scale = Axis::Scale::logarithmic},
                     .y = {.title = "times equal weights", .scale = Axis::Scale::logarithmic},
                     .references = {{.direction = ReferenceLine::Direction::horizontal,
@@ -116,7 +122,7 @@ void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
                             .shares = {s.content_content, s.content_position, s.position_content,
                                        s.position_position, s.interaction},
                             .label = format_number(s.deviation, {.digits = 3}),
-                            .group = std::to_string(head.layer)});
+                            .group = head.layer.name()});
     });
     report.chart(chart);
   }

@@ -5,78 +5,66 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/progress.h"
 #include "config/attention_layers.h"
 #include "metrics/clustered_mean.h"
-#include "model/transformer_stack.h"
-#include "tasks/language_batches.h"
 
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kTokensAtATime = 2048;    // whose scores are in memory
 constexpr std::int64_t kMostContents = 16;       // of a group
 constexpr std::int64_t kScoreNumbers = 1 << 23;  // of one query's content with a group's keys
 constexpr std::int64_t kGroups = 4;              // of as many contents as may be
 
-std::vector<LanguageBatch> read_rows(const TrainedModel& model, const Dataset& dataset,
-                                     const ExplainOptions& options, std::int64_t length) {
-  const auto batches =
-      make_language_batches(model.settings, {{dataset}},
-                            {.split = options.split,
-                             .length = length,
-                             .batches = {.rows = std::max<std::int64_t>(1, kTokensAtATime / length),
-                                         .cross_documents = model.settings.data.cross_documents}});
-  const std::int64_t limit = options.sequences * length;
-  const Arrangement arrangement = arrange(length, {});
-  std::vector<LanguageBatch> result;
-  for (std::int64_t n = 0; n < batches->validation_batches(limit); ++n) {
-    result.push_back(batches->validation(n, limit, arrangement));
-  }
-  return result;
+void require_scores(const Settings& settings) {
+  if (!uses_linear_attention(settings.attention)) return;
+  throw_usage("attention.kernel", "linear attention makes no scores that could be explained",
+              "a run whose attention.kernel is softmax in all layers");
 }
 
-// The positions where all texts hold the same token.
-std::vector<std::int64_t> same_tokens(const std::vector<LanguageBatch>& batches,
-                                      std::int64_t longest) {
-  std::vector<std::int64_t> first(static_cast<std::size_t>(longest), -1);
-  std::vector<bool> same(first.size(), true);
-  for (const LanguageBatch& batch : batches) {
-    const at::Tensor ids = batch.ids.contiguous();
-    const std::int64_t* const values = ids.const_data_ptr<std::int64_t>();
-    for (const TokenBlock& block : batch.layout.blocks) {
-      for (std::int64_t i = 0; i < block.sequences * block.length; ++i) {
-        const auto place = static_cast<std::size_t>(i % block.length);
-        const std::int64_t id = values[block.begin + i];
-        if (first[place] < 0) first[place] = id;
-        if (first[place] != id) same[place] = false;
-      }
-    }
-  }
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 0; i < longest; ++i) {
-    if (same[static_cast<std::size_t>(i)]) result.push_back(i);
-  }
-  return result;
+std::int64_t layers_of(const ExplainedStack& stack) {
+  return stack.stack->settings().model.layers;
 }
 
-void check(const TrainedModel& model, std::int64_t length) {
-  if (uses_linear_attention(model.settings.attention)) {
-    throw_usage("attention.kernel", "linear attention makes no scores that could be explained",
-                "a run whose attention.kernel is softmax in all layers");
-  }
-  require_positions(model.settings, "--length", length);
+std::int64_t heads_of(const ExplainedStack& stack) {
+  return stack.stack->settings().model.heads;
 }
 
-// How many contents a group has, so that scores of all pairs fit.
-std::int64_t contents_of_group(std::int64_t heads, std::int64_t length) {
-  return std::clamp<std::int64_t>(kScoreNumbers / (heads * length * length), 4, kMostContents);
-}
+// How the contents of a stack are drawn: groups of so many that scores of all pairs fit.
+struct ContentGroups {
+  std::int64_t contents = 0, groups = 0;
 
-std::vector<HeadExplanation> explain_scores(const LayerRecord& record, std::int64_t layer,
+  explicit ContentGroups(const ExplainedStack& stack)
+      : contents(std::clamp<std::int64_t>(
+            kScoreNumbers / (heads_of(stack) * stack.longest * stack.longest), 4, kMostContents)),
+        groups(kGroups * kMostContents / contents) {}
+};
+
+// One stack while it is explained.
+struct LookedInto {
+  const ExplainedStack& stack;
+  ContentGroups groups;
+  AttentionRecorder recorder;
+  std::vector<PositionMeans> means;  // of its layers; empty: nothing is added to the embedding
+  bool adds_to_embedding = false;
+
+  LookedInto(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
+      : stack(of),
+        groups(of),
+        recorder({.layers = layers_of(of),
+                  .length = of.longest,
+                  .tokens = of.tokens,
+                  .contents = groups.contents * groups.groups,
+                  .frequency_sequences = texts.frequency_sequences,
+                  .same_tokens = of.same_tokens,
+                  .seed = seed}) {}
+};
+
+std::vector<HeadExplanation> explain_scores(const LayerRecord& record, const ExplainedLayer& layer,
                                             std::int64_t groups) {
   const std::vector<ScoreShares> shares = score_shares({.scheme = *record.scheme,
                                                         .attention = *record.attention,
@@ -94,100 +82,158 @@ std::vector<HeadExplanation> explain_scores(const LayerRecord& record, std::int6
   return heads;
 }
 
-}  // namespace
-
-Explanation explain(const TrainedModel& trained, const Dataset& dataset,
-                    const ExplainOptions& options) {
-  const c10::AutoGradMode no_gradient(false);
-  const Settings& settings = trained.settings;
-  const std::int64_t length = options.length > 0 ? options.length : settings.data.length;
-  check(trained, length);
-  dataset.require(options.split);
-  const LanguageModel& model = *trained.model;
-  const std::vector<LanguageBatch> batches = read_rows(trained, dataset, options, length);
-  const std::int64_t layers = settings.model.layers, heads = settings.model.heads;
-  std::int64_t tokens = 0, longest = 0;
-  for (const LanguageBatch& batch : batches) {
-    tokens += batch.ids.numel();
-    longest = std::max(longest, batch.layout.longest);
+class Explainer {
+ public:
+  Explainer(const ExplainedTexts& texts, std::uint64_t seed, bool ablations)
+      : texts_(texts),
+        ablations_(ablations),
+        bar_("explaining", passes(texts, ablations), "passes") {
+    for (const ExplainedStack& stack : texts.stacks) {
+      looked_into_.push_back(std::make_unique<LookedInto>(stack, texts, seed));
+    }
   }
-  Explanation result{.sequences = tokens / length, .length = length};
 
-  const std::int64_t passes = options.ablations ? 1 + layers * (heads + 1) : 0;
-  ProgressBar bar("explaining", static_cast<std::uint64_t>(1 + layers + passes), "passes");
-  std::uint64_t done = 0;
-  const auto step = [&] { bar.advance_to(++done); };
-
-  const std::int64_t contents = contents_of_group(heads, longest);
-  const std::int64_t groups = kGroups * kMostContents / contents;
-  AttentionRecorder recorder({.layers = layers,
-                              .length = longest,
-                              .tokens = tokens,
-                              .contents = contents * groups,
-                              .same_tokens = same_tokens(batches, longest),
-                              .seed = settings.seed});
-  const RowLosses losses = row_losses(model, batches, length, &recorder);
-  const std::int64_t targets =
-      std::accumulate(losses.targets.begin(), losses.targets.end(), std::int64_t{0});
-  if (targets == 0) {
-    throw_failure(dataset.folder().string(),
-                  fmt::format("{} rows of the {} split have no target to predict", result.sequences,
-                              to_string(options.split)),
-                  "more --sequences");
+  Explanation explain() {
+    Explanation result{
+        .texts = texts_.in_words, .sequences = texts_.sequences, .length = texts_.longest};
+    measure_loss(result);
+    for (auto& one : looked_into_) add_layers(*one, result);
+    if (ablations_) ablate(result);
+    bar_.finish(done_);
+    return result;
   }
-  result.targets = targets;
-  const ClusteredMean loss = clustered_mean(losses.sums, losses.targets);
-  result.loss = loss.mean;
-  result.standard_error = loss.standard_error;
-  step();
 
-  std::vector<PositionMeans> means;
-  std::vector<const PositionScheme*> schemes;
-  for (std::int64_t i = 0; i < layers; ++i) {
-    const LayerRecord record = recorder.layer(i);
-    result.layers.push_back({.masses = record.masses,
-                             .frequencies = record.frequencies,
-                             .heads = explain_scores(record, i, groups)});
-    means.push_back(record.positions);
-    schemes.push_back(record.scheme);
+ private:
+  const ExplainedTexts& texts_;
+  bool ablations_;
+  std::vector<std::unique_ptr<LookedInto>> looked_into_;
+  RowLosses losses_;
+  ProgressBar bar_;
+  std::uint64_t done_ = 0;
+
+  static bool has_several(const ExplainedTexts& texts) { return texts.stacks.size() > 1; }
+
+  // One for the recording, one for the scores of each layer, one for each ablation.
+  static std::uint64_t passes(const ExplainedTexts& texts, bool ablations) {
+    std::int64_t count = 1;
+    for (const ExplainedStack& stack : texts.stacks) {
+      count += layers_of(stack);
+      if (ablations) count += layers_of(stack) * (heads_of(stack) + 1) + has_several(texts);
+    }
+    return static_cast<std::uint64_t>(count + ablations);
+  }
+
+  void step() { bar_.advance_to(++done_); }
+
+  void measure_loss(Explanation& result) {
+    std::vector<AttentionProbe*> recorders;
+    for (auto& one : looked_into_) recorders.push_back(&one->recorder);
+    losses_ = texts_.losses(recorders);
+    result.targets =
+        std::accumulate(losses_.targets.begin(), losses_.targets.end(), std::int64_t{0});
+    if (result.targets == 0) {
+      throw_failure("--sequences", fmt::format("{} have no target to predict", texts_.in_words),
+                    "more of them");
+    }
+    const ClusteredMean loss = clustered_mean(losses_.sums, losses_.targets);
+    result.loss = loss.mean;
+    result.standard_error = loss.standard_error;
     step();
   }
-  const PositionScheme& scheme = model.encoder().scheme();
-  const bool adds = scheme.draws_places()
-                        ? scheme.embedding_at(*&recorder.layer(0).context->places).defined()
-                        : scheme.embedding(Positions::range(0, 1)).defined();
-  for (std::size_t i = 0; i < schemes.size(); ++i) {
-    if (std::find(schemes.begin(), schemes.begin() + static_cast<std::ptrdiff_t>(i), schemes[i]) !=
-        schemes.begin() + static_cast<std::ptrdiff_t>(i)) {
-      continue;
-    }
-    for (std::string& line : ablation_in_words(*schemes[i], adds)) {
-      if (std::find(result.ablation.begin(), result.ablation.end(), line) ==
-          result.ablation.end()) {
-        result.ablation.push_back(std::move(line));
-      }
-    }
-  }
-  if (options.ablations) {
-    if (!adds) means.clear();
-    const auto without = [&](const AblatedPart& part) {
-      PositionAblation ablation(part, means);
-      const LossChange change = loss_change(losses, row_losses(model, batches, length, &ablation));
+
+  void add_layers(LookedInto& one, Explanation& result) {
+    std::vector<const PositionScheme*> schemes;
+    for (std::int64_t i = 0; i < layers_of(one.stack); ++i) {
+      const LayerRecord record = one.recorder.layer(i);
+      const ExplainedLayer layer{.stack = one.stack.name, .number = i};
+      result.layers.push_back({.layer = layer,
+                               .masses = record.masses,
+                               .frequencies = record.frequencies,
+                               .heads = explain_scores(record, layer, one.groups.groups)});
+      one.means.push_back(record.positions);
+      schemes.push_back(record.scheme);
       step();
-      return change;
-    };
-    result.ablated = true;
-    result.without_positions = without({});
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
-      LayerExplanation& entry = result.layers[static_cast<std::size_t>(layer)];
-      entry.without_positions = without({.layer = layer});
-      for (HeadExplanation& head : entry.heads) {
-        head.without_positions = without({.layer = layer, .head = head.head});
+    }
+    const PositionScheme& scheme = one.stack.stack->scheme();
+    one.adds_to_embedding =
+        scheme.draws_places() ? scheme.embedding_at(one.recorder.layer(0).context->places).defined()
+                              : scheme.embedding(Positions::range(0, 1)).defined();
+    if (!one.adds_to_embedding) one.means.clear();
+    for (const PositionScheme* each : schemes) {
+      for (std::string& line : ablation_in_words(*each, one.adds_to_embedding)) {
+        if (std::ranges::find(result.ablation, line) == result.ablation.end()) {
+          result.ablation.push_back(std::move(line));
+        }
       }
     }
   }
-  bar.finish(done);
-  return result;
+
+  // Without these parts; a stack that has none stays as it is.
+  LossChange without(const std::vector<std::optional<AblatedPart>>& parts) {
+    std::vector<std::unique_ptr<PositionAblation>> ablations;
+    std::vector<AttentionProbe*> probes;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      ablations.push_back(
+          parts[i] ? std::make_unique<PositionAblation>(*parts[i], looked_into_[i]->means)
+                   : nullptr);
+      probes.push_back(ablations.back().get());
+    }
+    const LossChange change = loss_change(losses_, texts_.losses(probes));
+    step();
+    return change;
+  }
+  LossChange without(std::size_t stack, const AblatedPart& part) {
+    std::vector<std::optional<AblatedPart>> parts(texts_.stacks.size());
+    parts[stack] = part;
+    return without(parts);
+  }
+
+  void ablate(Explanation& result) {
+    result.ablated = true;
+    result.without_positions =
+        without(std::vector<std::optional<AblatedPart>>(texts_.stacks.size(), AblatedPart{}));
+    std::size_t at = 0;
+    for (std::size_t s = 0; s < texts_.stacks.size(); ++s) {
+      const ExplainedStack& stack = texts_.stacks[s];
+      if (has_several(texts_)) {
+        result.stacks.push_back({.stack = stack.name, .without_positions = without(s, {})});
+      }
+      for (std::int64_t i = 0; i < layers_of(stack); ++i) {
+        LayerExplanation& entry = result.layers[at++];
+        entry.without_positions = without(s, {.layer = i});
+        for (HeadExplanation& head : entry.heads) {
+          head.without_positions = without(s, {.layer = i, .head = head.head});
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::string ExplainedLayer::name() const {
+  return stack.empty() ? std::to_string(number) : fmt::format("{} {}", stack, number);
+}
+
+std::string ExplainedLayer::title() const {
+  return stack.empty() ? fmt::format("layer {}", number)
+                       : fmt::format("{} layer {}", stack, number);
+}
+
+Explanation explain(const TrainedModel& model, const Dataset& dataset,
+                    const ExplainOptions& options) {
+  const c10::AutoGradMode no_gradient(false);
+  require_scores(model.settings);
+  const ExplainedTexts texts = rows_of_text(model, dataset, options);
+  return Explainer(texts, model.settings.seed, options.ablations).explain();
+}
+
+Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
+                    const ExplainOptions& options) {
+  const c10::AutoGradMode no_gradient(false);
+  require_scores(translator.settings);
+  const ExplainedTexts texts = sentence_pairs(translator, dataset, options);
+  return Explainer(texts, translator.settings.seed, options.ablations).explain();
 }
 
 }  // namespace roformer

@@ -50,7 +50,7 @@ std::string prefix_of(const ExplainedRun& run, const std::vector<ExplainedRun>& 
 }
 
 std::string title_of(const HeadExplanation& head) {
-  return fmt::format("layer {}, head {}", head.layer, head.head);
+  return fmt::format("{}, head {}", head.layer.title(), head.head);
 }
 
 std::string shown_share(double share) {

@@ -27,6 +27,7 @@ struct TrainedPositions {
   std::vector<std::pair<std::string, at::Tensor>> parameters;  // the scheme's, by name
 };
 TrainedPositions trained_positions(const LanguageModel& model);
+TrainedPositions trained_positions(const Translator& translator);
 
 struct ExplainedRun {
   std::string name;  // of the run; different from the other's
@@ -39,6 +40,8 @@ struct ExplainedRun {
 };
 ExplainedRun explain_run(const std::string& name, const TrainedModel& model, const Dataset& dataset,
                          const ExplainOptions& options);
+ExplainedRun explain_run(const std::string& name, const TrainedTranslator& translator,
+                         const ParallelDataset& dataset, const ExplainOptions& options);
 
 // One row a head: shares of its scores, where it looks, what its positions are worth.
 Table head_table(const std::vector<ExplainedRun>& runs);

@@ -35,6 +35,12 @@ std::vector<Column> with_errors(const std::vector<Column>& columns) {
   return all;
 }
 
+// Layers of a model with one stack are numbers, those of others have names.
+Cell layer_cell(const ExplainedLayer& layer) {
+  if (layer.stack.empty()) return layer.number;
+  return layer.name();
+}
+
 double at_head(const at::Tensor& values, std::int64_t head) {
   return values[head].item<double>();
 }
@@ -55,7 +61,7 @@ Table head_table(const std::vector<ExplainedRun>& runs) {
     const ScoreShares& s = head.shares;
     const AttentionMasses& m = layer.masses;
     std::vector<Cell> row{run.name,
-                          head.layer,
+                          layer_cell(head.layer),
                           head.head,
                           s.content_content,
                           s.errors.content_content,
@@ -91,15 +97,14 @@ Table distance_table(const std::vector<ExplainedRun>& runs) {
   for (const Column& column : with_errors({figure("mass")})) columns.push_back(column);
   columns.push_back(figure("uniform"));
   Table table(with_place(std::move(columns)));
-  for_each_layer(runs,
-                 [&](const ExplainedRun& run, std::int64_t number, const LayerExplanation& layer) {
-                   for (const DistanceBin& bin : distance_bins(layer.masses)) {
-                     for (std::size_t h = 0; h < bin.mass.size(); ++h) {
-                       table.add_row({run.name, number, static_cast<std::int64_t>(h), bin.first,
-                                      bin.last, bin.mass[h], bin.standard_error[h], bin.uniform});
-                     }
-                   }
-                 });
+  for_each_layer(runs, [&](const ExplainedRun& run, const LayerExplanation& layer) {
+    for (const DistanceBin& bin : distance_bins(layer.masses)) {
+      for (std::size_t h = 0; h < bin.mass.size(); ++h) {
+        table.add_row({run.name, layer_cell(layer.layer), static_cast<std::int64_t>(h), bin.first,
+                       bin.last, bin.mass[h], bin.standard_error[h], bin.uniform});
+      }
+    }
+  });
   return table;
 }
 
@@ -108,9 +113,9 @@ Table frequency_table(const std::vector<ExplainedRun>& runs) {
       {.title = "pair"}, figure("wavelength"), figure("query_norm"), figure("key_norm")};
   for (const Column& column : with_errors({figure("variance_share")})) columns.push_back(column);
   Table table(with_place(std::move(columns)));
-  for_each_layer(runs, [&](const ExplainedRun& run, std::int64_t number,
-                           const LayerExplanation& layer) {
+  for_each_layer(runs, [&](const ExplainedRun& run, const LayerExplanation& layer) {
     if (!layer.frequencies) return;
+    const Cell number = layer_cell(layer.layer);
     const FrequencyUse& use = *layer.frequencies;
     const auto pairs = static_cast<std::int64_t>(use.wavelengths.size());
     for (std::int64_t h = 0; h < use.query_norm.size(0); ++h) {
@@ -137,10 +142,13 @@ Table ablation_table(const std::vector<ExplainedRun>& runs) {
                      change.change, change.standard_error});
     };
     add(std::string("all"), std::string("all"), all.without_positions);
+    for (const Explanation::StackChange& stack : all.stacks) {
+      add(stack.stack, std::string("all"), stack.without_positions);
+    }
     for (const LayerExplanation& layer : all.layers) {
-      add(layer.heads.front().layer, std::string("all"), layer.without_positions);
+      add(layer_cell(layer.layer), std::string("all"), layer.without_positions);
       for (const HeadExplanation& head : layer.heads) {
-        add(head.layer, head.head, head.without_positions);
+        add(layer_cell(head.layer), head.head, head.without_positions);
       }
     }
   }
@@ -176,6 +184,7 @@ nlohmann::ordered_json to_json(const std::vector<ExplainedRun>& runs) {
                               {"scheme", run.scheme},
                               {"checkpoint", run.checkpoint},
                               {"data", run.data},
+                              {"texts", e.texts},
                               {"sequences", e.sequences},
                               {"length", e.length},
                               {"targets", e.targets},

@@ -17,13 +17,11 @@ LineChart by_wavelength(const ExplainedRun& run, const std::string& prefix) {
                   .x = {.title = "wavelength", .unit = "tokens", .scale = Axis::Scale::logarithmic},
                   .y = {.title = "share"},
                   .references = {{.value = static_cast<double>(run.explanation.length),
-                                  .label = "length of the rows"}}};
-  std::int64_t number = -1;
+                                  .label = "length of the longest text"}}};
   for (const LayerExplanation& layer : run.explanation.layers) {
-    ++number;
     if (!layer.frequencies) continue;
     const at::Tensor mean = layer.frequencies->variance_share.mean(0).contiguous();
-    Series series{.name = fmt::format("layer {}", number)};
+    Series series{.name = layer.layer.title()};
     for (std::size_t p = 0; p < layer.frequencies->wavelengths.size(); ++p) {
       const double wavelength = layer.frequencies->wavelengths[p];
       if (!std::isfinite(wavelength)) continue;
@@ -53,14 +51,12 @@ void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs) 
     HeatMapGrid shares{.title = prefix_of(run, runs) + "Share of the score's variance",
                        .subtitle = "rows are heads, columns pairs of features"};
     HeatMapGrid norms{.title = prefix_of(run, runs) + "Norm of the query times norm of the key"};
-    std::int64_t number = -1;
     for (const LayerExplanation& layer : run.explanation.layers) {
-      ++number;
       if (!layer.frequencies) continue;
       const FrequencyUse& use = *layer.frequencies;
       const auto pairs = static_cast<std::int64_t>(use.wavelengths.size());
       const auto map = [&](const at::Tensor& values, HeatMap::Colours colours) {
-        HeatMap result{.title = fmt::format("layer {}", number),
+        HeatMap result{.title = layer.layer.title(),
                        .rows = {.title = "head"},
                        .columns = {.title = "pair"},
                        .colours = colours,

@@ -60,7 +60,8 @@ void FrequencyRecorder::add(const AttendInputs& in, std::int64_t sequences) {
   if (in.scheme.has_transform() || in.scheme.has_content_scores()) return;
   const auto rotation = in.scheme.rotation(in.context, in.query.size(-1));
   const std::int64_t count = std::min(sequences, in.query.size(0));
-  if (!rotation || count < 1) return;
+  // A text of one token has no distances.
+  if (!rotation || count < 1 || in.query.size(2) < 2) return;
   at::Tensor raw = in.query.narrow(0, 0, count);
   if (in.attention.log_n != LogNScaling::none) {
     raw = raw * log_n_factors(in.attention, in.context, raw.scalar_type());

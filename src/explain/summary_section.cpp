@@ -91,11 +91,11 @@ void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
   }
   const Explanation& e = runs.front().explanation;
   report.paragraph(fmt::format(
-      "Measured on {} rows of {} tokens ({} targets) of the data that the model was not trained "
-      "on. Layers and heads are counted from 0. What is said is of these weights: a head that "
+      "Measured on {} ({} targets) of the data that the model was not trained on. Layers and heads "
+      "are counted from 0. What is said is of these weights: a head that "
       "could be spared here may be needed elsewhere, and a model that was trained without it "
       "might do as well.",
-      format_count(e.sequences), format_count(e.length), format_count(e.targets)));
+      e.texts, format_count(e.targets)));
 }
 
 }  // namespace roformer

@@ -29,13 +29,19 @@ struct PassOptions {
   Precision precision = Precision::fp32;
 };
 
+// Who looks into the self-attention of each stack; null: nobody.
+struct SelfProbes {
+  AttentionProbe* encoder = nullptr;
+  AttentionProbe* decoder = nullptr;
+};
+
 class EncoderDecoder {
  public:
   EncoderDecoder(const EncoderDecoderSettings& settings, ParameterStore& parameters);
 
   // ids [S] -> [S, M]
-  at::Tensor encode(const at::Tensor& ids, const TokenLayout& source,
-                    const PassOptions& options) const;
+  at::Tensor encode(const at::Tensor& ids, const TokenLayout& source, const PassOptions& options,
+                    AttentionProbe* self_probe = nullptr) const;
 
   struct DecoderInputs {
     at::Tensor ids;  // [T] int64
@@ -44,6 +50,7 @@ class EncoderDecoder {
     at::Tensor rows;                  // [R] int64, or undefined: all
     AttentionCache* cache = nullptr;  // decoding
     CrossProbe* probe = nullptr;
+    AttentionProbe* self_probe = nullptr;
   };
   // -> [T, M], or [R, M] with rows.
   at::Tensor decode(const DecoderInputs& inputs, const PassOptions& options) const;
@@ -56,6 +63,7 @@ class EncoderDecoder {
     const TokenLayout& target;
     at::Tensor rows;  // [R] int64 of the target, or undefined: all
     CrossProbe* probe = nullptr;
+    SelfProbes self_probes = {};
   };
   at::Tensor forward(const PairInputs& inputs, const PassOptions& options) const;
 

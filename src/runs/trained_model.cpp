@@ -19,6 +19,7 @@
 #include "tasks/matching_task.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
@@ -117,6 +118,14 @@ TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_check
 }
 
 }  // namespace
+
+const TaskFacts& task_of_run(const std::filesystem::path& run_or_checkpoint,
+                             const std::string& checkpoint) {
+  const bool stored = is_run(run_or_checkpoint);  // a checkpoint is, too
+  return task_facts(
+      read_run_settings(stored ? run_or_checkpoint : find_checkpoint(run_or_checkpoint, checkpoint))
+          .task);
+}
 
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
   const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/task_facts.h"
 #include "tasks/classifier.h"
 #include "tasks/language_model.h"
 #include "tasks/translation_tokenizers.h"
@@ -33,6 +34,10 @@ struct TrainedModelOptions {
 // the same weights give the same figures on every machine. What a training chooses for its speed
 // (auto) is no part of the model.
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
+
+// What a run is of: who opens it asks this first. Throws Error (failure) for what is no run.
+const TaskFacts& task_of_run(const std::filesystem::path& run_or_checkpoint,
+                             const std::string& checkpoint = "best");
 
 // A checkpoint without its weights.
 struct OpenedCheckpoint {

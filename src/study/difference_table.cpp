@@ -93,6 +93,7 @@ void correct(std::vector<Comparison>& comparisons) {
 std::vector<Comparison> comparisons_of(const StudySettings& study,
                                        const std::vector<StudyRow>& rows, const Column& metric) {
   std::vector<Comparison> comparisons;
+  if (metric.best == Column::Best::none && of_several_vocabularies(study, rows)) return comparisons;
   if (!study.reference.empty()) {
     for (const StudyRow& row : rows) {
       const StudyRow* const reference = reference_of(study, rows, row);
@@ -114,8 +115,8 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
   return comparisons;
 }
 
-Column compared_metric(const StudySettings& study) {
-  return metric_column(median_of(study.metric).value_or(study.metric));
+Column compared_metric(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  return metric_column_of(study, rows, median_of(study.metric).value_or(study.metric));
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
 }
 
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = compared_metric(study);
+  const Column metric = compared_metric(study, rows);
   constexpr auto kWords = Column::Alignment::left;
   const std::string other = study.reference.empty() ? "best" : "reference";
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
@@ -177,7 +178,7 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 }
 
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = compared_metric(study);
+  const Column metric = compared_metric(study, rows);
   const std::size_t count = comparisons_of(study, rows, metric).size();
   const std::string tests = fmt::format(
       "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "

@@ -82,7 +82,7 @@ double total(const std::vector<StudyRow>& rows, const std::string& metric) {
 
 void add_key_figures(HtmlReport& report, const StudySettings& study,
                      const std::vector<StudyRow>& rows) {
-  const Column metric = metric_column(study.metric);
+  const Column metric = metric_column_of(study, rows, study.metric);
   std::vector<HtmlReport::KeyFigure> figures;
   const StudyRow* best = nullptr;  // of those that all runs have come to
   for (const StudyRow& row : rows) {
@@ -120,10 +120,13 @@ std::string paper_sources(const StudySettings& study) {
 std::string table_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const bool labelled = task_facts(study.runs.front().settings.task).labelled;
   std::string text = validation_sentence(study);
-  text += labelled
-              ? " The score is the task's own metric; a collapsed run gives every example of the "
-                "validation set the same label."
-              : " The best of each column is bold.";
+  text +=
+      labelled ? " The score is the task's own metric; a collapsed run gives every example of the "
+                 "validation set the same label."
+      : of_several_vocabularies(study, rows)
+          ? " Losses and accuracies are of the pieces of each row's own vocabulary: they do not "
+            "compare between vocabularies, and none is marked as the best."
+          : " The best of each column is bold.";
   const Table table = study_table(study, rows, TableUse::data);
   const bool shares =
       std::any_of(table.columns().begin(), table.columns().end(),

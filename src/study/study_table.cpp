@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <tuple>
 
 #include "base/error.h"
@@ -65,7 +66,13 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
-std::vector<Column> metric_columns(const StudySettings& study) {
+// A figure of the pieces that a model predicts, and not of the characters of the text or the clock.
+bool is_of_pieces(const std::string& metric) {
+  return metric.find("loss") != std::string::npos || metric.find("accuracy") != std::string::npos ||
+         metric.find("perplexity") != std::string::npos;
+}
+
+std::vector<Column> metric_columns(const StudySettings& study, const std::vector<StudyRow>& rows) {
   std::vector<std::string> names{study.metric};
   if (study.columns.empty()) {
     names.insert(names.begin(), "parameters");
@@ -78,7 +85,7 @@ std::vector<Column> metric_columns(const StudySettings& study) {
   for (const std::string& name : names) {
     const bool there = std::any_of(columns.begin(), columns.end(),
                                    [&](const Column& column) { return column.key == name; });
-    if (!there) columns.push_back(metric_column(name));
+    if (!there) columns.push_back(metric_column_of(study, rows, name));
   }
   return columns;
 }
@@ -216,8 +223,30 @@ std::string StudyRow::reasons() const {
   return text;
 }
 
+bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  if (!task_facts(study.runs.front().settings.task).evaluates_text) return false;
+  const nlohmann::json::json_pointer place("/data/tokenizer_fingerprint");
+  std::set<std::string> found;
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      if (!run.record.is_object() || !run.record.contains(place)) continue;
+      if (run.record[place].is_string()) found.insert(run.record[place].get<std::string>());
+    }
+  }
+  return found.size() > 1;
+}
+
+Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                        const std::string& metric) {
+  Column column = metric_column(metric);
+  if (is_of_pieces(metric) && of_several_vocabularies(study, rows)) {
+    column.best = Column::Best::none;
+  }
+  return column;
+}
+
 void sort_rows(const StudySettings& study, std::vector<StudyRow>& rows) {
-  const Column metric = metric_column(study.metric);
+  const Column metric = metric_column_of(study, rows, study.metric);
   if (metric.best == Column::Best::none) return;
   const auto ranked = [&](const StudyRow& row) {
     return study.version == 0 || row.ranked(study.metric);
@@ -273,7 +302,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   for (std::size_t i = 0; i < tuned; ++i) {
     columns.push_back(axis_column({.key = study.tuning->keys[i], .values = {}}));
   }
-  const std::vector<Column> metrics = metric_columns(study);
+  const std::vector<Column> metrics = metric_columns(study, rows);
   for (const Column& metric : metrics) {
     columns.push_back(metric);
     if (!has_paper_value(study, metric.key)) continue;

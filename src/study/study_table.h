@@ -60,6 +60,13 @@ enum class TableUse {
 // thus never the best of their column.
 Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use);
 
+// Whether the rows are language models of several vocabularies. Their losses and accuracies are of
+// different pieces then, and none of them is better than another's.
+bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows);
+// metric_column(), with no better end where such rows do not compare by it.
+Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                        const std::string& metric);
+
 // By the study's metric, the best first, rows without it last. Of a protocol (study.version) rows
 // of a single seed, which say nothing of the noise between trainings, come behind the others
 // unranked.

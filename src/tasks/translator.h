@@ -59,9 +59,10 @@ class Translator {
   // Adds what its products multiply by, for the time that they are in use.
   void add_to(Int8Weights& weights) const;
 
-  // Cross entropy at every label of a batch on the device.
+  // Cross entropy at every label of a batch on the device. The probes are asked by the layers that
+  // they want.
   CrossEntropy loss(const TranslationBatch& batch, const ForwardMode& mode,
-                    double label_smoothing = 0) const;
+                    double label_smoothing = 0, const SelfProbes& probes = {}) const;
 
  private:
   ComputePlan plan_;

@@ -6,6 +6,7 @@
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_run.h"
+#include "runs/tiny_translation.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -64,6 +65,31 @@ TEST_CASE("explain writes a page and tables of one run and of two") {
   CHECK(has(page, "tiny: Shares"));
   CHECK(has(page, "other: Bias of the layers"));
   CHECK(!has(page, "The loss without positions"));
+}
+
+TEST_CASE("explain shows both stacks of a translator") {
+  const TinyTranslation pairs(60);
+  train_run(pairs.settings(
+                "run", {{"position", "t5"}, {"training.steps", "1"}, {"decoding.sentences", "2"}}),
+            ExistingRun::refuse);
+  const std::string trained = (pairs.folder.path / "runs" / "run").string();
+  const fs::path folder = pairs.folder.path / "explained";
+  const Outcome one =
+      run({"explain", trained, "--output", folder.string(), "--sequences", "10", "--json"});
+  CAPTURE(one.errors);
+  REQUIRE(one.code == 0);
+  const auto json = nlohmann::json::parse(one.output);
+  CHECK(json["heads"].size() == 4);
+  CHECK(json["heads"][3]["layer"] == "decoder 0");
+  CHECK(json["ablations"].size() == 1 + 2 + 2 + 4);
+  const std::string page = read_file(folder / "report.html");
+  CHECK(has(page, "10 pairs of sentences ("));
+  CHECK(has(page, "encoder layer 0, head 1"));
+  CHECK(has(page, "Bias of the layers of the decoder"));
+  CHECK(has(read_file(folder / "heads.csv"), "\nrun,encoder 0,1,"));
+  const Outcome rows = run({"explain", trained, "--length", "64"});
+  CHECK(rows.code == 2);
+  CHECK(has(rows.errors, "its texts are whole sentences"));
 }
 
 TEST_CASE("explain says in one line what it cannot do") {

@@ -12,7 +12,9 @@
 #include "explain/explain_report.h"
 #include "has.h"
 #include "runs/tiny_run.h"
+#include "runs/tiny_translation.h"
 #include "tasks/language_evaluation.h"
+#include "tasks/translation_task.h"
 
 using namespace roformer;
 
@@ -238,6 +240,87 @@ TEST_CASE("pairs of features share the scores' variance with what is not rotated
       CHECK(rest < 0.95);
     }
   }
+}
+
+namespace {
+
+// Likewise of a translator.
+struct ExplainedTranslator {
+  TinyTranslation tiny{10};
+  ParallelDataset dataset{tiny.data()};
+  TrainedTranslator trained;
+
+  explicit ExplainedTranslator(const std::string& position,
+                               const std::vector<Override>& overrides = {}) {
+    std::vector<Override> all = {{"position", position}, {"model.layers", "2"}};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    trained.settings = tiny.settings("run", all);
+    const std::int64_t words = dataset.tokenizer(Side::source).vocabulary_size();
+    trained.translator = std::make_unique<Translator>(
+        trained.settings, TranslationVocabularies{.source = words, .target = words}, ComputePlan{});
+    const c10::AutoGradMode no_gradient(false);
+    for (const Parameter& parameter : trained.translator->parameters().all()) {
+      if (parameter.spec.decay) at::Tensor(parameter.value).mul_(4);
+    }
+  }
+  Explanation explain(const ExplainOptions& options = {.sequences = 20}) const {
+    return roformer::explain(trained, dataset, options);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("translators of every scheme are explained, both stacks") {
+  for (const std::string& name : position_names()) {
+    if (find_position_facts(name)->causal_only) continue;
+    DYNAMIC_SECTION(name) {
+      const ExplainedTranslator one(name, fitting(name));
+      const Explanation found = one.explain({.sequences = 8});
+      CHECK(found.sequences == 8);
+      REQUIRE(found.stacks.size() == 2);
+      REQUIRE(found.layers.size() == 4);
+      CHECK(found.layers[0].layer.title() == "encoder layer 0");
+      CHECK(found.layers[3].layer.name() == "decoder 1");
+      CHECK(std::isfinite(found.without_positions.change));
+      for (const LayerExplanation& layer : found.layers) {
+        const at::Tensor mass = layer.masses.by_distance.sum(1);
+        CHECK((mass - 1).abs().max().item<double>() < 1e-5);
+        for (const HeadExplanation& head : layer.heads) {
+          CHECK(head.shares.content_content + head.shares.of_positions() == Approx(1).margin(1e-4));
+          CHECK(std::isfinite(head.without_positions.change));
+        }
+      }
+      // A decoder looks back only.
+      const at::Tensor& distances = found.layers[3].masses.by_distance;
+      CHECK(distances.narrow(1, 0, found.layers[3].masses.length - 1).max().item<double>() == 0);
+    }
+  }
+}
+
+TEST_CASE("the loss of the pairs is the validation's, probed or not") {
+  const ExplainedTranslator one("deberta");
+  const std::int64_t all = one.dataset.sentences(ParallelSplit::validation);
+  const double loss =
+      evaluate_translator(*one.trained.translator, one.trained.settings, one.dataset,
+                          ParallelSplit::validation, *make_single_process())
+          .loss;
+  const Explanation found = one.explain({.sequences = all, .ablations = false});
+  CHECK(found.sequences == all);
+  CHECK(found.loss == Approx(loss).epsilon(1e-5));
+}
+
+TEST_CASE("a stack without positions loses nothing without them") {
+  const ExplainedTranslator one("rope", {{"model.layers", "1"}, {"position.decoder", "none"}});
+  const Explanation found = one.explain();
+  CHECK(std::abs(found.stacks[0].without_positions.change) > 1e-4);
+  CHECK(std::abs(found.stacks[1].without_positions.change) < 1e-6);
+  CHECK(found.without_positions.change ==
+        Approx(found.stacks[0].without_positions.change).margin(1e-6));
+  CHECK(found.layers[0].frequencies);
+  CHECK(!found.layers[1].frequencies);
+  // The encoder's only layer is the encoder.
+  CHECK(found.layers[0].without_positions.change ==
+        Approx(found.stacks[0].without_positions.change).margin(1e-6));
 }
 
 TEST_CASE("what cannot be explained is refused in words") {

@@ -9,6 +9,7 @@
 #include "fake_program.h"
 #include "finished_run.h"
 #include "has.h"
+#include "study/difference_table.h"
 #include "study/study_report.h"
 #include "study/training_run.h"
 
@@ -75,6 +76,33 @@ TEST_CASE("a greater value is better where the metric is no loss") {
                                  finished_run("rope", "1", 3), finished_run("rope", "2", 3)};
   results[2].figures["masked_accuracy"] = results[3].figures["masked_accuracy"] = 0.6;
   CHECK(study_rows(study, results)[0].title() == "rope");
+}
+
+TEST_CASE("losses of several vocabularies are not ranked") {
+  StudySettings study = study_of("none, rope");
+  study.columns = {"masked_accuracy", "tokens_per_second"};
+  std::vector<RunResult> results{finished_run("none", "1", 6), finished_run("none", "2", 6.5),
+                                 finished_run("rope", "1", 3), finished_run("rope", "2", 5)};
+  const auto of_tokenizers = [&](const char* none, const char* rope) {
+    for (RunResult& result : results) {
+      result.record["data"]["tokenizer_fingerprint"] = result.values[0] == "none" ? none : rope;
+    }
+    return study_rows(study, results);
+  };
+  CHECK(of_tokenizers("a", "a")[0].title() == "rope");
+  CHECK(!difference_table(study, of_tokenizers("a", "a")).rows().empty());
+  const std::vector<StudyRow> rows = of_tokenizers("a", "b");
+  CHECK(rows[0].title() == "none");
+  for (const char* const reference : {"", "rope"}) {
+    study.reference = reference;
+    CHECK(difference_table(study, rows).rows().empty());
+  }
+  for (const Column& column : study_table(study, rows, TableUse::document).columns()) {
+    const bool of_pieces = column.key == "validation_loss" || column.key == "masked_accuracy";
+    if (of_pieces) CHECK(column.best == Column::Best::none);
+    if (column.key == "tokens_per_second") CHECK(column.best == Column::Best::highest);
+  }
+  CHECK(has(study_html(study, {.rows = rows}, {}), "do not compare between vocabularies"));
 }
 
 TEST_CASE("columns that the study names replace those of the task") {
