@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/sealed_json.h"
 #include "data/dataset.h"
+#include "data/missing_data.h"
 
 namespace roformer {
 namespace {
@@ -149,7 +150,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                   std::filesystem::exists(folder, error)
                       ? "is not a prepared data set: it has no dataset.json"
                       : "no such prepared data set",
-                  "make one: roformer data prepare FILES --output " + folder.string());
+                  how_to_prepare(folder));
   }
   const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sealed_json.h"
+#include "data/missing_data.h"
 #include "data/shard.h"
 
 namespace roformer {
@@ -245,7 +246,7 @@ Description read_parallel_description(const fs::path& folder) {
     throw_failure(folder.string(),
                   fs::exists(folder, error) ? "is not a prepared data set: it has no dataset.json"
                                             : "no such prepared data set",
-                  "make one: roformer data prepare RECIPE --output " + folder.string());
+                  how_to_prepare(folder));
   }
   const nlohmann::json json = read_sealed_json(path);
   if (!has_format(json)) {

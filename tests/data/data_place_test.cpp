@@ -1,11 +1,27 @@
 #include "data/data_place.h"
 
+#include "base/file.h"
 #include "catch.h"
 #include "config/task_facts.h"
 #include "config/words.h"
+#include "data/missing_data.h"
+#include "has.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
+
+TEST_CASE("who misses a prepared set is told of its recipe") {
+  const TemporaryFolder folder;
+  const auto prepared = folder.path / "prepared" / "mine";
+  CHECK(has(how_to_prepare(prepared), "roformer data prepare FILES --output " + prepared.string()));
+  const auto recipe = folder.path / "mine.yaml";
+  write_file_atomically(recipe, "name: mine\n");
+  for (const auto& way : {prepared, prepared / ""}) {
+    CHECK(has(how_to_prepare(way), "its recipe is " + recipe.string()));
+  }
+  CHECK(!has(how_to_prepare(folder.path / "other" / "mine"), "recipe"));
+  CHECK(!has(how_to_prepare("mine"), "recipe"));
+}
 
 TEST_CASE("data that are not there are missed, whatever the task, but for one that makes its own") {
   const TemporaryFolder folder;

@@ -1,0 +1,19 @@
+#include "data/missing_data.h"
+
+#include <fmt/format.h>
+
+namespace roformer {
+namespace fs = std::filesystem;
+
+std::string how_to_prepare(const fs::path& folder) {
+  const fs::path set = (folder / "").lexically_normal().parent_path();  // without a slash behind it
+  const fs::path recipe = set.parent_path().parent_path() / (set.filename().string() + ".yaml");
+  std::error_code error;
+  if (set.parent_path().filename() == "prepared" && fs::is_regular_file(recipe, error)) {
+    return fmt::format("its recipe is {}, whose head or data/README.md has the commands",
+                       recipe.string());
+  }
+  return "make one: roformer data prepare FILES --output " + folder.string();
+}
+
+}  // namespace roformer
