@@ -197,7 +197,7 @@ void add_examples(const StudySettings& study, const StudyTranslations& translati
   const std::size_t wanted = std::min(all, static_cast<std::size_t>(study.evaluations.examples));
   for (std::size_t i = 0; i < wanted; ++i) {
     const std::size_t at = i * all / wanted;
-    Table table({{.title = fmt::format("sentence {}", at + 1), .alignment = kWords},
+    Table table({{.title = fmt::format("sentence\u00a0{}", at + 1), .alignment = kWords},
                  {.title = "", .key = "text", .alignment = kWords}});
     table.add_row({"source", translations.sources[at]});
     table.add_row({"reference", translations.references[at]});
