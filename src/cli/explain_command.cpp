@@ -36,9 +36,6 @@ ExplainedRun explain_one(const ExplainFlags& flags, const std::string& run,
   const TrainedModelOptions opening{
       .checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides};
   if (task_of_run(run, flags.checkpoint).translates) {
-    if (flags.options.length > 0) {
-      throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
-    }
     const TrainedTranslator translator = open_trained_translator(run, opening);
     return explain_run(name, translator, open_stored_pairs(flags.data, translator), flags.options);
   }
@@ -65,6 +62,10 @@ void explain_command(ExplainFlags flags) {
   if (flags.runs.size() == 2 &&
       fs::weakly_canonical(flags.runs[0]) == fs::weakly_canonical(flags.runs[1])) {
     throw_usage(flags.runs[1], "is the same run twice", "two different ones, or one alone");
+  }
+  for (const std::string& run : flags.runs) {
+    if (flags.options.length == 0 || !task_of_run(run, flags.checkpoint).translates) continue;
+    throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
   }
   flags.options.split = flags.split == to_string(Split::test) ? Split::test : Split::validation;
   flags.options.ablations = !flags.without_losses;
@@ -111,9 +112,10 @@ void add_explain_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--length", flags->options.length, "tokens of a row; default: as trained")
       ->check(positive());
-  command->add_flag("--without-losses", flags->without_losses,
-                    "leave out the losses without positions, which take one pass over the rows for "
-                    "each head");
+  command->add_flag(
+      "--without-losses", flags->without_losses,
+      "leave out the losses without positions, which take one pass over the texts for "
+      "each head");
   command->add_flag("--json", flags->json, "print the numbers as one JSON object, too");
   accept_settings(*command, flags->overrides, trained_model_flags());
   command->callback([flags] { explain_command(*flags); });

@@ -150,7 +150,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                   std::filesystem::exists(folder, error)
                       ? "is not a prepared data set: it has no dataset.json"
                       : "no such prepared data set",
-                  how_to_prepare(folder));
+                  how_to_prepare(folder, "FILES"));
   }
   const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {

@@ -6,8 +6,8 @@
 
 namespace roformer {
 
-// A hint at how the set is made: by its recipe, where one lies at data/NAME.yaml for
-// data/prepared/NAME, else by a command with files of the user's own.
-std::string how_to_prepare(const std::filesystem::path& folder);
+// A hint at the command that makes the set: with its recipe, where one lies at data/NAME.yaml for
+// data/prepared/NAME, else with what the user has (`source`: "FILES").
+std::string how_to_prepare(const std::filesystem::path& folder, const std::string& source);
 
 }  // namespace roformer

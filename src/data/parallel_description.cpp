@@ -246,7 +246,7 @@ Description read_parallel_description(const fs::path& folder) {
     throw_failure(folder.string(),
                   fs::exists(folder, error) ? "is not a prepared data set: it has no dataset.json"
                                             : "no such prepared data set",
-                  how_to_prepare(folder));
+                  how_to_prepare(folder, "RECIPE"));
   }
   const nlohmann::json json = read_sealed_json(path);
   if (!has_format(json)) {

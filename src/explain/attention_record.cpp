@@ -61,11 +61,16 @@ struct AttentionRecorder::Layer {
       const at::Tensor positions = used.sum().clamp_min(1);
       const at::Tensor centre = (mean * used).sum(1, true) / positions;
       const at::Tensor apart = at::where(known, mean - centre, 0.0);
-      const at::Tensor noise = at::where(known, (squares / n - mean.square()) / (n - 1), 0.0);
+      // The variance of one text, the same at all positions; a mean of n has an n-th of it.
+      const at::Tensor of_texts =
+          at::where(known, (squares / n - mean.square()) * n / (n - 1), 0.0).sum(1, true) /
+          positions;
+      const at::Tensor noise = at::where(known, of_texts / n, 0.0);
       const at::Tensor seen = apart.square().sum(1, true);
       const at::Tensor explained = noise.sum(1, true) * (positions - 1) / positions;
-      const at::Tensor kept =
-          at::where(seen > 0, (1 - explained / seen.clamp_min(1e-300)).clamp_min(0), 0.0);
+      const at::Tensor of_positions =
+          ((seen - explained) / (positions - 1).clamp_min(1)).clamp_min(0);
+      const at::Tensor kept = of_positions / (of_positions + noise).clamp_min(1e-300);
       return (apart * kept).to(at::kFloat);
     }
   };

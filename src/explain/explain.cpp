@@ -1,12 +1,12 @@
 #include "explain/explain.h"
 
-#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -51,6 +51,7 @@ struct LookedInto {
   AttentionRecorder recorder;
   std::vector<PositionMeans> means;  // of its layers; empty: nothing is added to the embedding
   bool adds_to_embedding = false;
+  std::vector<std::string> ablation;  // what is switched off, in words
 
   LookedInto(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
       : stack(of),
@@ -98,6 +99,7 @@ class Explainer {
         .texts = texts_.in_words, .sequences = texts_.sequences, .length = texts_.longest};
     measure_loss(result);
     for (auto& one : looked_into_) add_layers(*one, result);
+    add_words(result);
     if (ablations_) ablate(result);
     bar_.finish(done_);
     return result;
@@ -132,8 +134,8 @@ class Explainer {
     result.targets =
         std::accumulate(losses_.targets.begin(), losses_.targets.end(), std::int64_t{0});
     if (result.targets == 0) {
-      throw_failure("--sequences", fmt::format("{} have no target to predict", texts_.in_words),
-                    "more of them");
+      throw_failure(texts_.folder, fmt::format("{} have no target to predict", texts_.in_words),
+                    "more --sequences");
     }
     const ClusteredMean loss = clustered_mean(losses_.sums, losses_.targets);
     result.loss = loss.mean;
@@ -160,9 +162,24 @@ class Explainer {
                               : scheme.embedding(Positions::range(0, 1)).defined();
     if (!one.adds_to_embedding) one.means.clear();
     for (const PositionScheme* each : schemes) {
-      for (std::string& line : ablation_in_words(*each, one.adds_to_embedding)) {
-        if (std::ranges::find(result.ablation, line) == result.ablation.end()) {
-          result.ablation.push_back(std::move(line));
+      for (const std::string& line : ablation_in_words(*each, one.adds_to_embedding)) {
+        if (std::ranges::find(one.ablation, line) == one.ablation.end()) {
+          one.ablation.push_back(line);
+        }
+      }
+    }
+  }
+
+  // Those of one stack say so.
+  void add_words(Explanation& result) const {
+    for (const auto& one : looked_into_) {
+      for (const std::string& line : one->ablation) {
+        const bool of_all = std::ranges::all_of(looked_into_, [&](const auto& other) {
+          return std::ranges::find(other->ablation, line) != other->ablation.end();
+        });
+        std::string text = of_all ? line : fmt::format("in the {}: {}", one->stack.name, line);
+        if (std::ranges::find(result.ablation, text) == result.ablation.end()) {
+          result.ablation.push_back(std::move(text));
         }
       }
     }

@@ -19,7 +19,7 @@ namespace roformer {
 // What is drawn of a model's weights.
 struct TrainedPositions {
   struct Bias {
-    std::string title;  // "layer 3", or "all layers"
+    std::string title;  // "layer 3", "encoder layer 3"; "the layers" (of the decoder) that share it
     at::Tensor pairs;   // as bias_of_pairs()
     std::optional<BiasByDistance> by_distance;
   };

@@ -1,11 +1,9 @@
 #include "explain/explained_texts.h"
 
-#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -157,6 +155,11 @@ std::vector<TranslationBatch> read_pairs(const ParallelDataset& dataset, Paralle
   std::vector<std::int64_t> group;
   std::int64_t tokens = 0;
   const auto finish = [&] {
+    // Neighbours of the same length are computed together.
+    std::ranges::sort(group, {}, [&](std::int64_t pair) {
+      return std::pair(dataset.length(split, Side::source, pair),
+                       dataset.length(split, Side::target, pair));
+    });
     if (!group.empty()) result.push_back(to_tensors(make_parallel_batch(dataset, split, group)));
     group.clear();
     tokens = 0;
@@ -203,7 +206,8 @@ ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
   dataset.require(options.split);
   const LanguageModel& model = *trained.model;
   std::vector<LanguageBatch> batches = read_rows(trained, dataset, options, length);
-  ExplainedTexts result{.longest = length, .frequency_sequences = 8};
+  ExplainedTexts result{
+      .longest = length, .folder = dataset.folder().string(), .frequency_sequences = 8};
   result.stacks.push_back(
       explained_stack("", model.encoder(), batches, &LanguageBatch::ids, &LanguageBatch::layout));
   result.sequences = result.stacks.front().tokens / length;
@@ -219,10 +223,17 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
                               const ExplainOptions& options) {
   const ParallelSplit split =
       options.split == Split::test ? ParallelSplit::test : ParallelSplit::validation;
+  if (dataset.sentences(split) == 0) {
+    throw_usage(
+        "--split",
+        fmt::format("{} has no {} set", dataset.folder().string(), to_string(options.split)),
+        "prepare it with --test or --test-fraction");
+  }
   const std::vector<std::int64_t> pairs = chosen_pairs(trained, dataset, split, options.sequences);
   if (pairs.empty()) {
     throw_failure(dataset.folder().string(),
-                  fmt::format("the {} set has no pair of at most {} tokens a side",
+                  fmt::format("no pair of the {} set fits the model: both sides within {} tokens "
+                              "(data.length) and within its positions",
                               to_string(options.split), trained.settings.data.length),
                   "another --split, or --data");
   }
@@ -237,6 +248,7 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
   ExplainedTexts result{.stacks = {encoder, decoder},
                         .sequences = std::ssize(pairs),
                         .longest = std::max(encoder.longest, decoder.longest),
+                        .folder = dataset.folder().string(),
                         .frequency_sequences = 64};
   result.in_words =
       fmt::format("{} pairs of sentences ({} tokens and {})", format_count(result.sequences),

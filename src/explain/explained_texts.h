@@ -38,6 +38,7 @@ struct ExplainedTexts {
   std::int64_t sequences = 0;
   std::int64_t longest = 0;              // tokens of a text
   std::string in_words;                  // "64 rows of 512 tokens"
+  std::string folder;                    // of the data
   std::int64_t frequency_sequences = 0;  // texts that the use of rotary frequencies is measured on
   // One probe for each stack, null for one that is not looked into; none at all: nobody looks.
   std::function<RowLosses(std::span<AttentionProbe* const>)> losses;

@@ -89,13 +89,19 @@ void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
     report.key_figures(figures);
     report.paragraph(in_words(run));
   }
-  const Explanation& e = runs.front().explanation;
+  std::string texts;
+  for (const ExplainedRun& run : runs) {
+    const Explanation& e = run.explanation;
+    const std::string own = fmt::format("{} ({} targets)", e.texts, format_count(e.targets));
+    if (texts.find(own) != std::string::npos) continue;
+    texts += (texts.empty() ? "" : " and ") + own;
+  }
   report.paragraph(fmt::format(
-      "Measured on {} ({} targets) of the data that the model was not trained on. Layers and heads "
+      "Measured on {} of the data that the model was not trained on. Layers and heads "
       "are counted from 0. What is said is of these weights: a head that "
       "could be spared here may be needed elsewhere, and a model that was trained without it "
       "might do as well.",
-      e.texts, format_count(e.targets)));
+      texts));
 }
 
 }  // namespace roformer

@@ -39,9 +39,13 @@ struct Comparison {
   bool shown = true;
 };
 
-// Nothing where the rows share fewer than two seeds.
+// Nothing where the rows share fewer than two seeds, or predict the pieces of different
+// vocabularies.
 std::optional<Comparison> compare(const StudySettings& study, const StudyRow& row,
                                   const StudyRow& other, const std::string& figure) {
+  if (is_of_pieces(figure) && vocabulary_of(study, row) != vocabulary_of(study, other)) {
+    return std::nullopt;
+  }
   const std::map<std::string, double> reference = figures_by_seed(study, other, figure);
   std::vector<double> first, second;
   for (const auto& [seed, value] : figures_by_seed(study, row, figure)) {
@@ -93,7 +97,6 @@ void correct(std::vector<Comparison>& comparisons) {
 std::vector<Comparison> comparisons_of(const StudySettings& study,
                                        const std::vector<StudyRow>& rows, const Column& metric) {
   std::vector<Comparison> comparisons;
-  if (metric.best == Column::Best::none && of_several_vocabularies(study, rows)) return comparisons;
   if (!study.reference.empty()) {
     for (const StudyRow& row : rows) {
       const StudyRow* const reference = reference_of(study, rows, row);
@@ -106,8 +109,9 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
     // A score that differs from task to task has no better end in general, but has one in a task.
     std::map<std::string, std::vector<const StudyRow*>> groups;
     for (const StudyRow& row : rows) {
-      groups[study.spread.empty() ? "" : row.labels[label_place(study, study.spread)]].push_back(
-          &row);
+      std::string group = study.spread.empty() ? "" : row.labels[label_place(study, study.spread)];
+      if (is_of_pieces(metric.key)) group += " " + vocabulary_of(study, row);
+      groups[group].push_back(&row);
     }
     for (const auto& [name, group] : groups) add_pairs(study, group, metric, comparisons);
   }
@@ -115,8 +119,8 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
   return comparisons;
 }
 
-Column compared_metric(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  return metric_column_of(study, rows, median_of(study.metric).value_or(study.metric));
+Column compared_metric(const StudySettings& study) {
+  return metric_column(median_of(study.metric).value_or(study.metric));
 }
 
 }  // namespace
@@ -151,7 +155,7 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
 }
 
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = compared_metric(study, rows);
+  const Column metric = compared_metric(study);
   constexpr auto kWords = Column::Alignment::left;
   const std::string other = study.reference.empty() ? "best" : "reference";
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
@@ -178,7 +182,7 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 }
 
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  const Column metric = compared_metric(study, rows);
+  const Column metric = compared_metric(study);
   const std::size_t count = comparisons_of(study, rows, metric).size();
   const std::string tests = fmt::format(
       "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "

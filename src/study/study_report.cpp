@@ -125,7 +125,9 @@ std::string table_caption(const StudySettings& study, const std::vector<StudyRow
                  "validation set the same label."
       : of_several_vocabularies(study, rows)
           ? " Losses and accuracies are of the pieces of each row's own vocabulary: they do not "
-            "compare between vocabularies, and none is marked as the best."
+            "compare between vocabularies, and none of them is marked; of other columns the best "
+            "is "
+            "bold."
           : " The best of each column is bold.";
   const Table table = study_table(study, rows, TableUse::data);
   const bool shares =

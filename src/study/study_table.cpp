@@ -66,12 +66,6 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
-// A figure of the pieces that a model predicts, and not of the characters of the text or the clock.
-bool is_of_pieces(const std::string& metric) {
-  return metric.find("loss") != std::string::npos || metric.find("accuracy") != std::string::npos ||
-         metric.find("perplexity") != std::string::npos;
-}
-
 std::vector<Column> metric_columns(const StudySettings& study, const std::vector<StudyRow>& rows) {
   std::vector<std::string> names{study.metric};
   if (study.columns.empty()) {
@@ -223,17 +217,30 @@ std::string StudyRow::reasons() const {
   return text;
 }
 
+bool is_of_pieces(const std::string& metric) {
+  return metric.find("loss") != std::string::npos || metric.find("accuracy") != std::string::npos ||
+         metric.find("perplexity") != std::string::npos;
+}
+
 bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  if (!task_facts(study.runs.front().settings.task).evaluates_text) return false;
-  const nlohmann::json::json_pointer place("/data/tokenizer_fingerprint");
   std::set<std::string> found;
   for (const StudyRow& row : rows) {
-    for (const RunResult& run : row.runs) {
-      if (!run.record.is_object() || !run.record.contains(place)) continue;
-      if (run.record[place].is_string()) found.insert(run.record[place].get<std::string>());
-    }
+    const std::string vocabulary = vocabulary_of(study, row);
+    if (!vocabulary.empty()) found.insert(vocabulary);
   }
   return found.size() > 1;
+}
+
+std::string vocabulary_of(const StudySettings& study, const StudyRow& row) {
+  const bool of_text =
+      !study.runs.empty() && task_facts(study.runs.front().settings.task).evaluates_text;
+  if (!of_text) return "";
+  const nlohmann::json::json_pointer place("/data/tokenizer_fingerprint");
+  for (const RunResult& run : row.runs) {
+    if (!run.record.is_object() || !run.record.contains(place)) continue;
+    if (run.record[place].is_string()) return run.record[place].get<std::string>();
+  }
+  return "";
 }
 
 Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
@@ -247,13 +254,12 @@ Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>&
 
 void sort_rows(const StudySettings& study, std::vector<StudyRow>& rows) {
   const Column metric = metric_column_of(study, rows, study.metric);
-  if (metric.best == Column::Best::none) return;
   const auto ranked = [&](const StudyRow& row) {
     return study.version == 0 || row.ranked(study.metric);
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
     if (!ranked(a) || !ranked(b)) return ranked(a) && !ranked(b);
-    return ranks_before(a, b, metric);
+    return metric.best != Column::Best::none && ranks_before(a, b, metric);
   });
 }
 
@@ -268,8 +274,8 @@ namespace {
 
 // Of a protocol: from 1; nothing for rows that are not ranked.
 Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, const StudyRow& row) {
-  if (!row.ranked(study.metric)) return std::monostate();
-  const Column metric = metric_column(study.metric);
+  const Column metric = metric_column_of(study, rows, study.metric);
+  if (!row.ranked(study.metric) || metric.best == Column::Best::none) return std::monostate();
   return 1 + static_cast<std::int64_t>(std::ranges::count_if(rows, [&](const StudyRow& other) {
            return other.ranked(study.metric) && ranks_before(other, row, metric);
          }));

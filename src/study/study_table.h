@@ -60,6 +60,10 @@ enum class TableUse {
 // thus never the best of their column.
 Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use);
 
+// The fingerprint of a language model's tokenizer; "" where none is known or the task is another.
+std::string vocabulary_of(const StudySettings& study, const StudyRow& row);
+// Whether a figure is of the pieces that a model predicts, and not of characters or of the clock.
+bool is_of_pieces(const std::string& metric);
 // Whether the rows are language models of several vocabularies. Their losses and accuracies are of
 // different pieces then, and none of them is better than another's.
 bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows);

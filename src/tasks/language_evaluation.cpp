@@ -1,6 +1,5 @@
 #include "tasks/language_evaluation.h"
 
-#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <xxhash.h>

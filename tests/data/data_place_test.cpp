@@ -13,14 +13,15 @@ using namespace roformer;
 TEST_CASE("who misses a prepared set is told of its recipe") {
   const TemporaryFolder folder;
   const auto prepared = folder.path / "prepared" / "mine";
-  CHECK(has(how_to_prepare(prepared), "roformer data prepare FILES --output " + prepared.string()));
+  CHECK(how_to_prepare(prepared, "FILES") ==
+        "make one: roformer data prepare FILES --output " + prepared.string());
   const auto recipe = folder.path / "mine.yaml";
   write_file_atomically(recipe, "name: mine\n");
   for (const auto& way : {prepared, prepared / ""}) {
-    CHECK(has(how_to_prepare(way), "its recipe is " + recipe.string()));
+    CHECK(has(how_to_prepare(way, "FILES"), "make it: roformer data prepare " + recipe.string()));
   }
-  CHECK(!has(how_to_prepare(folder.path / "other" / "mine"), "recipe"));
-  CHECK(!has(how_to_prepare("mine"), "recipe"));
+  CHECK(has(how_to_prepare(folder.path / "other" / "mine", "FILES"), "FILES"));
+  CHECK(has(how_to_prepare("mine", "RECIPE"), "prepare RECIPE"));
 }
 
 TEST_CASE("data that are not there are missed, whatever the task, but for one that makes its own") {

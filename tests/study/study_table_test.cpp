@@ -92,6 +92,7 @@ TEST_CASE("losses of several vocabularies are not ranked") {
   CHECK(of_tokenizers("a", "a")[0].title() == "rope");
   CHECK(!difference_table(study, of_tokenizers("a", "a")).rows().empty());
   const std::vector<StudyRow> rows = of_tokenizers("a", "b");
+  CHECK(vocabulary_of(study, rows[1]) == "b");
   CHECK(rows[0].title() == "none");
   for (const char* const reference : {"", "rope"}) {
     study.reference = reference;
@@ -103,6 +104,34 @@ TEST_CASE("losses of several vocabularies are not ranked") {
     if (column.key == "tokens_per_second") CHECK(column.best == Column::Best::highest);
   }
   CHECK(has(study_html(study, {.rows = rows}, {}), "do not compare between vocabularies"));
+}
+
+TEST_CASE("rows of one vocabulary are compared beside those of another") {
+  StudySettings study = study_of("none, rope, t5");
+  std::vector<RunResult> results;
+  for (const char* const position : {"none", "rope", "t5"}) {
+    for (const char* const seed : {"1", "2"}) {
+      results.push_back(finished_run(position, seed, 3 + static_cast<double>(results.size())));
+      results.back().record["data"]["tokenizer_fingerprint"] =
+          std::string(position) == "none" ? "a" : "b";
+    }
+  }
+  const std::vector<StudyRow> rows = study_rows(study, results);
+  for (const char* const reference : {"", "rope"}) {
+    study.reference = reference;
+    const Table table = difference_table(study, rows);
+    REQUIRE(table.rows().size() == 1);
+    CHECK(table.text(0, 0) == "t5");
+    CHECK(table.text(0, 1) == "rope");
+  }
+}
+
+TEST_CASE("a study without runs has a table without rows") {
+  StudySettings study = study_of("none, rope");
+  study.runs.clear();
+  CHECK(!of_several_vocabularies(study, {}));
+  CHECK(difference_table(study, {}).rows().empty());
+  CHECK(study_rows(study, {}).empty());
 }
 
 TEST_CASE("columns that the study names replace those of the task") {
