@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times the counterpart of `roformer bench glue`: one fine-tuning step (forward, backward, clipping,
 AdamW) of Hugging Face's RoFormerForSequenceClassification with dynamic padding on the same lengths,
-or with --predict its inference. Needs torch and transformers in an environment of its own.
+or with --predict its inference of 16 batches, sorted by length as `roformer bench predict` sorts them
+(--unsorted: as they come). Needs torch and transformers in an environment of its own.
 
 usage: hf_glue_step.py [--layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
-                        --steps 10 --threads 2 --dropout 0.1 --attention-dropout 0.0 --predict]
+                        --steps 10 --threads 2 --dropout 0.1 --attention-dropout 0.0 --predict --unsorted]
 
 Alternate the two programs on an otherwise idle machine and quote the ratio of examples_per_s.
 """
@@ -27,6 +28,7 @@ for name, default in dict(layers=4, hidden=256, heads=4, ffn=1024, vocab=16000, 
 parser.add_argument("--dropout", type=float, default=0.1)
 parser.add_argument("--attention-dropout", type=float, default=0.0)
 parser.add_argument("--predict", action="store_true", help="inference instead of a training step")
+parser.add_argument("--unsorted", action="store_true", help="of --predict: every batch has all lengths")
 options = parser.parse_args()
 
 torch.manual_seed(0)
@@ -39,16 +41,25 @@ model = RoFormerForSequenceClassification(RoFormerConfig(
     hidden_dropout_prob=options.dropout, attention_probs_dropout_prob=options.attention_dropout))
 model.train(not options.predict)
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, weight_decay=0.01, fused=True)
-lengths = sorted(LENGTHS[i % len(LENGTHS)] for i in range(options.batch))
-mask = (torch.arange(max(lengths))[None] < torch.tensor(lengths)[:, None]).long()
+PREDICTED_BATCHES = 16  # as kPredictedBatches there
+lengths = [LENGTHS[i % len(LENGTHS)] for i in range(options.batch * (PREDICTED_BATCHES if options.predict else 1))]
+if not options.unsorted:
+    lengths.sort()
+batches = [lengths[i:i + options.batch] for i in range(0, len(lengths), options.batch)]
+masks = [(torch.arange(max(batch))[None] < torch.tensor(batch)[:, None]).long() for batch in batches]
 labels = torch.ones(options.batch, dtype=torch.long)
 
 
+def random_ids(mask):
+    return torch.randint(5, options.vocab, mask.shape) * mask
+
+
 def step():
-    ids = torch.randint(5, options.vocab, mask.shape) * mask
     if options.predict:
         with torch.inference_mode():
-            return model(input_ids=ids, attention_mask=mask).logits.sum()
+            return sum(model(input_ids=random_ids(mask), attention_mask=mask).logits.sum() for mask in masks)
+    mask = masks[0]
+    ids = random_ids(mask)
     loss = model(input_ids=ids, attention_mask=mask, labels=labels).loss
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -68,6 +79,6 @@ times.sort()
 median = times[len(times) // 2]
 print(json.dumps(dict(
     predict=options.predict, parameters=sum(p.numel() for p in model.parameters()),
-    tokens=sum(lengths), places=mask.numel(), step_ms=round(median * 1e3, 2),
-    best_ms=round(times[0] * 1e3, 2), examples_per_s=round(options.batch / median, 1),
+    tokens=sum(lengths), places=sum(mask.numel() for mask in masks), step_ms=round(median * 1e3, 2),
+    best_ms=round(times[0] * 1e3, 2), examples_per_s=round(len(lengths) / median, 1),
     max_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))

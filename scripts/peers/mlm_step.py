@@ -5,7 +5,8 @@ AdamW) in PyTorch on random tokens.
   --peer roformer   Hugging Face's RoFormerForMaskedLM (its head is computed at every position)
   --peer bert       Hugging Face's BertForMaskedLM, with scaled_dot_product_attention
   --peer plain      the same arithmetic as `roformer bench mlm` in plain PyTorch: fused attention,
-                    rotary positions, the head at the masked positions only
+                    rotary positions, the head and what is behind the last attention at the masked
+                    positions only
 
 Needs torch, and transformers for the first two, in an environment of its own.
 
@@ -57,11 +58,14 @@ class Layer(nn.Module):
         self.norm, self.last_norm = nn.LayerNorm(options.hidden), nn.LayerNorm(options.hidden)
         self.up, self.down = nn.Linear(options.hidden, options.ffn), nn.Linear(options.ffn, options.hidden)
 
-    def forward(self, x, cosines, sines):
+    def forward(self, x, cosines, sines, rows=None):
+        """rows: of the flat batch, the only ones that are wanted; nothing else is computed behind the attention."""
         batch, length, width = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, options.heads, -1).permute(2, 0, 3, 1, 4)
         q, k = rotate(q, cosines, sines).to(v.dtype), rotate(k, cosines, sines).to(v.dtype)
         mixed = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, length, width)
+        if rows is not None:
+            mixed, x = mixed.view(-1, width)[rows], x.view(-1, width)[rows]
         x = self.norm(x + F.dropout(self.out(mixed), DROPOUT))
         return self.last_norm(x + F.dropout(self.down(F.gelu(self.up(x))), DROPOUT))
 
@@ -79,9 +83,10 @@ class Plain(nn.Module):
 
     def forward(self, ids, places, targets):
         x = F.dropout(self.norm(self.tokens(ids)), DROPOUT)
-        for layer in self.layers:
+        for layer in self.layers[:-1]:
             x = layer(x, self.cosines, self.sines)
-        x = self.head_norm(F.gelu(self.transform(x.view(-1, options.hidden)[places])))
+        x = self.layers[-1](x, self.cosines, self.sines, rows=places)
+        x = self.head_norm(F.gelu(self.transform(x)))
         return F.cross_entropy(F.linear(x, self.tokens.weight, self.bias).float(), targets)
 
 

@@ -119,8 +119,7 @@ test_readme() {
   done < "$1"
 }
 
-for readme in "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests}/README.md; do
-  if [ -e "$readme" ]; then test_readme "$readme"; fi
-done
+while IFS= read -r readme; do test_readme "$readme"; done < <(
+  find "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests} -name README.md)
 printf '%d blocks of commands, %d failures\n' $blocks $failures
 [ $blocks -gt 0 ] && [ $failures = 0 ]
