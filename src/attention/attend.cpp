@@ -31,10 +31,10 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   if (in.attention.log_n != LogNScaling::none) {
     raw_query = raw_query * log_n_factors(in.attention, in.context, type);
   }
-  at::Tensor query = turned(in.scheme, in.context, raw_query, TokenSide::query);
+  at::Tensor query = rotated(in.scheme, in.context, raw_query, TokenSide::query);
   at::Tensor key = in.key, value = in.value;
   if (in.keys == CachedKeys::unrotated) {
-    const KeyValue held = turned_keys(in.scheme, in.context, {.key = key, .value = value});
+    const KeyValue held = rotated_keys(in.scheme, in.context, {.key = key, .value = value});
     key = held.key, value = held.value;
   }
   at::Tensor scores;
@@ -76,16 +76,16 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   return result;
 }
 
-at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
-                  const at::Tensor& x, TokenSide side) {
+at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context,
+                   const at::Tensor& x, TokenSide side) {
   if (scheme.has_transform()) return scheme.transformed(context, x, side);
   const auto rotation = scheme.rotation(context, x.size(-1));
   if (!rotation) return x;
   return rotated(x, side == TokenSide::query ? rotation->query : rotation->key);
 }
 
-KeyValue turned_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
-  raw.key = turned(scheme, context, raw.key, TokenSide::key);
+KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
+  raw.key = rotated(scheme, context, raw.key, TokenSide::key);
   if (scheme.has_transform()) return raw;
   const auto rotation = scheme.rotation(context, raw.value.size(-1));
   if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
@@ -94,7 +94,7 @@ KeyValue turned_keys(const PositionScheme& scheme, const AttentionContext& conte
 
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
   if (scheme.cached_keys() == CachedKeys::unrotated) return raw;
-  return turned_keys(scheme, context, std::move(raw));
+  return rotated_keys(scheme, context, std::move(raw));
 }
 
 }  // namespace roformer

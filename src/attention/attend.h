@@ -27,8 +27,8 @@ struct AttendInputs {
 };
 
 struct Attended {
-  at::Tensor output;  // [B, H, Lq, D]
-  at::Tensor scores;  // [B, H, Lq, Lk] scaled, biased, unmasked; only where asked for
+  at::Tensor output;         // [B, H, Lq, D]
+  at::Tensor scores;         // [B, H, Lq, Lk] scaled, biased, unmasked; only where asked for
   AttentionWeights weights;  // likewise, of schemes that have their own
 };
 
@@ -36,8 +36,8 @@ struct Attended {
 Attended attend(const AttendInputs& inputs, bool with_scores = false);
 
 // Queries or keys [B, H, L, D] rotated or transformed as the scheme does it there.
-at::Tensor turned(const PositionScheme& scheme, const AttentionContext& context,
-                  const at::Tensor& x, TokenSide side);
+at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context,
+                   const at::Tensor& x, TokenSide side);
 
 struct KeyValue {
   at::Tensor key;    // [B, H, L, D]
@@ -45,8 +45,8 @@ struct KeyValue {
   // [B, H, L, F], as the scheme remembers its features of tokens; undefined: it has none
   at::Tensor features = {};
 };
-// Keys turned likewise, and values where the scheme turns them, too.
-KeyValue turned_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
+// Keys rotated likewise, and values where the scheme rotates them, too.
+KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 // Key and value as a cache holds them for this scheme: rotated at context.keys, or as they are.
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 

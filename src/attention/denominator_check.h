@@ -1,7 +1,7 @@
 // How near the denominators of linear attention come to zero: as long as a DenominatorCheck lives,
 // those that this thread computes are counted. With positive features a denominator can be small
 // only beside what the features could add up to, |phi(q)| times the sum of |phi(k)|. Where RoPE
-// turns the numerator alone (RoFormer eq. 19) that bound is what the numerator can reach: a
+// rotates the numerator alone (RoFormer eq. 19) that bound is what the numerator can reach: a
 // denominator of a hundredth of it lets the weights of a token add up to a hundred instead of one.
 #pragma once
 

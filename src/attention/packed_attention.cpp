@@ -61,8 +61,8 @@ Rotation rotation_of_tokens(const FusedAttentionInputs& in, Rotation RotationPai
           .layout = tables.front().layout};
 }
 
-// Heads [T, N, D] turned at their tokens' positions.
-at::Tensor turned_heads(const at::Tensor& heads, const Rotation& rotation) {
+// Heads [T, N, D] rotated at their tokens' positions.
+at::Tensor rotated_heads(const at::Tensor& heads, const Rotation& rotation) {
   return rotated(heads.transpose(0, 1).unsqueeze(0), rotation).squeeze(0).transpose(0, 1);
 }
 
@@ -87,9 +87,9 @@ at::Tensor packed_attention(const FusedAttentionInputs& in) {
     const Rotation of_query = rotation_of_tokens(in, &RotationPair::query);
     const bool alike = first->query.cosine.is_same(first->key.cosine);
     const Rotation of_key = alike ? of_query : rotation_of_tokens(in, &RotationPair::key);
-    query = turned_heads(query, of_query);
-    key = turned_heads(key, of_key);
-    if (first->value) value = turned_heads(value, of_key);
+    query = rotated_heads(query, of_query);
+    key = rotated_heads(key, of_key);
+    if (first->value) value = rotated_heads(value, of_key);
   }
   const at::Tensor starts = text_starts(in.layout, in.projected.device());
   const at::Tensor output = std::get<0>(at::_flash_attention_forward(

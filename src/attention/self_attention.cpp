@@ -122,26 +122,26 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
   return session.bias(in.layer, extent);
 }
 
-// LibTorch's kernel of the device for queries and keys that are turned as the scheme says. A GPU's
+// LibTorch's kernel of the device for queries and keys that are rotated as the scheme says. A GPU's
 // hold nothing of the size of all pairs but the bias.
 at::Tensor by_device_kernel(const PositionScheme& scheme, const AttentionContext& context,
-                            const Parts& turned_parts, const at::Tensor& additive) {
+                            const Parts& rotated_parts, const at::Tensor& additive) {
   std::optional<at::Tensor> mask;
-  if (additive.defined()) mask = additive.to(turned_parts.query.scalar_type());
+  if (additive.defined()) mask = additive.to(rotated_parts.query.scalar_type());
   return at::scaled_dot_product_attention(
-      turned_parts.query, turned_parts.key, turned_parts.value, mask, /*dropout_p=*/0.0,
-      /*is_causal=*/context.causal && !mask, scheme.score_scale(turned_parts.query.size(-1)));
+      rotated_parts.query, rotated_parts.key, rotated_parts.value, mask, /*dropout_p=*/0.0,
+      /*is_causal=*/context.causal && !mask, scheme.score_scale(rotated_parts.query.size(-1)));
 }
 
-// That of CPUs over queries and keys that are turned as the scheme says.
+// That of CPUs over queries and keys that are rotated as the scheme says.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
-                     const Parts& turned_parts, const at::Tensor& additive) {
+                     const Parts& rotated_parts, const at::Tensor& additive) {
   std::optional<at::Tensor> mask;
-  if (additive.defined()) mask = additive.to(turned_parts.query.scalar_type());
+  if (additive.defined()) mask = additive.to(rotated_parts.query.scalar_type());
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      turned_parts.query, turned_parts.key, turned_parts.value, /*dropout_p=*/0.0,
-      /*is_causal=*/context.causal && !mask && turned_parts.query.size(2) > 1, mask,
-      scheme.score_scale(turned_parts.query.size(-1))));
+      rotated_parts.query, rotated_parts.key, rotated_parts.value, /*dropout_p=*/0.0,
+      /*is_causal=*/context.causal && !mask && rotated_parts.query.size(2) > 1, mask,
+      scheme.score_scale(rotated_parts.query.size(-1))));
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
@@ -152,15 +152,15 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   context.mask = session.mask(in.layer, extent);
   const at::Tensor features = features_of(in, session, block);
   if (features.defined()) context.features = scheme.remembered(features, {});
-  const auto turned_parts = [&] {
-    const KeyValue held = turned_keys(scheme, context, {.key = parts.key, .value = parts.value});
-    return Parts{.query = turned(scheme, context, parts.query, TokenSide::query),
+  const auto rotate_parts = [&] {
+    const KeyValue held = rotated_keys(scheme, context, {.key = parts.key, .value = parts.value});
+    return Parts{.query = rotated(scheme, context, parts.query, TokenSide::query),
                  .key = held.key,
                  .value = held.value};
   };
   const bool probed = is_probed(in);
   if (!probed && plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
-    const Parts rotated_parts = turned_parts();
+    const Parts rotated_parts = rotate_parts();
     return running_sum_attention({.query = rotated_parts.query,
                                   .key = rotated_parts.key,
                                   .value = rotated_parts.value,
@@ -172,8 +172,8 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
     const bool looped = runs_loops(in.projected);
     if (!looped || (scheme.has_transform() && !scheme.has_bias())) {
       const at::Tensor additive = session.additive(in.layer, extent);
-      return looped ? by_kernel(scheme, context, turned_parts(), additive)
-                    : by_device_kernel(scheme, context, turned_parts(), additive);
+      return looped ? by_kernel(scheme, context, rotate_parts(), additive)
+                    : by_device_kernel(scheme, context, rotate_parts(), additive);
     }
   }
   DropoutSpec dropout = in.dropout;
@@ -248,7 +248,7 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   if (runs_loops(in.projected) && plain_softmax(in, session) && cached &&
       !scheme.has_running_sums()) {
     return by_kernel(scheme, context,
-                     {.query = turned(scheme, context, parts.query, TokenSide::query),
+                     {.query = rotated(scheme, context, parts.query, TokenSide::query),
                       .key = all.key,
                       .value = all.value},
                      session.additive(in.layer, session.whole()));

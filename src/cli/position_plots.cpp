@@ -86,7 +86,8 @@ class Plots {
                     .markers = LineChart::Markers::never};
     LineChart wavelengths{
         .title = "Wavelength of each pair",
-        .subtitle = "A pair whose wave is longer than the training never completes a turn in it",
+        .subtitle =
+            "A pair whose wave is longer than the training never completes a rotation in it",
         .x = {.title = "pair"},
         .y = {.title = "wavelength", .unit = "tokens", .scale = Axis::Scale::logarithmic},
         .markers = LineChart::Markers::never};
@@ -98,19 +99,19 @@ class Plots {
     for (const ScaledRope& scaled : all) {
       decay.series.push_back(
           {.name = scaled.name, .x = distances, .y = decay_bound(scaled.frequencies, distances)});
-      Series waves{.name = scaled.name}, turns{.name = scaled.name};
+      Series waves{.name = scaled.name}, rotations{.name = scaled.name};
       for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
-        if (scaled.frequencies[i] == 0) continue;  // a pair that never turns
+        if (scaled.frequencies[i] == 0) continue;  // a pair that never rotates
         waves.x.push_back(static_cast<double>(i));
         waves.y.push_back(2 * std::numbers::pi / scaled.frequencies[i]);
       }
       for (std::int64_t m = 0; m <= 4 * original_length();
            m += std::max<std::int64_t>(1, original_length() / 128)) {
-        turns.x.push_back(static_cast<double>(m));
-        turns.y.push_back(std::cos(static_cast<double>(m) * scaled.frequencies[middle]));
+        rotations.x.push_back(static_cast<double>(m));
+        rotations.y.push_back(std::cos(static_cast<double>(m) * scaled.frequencies[middle]));
       }
       wavelengths.series.push_back(std::move(waves));
-      cosine.series.push_back(std::move(turns));
+      cosine.series.push_back(std::move(rotations));
     }
     const auto horizontal = [&](double value, const char* label) {
       wavelengths.references.push_back(

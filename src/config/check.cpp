@@ -245,7 +245,7 @@ class Checker {
     const std::int64_t features = linear_feature_count(attention, s_.model.features_of_head());
     if (rotated && features % 2 != 0) {
       problem({"attention.features", "model.heads", "model.width", choice, "attention.kernel"},
-              fmt::format("got {}, but {} turns pairs of features", features, facts.name),
+              fmt::format("got {}, but {} rotates pairs of features", features, facts.name),
               "an even number");
     }
   }

@@ -149,10 +149,11 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(attention.favor_epsilon, {.range = at_least(0),
                                              .help = "favor adds it to each feature "
                                                      "(google-research: 1e-4)"}),
-      ROFORMER_KEY(attention.linear_rotation,
-                   {.help = "rope in linear attention: numerator turns the features and leaves the "
-                            "denominator (RoFormer eq. 19); before turns q and k before the "
-                            "feature map (performer-pytorch)"}),
+      ROFORMER_KEY(
+          attention.linear_rotation,
+          {.help = "rope in linear attention: numerator rotates the features and leaves the "
+                   "denominator (RoFormer eq. 19); before rotates q and k before the "
+                   "feature map (performer-pytorch)"}),
       ROFORMER_KEY(attention.layers,
                    {.help = "what some layers (from 0) have otherwise: {0-1: {window: 128}, "
                             "3-last/4: {window: 0}}; of kernel, window, log_n, log_n_length, "

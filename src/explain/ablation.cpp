@@ -75,7 +75,7 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
         "where that changes no score, because positions are counted by the content, q.k is all "
         "that is left");
   } else {
-    lines.push_back("queries and keys are turned as at one place: no relative rotation");
+    lines.push_back("queries and keys are rotated as at one position: no relative rotation");
   }
   if (scheme.has_bias() || scheme.has_bias_of_places()) {
     lines.push_back(

@@ -43,7 +43,7 @@ void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs) 
   if (!any) return;
   report.section("Use of rotary frequencies");
   report.paragraph(
-      "Each pair of features is turned by an angle of its own: the first pairs fast, the last "
+      "Each pair of features is rotated by an angle of its own: the first pairs fast, the last "
       "ones slowly. A pair's part of the score is the product of query and key in it; its share "
       "of the score's variance over the visible keys is the covariance of both, so that the "
       "shares of a head sum to 1 and a pair that works against the others has a negative one.");

@@ -18,7 +18,7 @@
 namespace roformer {
 namespace {
 
-// By the angle that one more position turns each pair; undefined factors of tables do not matter.
+// By the angle that one more position rotates each pair; undefined factors of tables do not matter.
 std::vector<double> wavelengths_of(const Rotation& rotation, const Positions& positions) {
   std::vector<double> result;
   const at::Tensor cosine = rotation.cosine.to(at::kDouble).cpu().contiguous();
@@ -31,13 +31,13 @@ std::vector<double> wavelengths_of(const Rotation& rotation, const Positions& po
     };
     const double steps =
         positions.count() > 1 ? static_cast<double>(positions[1] - positions[0]) : 1;
-    const double turn =
+    const double per_token =
         positions.count() > 1
             ? std::abs(std::remainder(angle(1) - angle(0), 2 * std::numbers::pi)) / steps
             : 0;
-    // In float32 the angle of a pair that is not turned is as good as 0.
-    result.push_back(turn > 1e-9 ? 2 * std::numbers::pi / turn
-                                 : std::numeric_limits<double>::infinity());
+    // In float32 the angle of a pair that is not rotated is as good as 0.
+    result.push_back(per_token > 1e-9 ? 2 * std::numbers::pi / per_token
+                                      : std::numeric_limits<double>::infinity());
   }
   return result;
 }

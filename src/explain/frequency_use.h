@@ -12,7 +12,7 @@ namespace roformer {
 
 // H heads, P pairs.
 struct FrequencyUse {
-  std::vector<double> wavelengths;  // [P] tokens; infinite for a pair that is not turned
+  std::vector<double> wavelengths;  // [P] tokens; infinite for a pair that is not rotated
   at::Tensor query_norm, key_norm;  // [H, P]: root of the mean square
   // [H, P + 1]: the covariance of the pair's part of the score with the score, over the visible
   // keys of a query, as a share of the score's variance; the last is of what is not rotated. They

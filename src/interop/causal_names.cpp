@@ -146,8 +146,8 @@ at::Tensor neighbours_to_halves(const at::Tensor& rows, std::int64_t heads, std:
   const std::vector<std::int64_t> pairs = half_permutation(rotated);
   for (std::int64_t row = 0; row < rows.size(0); ++row) {
     const std::int64_t place = row % head_width;
-    const bool turns = row / head_width < heads && place < rotated;
-    order.push_back(turns ? row - place + pairs[static_cast<std::size_t>(place)] : row);
+    const bool is_rotated = row / head_width < heads && place < rotated;
+    order.push_back(is_rotated ? row - place + pairs[static_cast<std::size_t>(place)] : row);
   }
   return at::index_select(rows, 0, at::tensor(order, at::kLong));
 }

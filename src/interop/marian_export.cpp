@@ -41,7 +41,7 @@ void require_expressible(const Settings& settings) {
       expect(
           false,
           scheme == "rope"
-              ? "positions are sinusoidal, not rope (CTranslate2 turns queries and keys, but no "
+              ? "positions are sinusoidal, not rope (CTranslate2 rotates queries and keys, but no "
                 "folder of Hugging Face's describes such a translator to its converter: it needs "
                 "a TransformerSpec with rotary_dim and rotary_interleave and this program's "
                 "weights in it)"

@@ -88,7 +88,7 @@ class ExplicitPositions : public PositionScheme {
                          TokenSide side) const override {
     const at::Tensor places =
         side == TokenSide::query ? query_places(context) : key_places(context);
-    return turned_by_tables(x, tables(context, places, x.size(-1)));
+    return rotated_by_tables(x, tables(context, places, x.size(-1)));
   }
 
   bool has_bias_of_places() const override {

@@ -1,6 +1,6 @@
-// Fourier position embedding (FoPE, Hua 2024, arXiv:2412.17739): a pair of features turns by a sum
-// of many frequencies, whose coefficients each head and layer has of its own, fixed at random or
-// trained. Frequencies that the training never saw complete a turn are left out. Section 21.
+// Fourier position embedding (FoPE, Hua 2024, arXiv:2412.17739): a pair of features rotates by a
+// sum of many frequencies, whose coefficients each head and layer has of its own, fixed at random
+// or trained. Frequencies that the training never saw complete a rotation are left out. Section 21.
 #include "position/fope.h"
 
 #include <ATen/TensorOperators.h>
@@ -67,9 +67,9 @@ class Fope : public PositionScheme {
       const at::Tensor tail = at::full({sums.size(0), sums.size(1), rest}, padding, sums.options());
       return at::cat({sums, tail}, -1).unsqueeze(0);
     };
-    return turned_by_tables(x, {.cosine = table(waves.cosine, layer.cosine, 1),
-                                .sine = table(waves.sine, layer.sine, settings_.pad_sin),
-                                .layout = RotaryLayout::half});
+    return rotated_by_tables(x, {.cosine = table(waves.cosine, layer.cosine, 1),
+                                 .sine = table(waves.sine, layer.sine, settings_.pad_sin),
+                                 .layout = RotaryLayout::half});
   }
 
  private:

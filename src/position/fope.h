@@ -11,7 +11,7 @@
 namespace roformer {
 
 // base^(-2i/dim), dim = max(fourier_dim, head width), of which those are kept that complete
-// floor_ratio turns in the training's length.
+// floor_ratio rotations in the training's length.
 std::vector<double> fope_frequencies(const FopeSettings& settings, std::int64_t head_width,
                                      std::int64_t training_length);
 

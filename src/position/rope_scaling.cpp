@@ -9,7 +9,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kTurn = 2 * std::numbers::pi;
+constexpr double kFullRotation = 2 * std::numbers::pi;
 
 struct Inputs {
   const RopeSettings& settings;
@@ -21,23 +21,23 @@ struct Inputs {
 // 1 where a pair keeps its frequency, 0 where it is divided by the factor (YaRN, Definition 2).
 double yarn_share(const Inputs& in, double pair, double frequency) {
   if (in.settings.scaling == RopeScaling::yarn_paper) {
-    const double turns = in.original_length * frequency / kTurn;
+    const double rotations = in.original_length * frequency / kFullRotation;
     return std::clamp(
-        (turns - in.settings.beta_slow) / (in.settings.beta_fast - in.settings.beta_slow), 0.0,
+        (rotations - in.settings.beta_slow) / (in.settings.beta_fast - in.settings.beta_slow), 0.0,
         1.0);
   }
-  const auto pair_of_turns = [&](double turns) {
-    return in.width * std::log(in.original_length / (kTurn * turns)) /
+  const auto pair_of_rotations = [&](double rotations) {
+    return in.width * std::log(in.original_length / (kFullRotation * rotations)) /
            (2 * std::log(in.settings.base));
   };
-  const double low = std::max(std::floor(pair_of_turns(in.settings.beta_fast)), 0.0);
-  double high = std::min(std::ceil(pair_of_turns(in.settings.beta_slow)), in.width - 1);
+  const double low = std::max(std::floor(pair_of_rotations(in.settings.beta_fast)), 0.0);
+  double high = std::min(std::ceil(pair_of_rotations(in.settings.beta_slow)), in.width - 1);
   if (low == high) high += 0.001;
   return 1 - std::clamp((pair - low) / (high - low), 0.0, 1.0);
 }
 
 double llama3(const Inputs& in, double frequency) {
-  const double wavelength = kTurn / frequency;
+  const double wavelength = kFullRotation / frequency;
   const double low = in.settings.low_frequency_factor, high = in.settings.high_frequency_factor;
   if (wavelength < in.original_length / high) return frequency;
   if (wavelength > in.original_length / low) return frequency / in.settings.factor;

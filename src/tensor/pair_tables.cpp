@@ -27,7 +27,7 @@ at::Tensor of_halves(const at::Tensor& a, const at::Tensor& b, RotaryLayout layo
 
 }  // namespace
 
-at::Tensor turned_by_tables(const at::Tensor& x, const PairTables& tables) {
+at::Tensor rotated_by_tables(const at::Tensor& x, const PairTables& tables) {
   ROFORMER_ASSERT(x.dim() == 4 && 2 * tables.cosine.size(3) == x.size(3));
   GradientRecorder recorder("position/rotate_pairs", {x, tables.cosine, tables.sine});
   const at::Tensor cosine = tables.cosine.detach(), sine = tables.sine.detach();

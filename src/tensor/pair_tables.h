@@ -16,6 +16,6 @@ struct PairTables {
 
 // (a, b) -> (a C - b S, b C + a S) of the pairs of x [B, H, L, D] -> the same shape and type, with
 // gradients of x and of the tables. Sums are in the tables' type.
-at::Tensor turned_by_tables(const at::Tensor& x, const PairTables& tables);
+at::Tensor rotated_by_tables(const at::Tensor& x, const PairTables& tables);
 
 }  // namespace roformer

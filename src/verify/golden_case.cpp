@@ -220,8 +220,8 @@ at::Tensor Run::extra(const std::string& name) const {
     if (!scheme_->has_transform() && !scheme_->rotation(context_, width)) {
       throw_failure("", "nothing is rotated");
     }
-    return name == "q_rot" ? turned(*scheme_, context_, inputs_.at("q"), TokenSide::query)
-                           : turned(*scheme_, context_, inputs_.at("k"), TokenSide::key);
+    return name == "q_rot" ? rotated(*scheme_, context_, inputs_.at("q"), TokenSide::query)
+                           : rotated(*scheme_, context_, inputs_.at("k"), TokenSide::key);
   }
   if (name == "inv_freq" && setup_.position.scheme == "fope") {
     return at::tensor(fope_frequencies(setup_.position.of<FopeSettings>(), width, 0), at::kDouble);

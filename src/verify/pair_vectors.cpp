@@ -356,7 +356,7 @@ PairVectors fope(const Inputs& in) {
         rotary_frequencies(std::max(settings.fourier_dim, in.query.size(-1)), settings.base);
     all.resize(static_cast<std::size_t>(layer_tensor(in, "cosine").size(1)));
     const at::Tensor frequencies = at::tensor(all, at::kDouble);
-    const auto turned_plainly = [&](const at::Tensor& x, const Positions& positions) {
+    const auto rotated_plainly = [&](const at::Tensor& x, const Positions& positions) {
       const at::Tensor angles =
           positions.tensor().to(at::kDouble).unsqueeze(1) * frequencies;  // [L, n]
       const auto table = [&](const at::Tensor& waves, const char* name, double rest) {
@@ -369,8 +369,8 @@ PairVectors fope(const Inputs& in) {
       const at::Tensor a = x.narrow(-1, 0, pairs), b = x.narrow(-1, pairs, pairs);
       return at::cat({a * cosine - b * sine, b * cosine + a * sine}, -1);
     };
-    return at::matmul(turned_plainly(in.query, in.context.queries),
-                      turned_plainly(in.key, in.context.keys).transpose(-2, -1)) *
+    return at::matmul(rotated_plainly(in.query, in.context.queries),
+                      rotated_plainly(in.key, in.context.keys).transpose(-2, -1)) *
            in.scheme.score_scale(in.query.size(-1));
   }};
 }

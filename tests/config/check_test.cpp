@@ -22,7 +22,7 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(message({{"model.heads", "3"}}) ==
         "--model.heads: 256 features cannot be divided among 3 heads (hint: 255 or 258 can)");
   CHECK(message({{"model.width", "12"}, {"model.heads", "4"}}) ==
-        "--model.heads: rope turns pairs of features, but a head has 3 (12 features among 4 "
+        "--model.heads: rope rotates pairs of features, but a head has 3 (12 features among 4 "
         "heads) (hint: an even number of features a head)");
   CHECK(message({{"position.rope.fraction", "0.11"}}) ==
         "--position.rope.fraction: 0.11 of a head of 64 features is 7, wanted an even number of at "
@@ -70,7 +70,7 @@ TEST_CASE("blocks that cannot stand together are refused") {
                  {"model.embedding_width", "64"},
                  {"model.tie_output", "false"}}) == "no error");
   CHECK(message({{"model.heads", "3"}, {"model.head_width", "32"}}) == "no error");
-  CHECK(has(message({{"model.head_width", "31"}}), "turns pairs of features"));
+  CHECK(has(message({{"model.head_width", "31"}}), "rotates pairs of features"));
   CHECK(has(message({{"task", "translation"}, {"model.key_value_heads", "2"}}),
             "the task translation does not use it"));
   CHECK(has(message({{"task", "translation"}, {"model.head", "linear"}}), "does not use it"));
@@ -121,7 +121,7 @@ TEST_CASE("the factors of xpos must stay within float's range") {
 
 TEST_CASE("a scheme is asked only for what it can do") {
   CHECK(has(message({{"attention.kernel", "elu"}, {"position.rope.value", "true"}}),
-            "does not turn them"));
+            "does not rotate them"));
   CHECK(message({{"position", "xpos"}}) ==
         "--position: xpos looks only to the left and cannot serve the task mlm, whose encoder "
         "looks to both sides (hint: it works with task: causal_lm)");
@@ -135,7 +135,7 @@ TEST_CASE("a scheme is asked only for what it can do") {
             "linear attention (elu) has no scores that t5 could change"));
   CHECK(message({{"attention.kernel", "favor"}}) == "no error");
   CHECK(has(message({{"attention.kernel", "favor"}, {"attention.features", "31"}}),
-            "got 31, but rope turns pairs of features"));
+            "got 31, but rope rotates pairs of features"));
   CHECK(has(message({{"attention.kernel", "elu"}, {"attention.window", "8"}}), "has no window"));
   CHECK(has(message({{"position", "t5"}, {"position.buckets", "30"}}), "a multiple of 4"));
 }

@@ -138,7 +138,7 @@ TEST_CASE("options of schemes that contradict each other are refused in words") 
   CHECK(has(refused("dape", {{"kernel", "4"}}), "an odd number"));
   CHECK(has(refused("dape", {{"kernel", "3"}, {"kind", "rope"}}), "there is no DAPE V2"));
   CHECK(has(refused("dape", {{"base", "500"}}), "for the kind rope only"));
-  CHECK(has(refused("fope", {{"training_length", "5"}}), "no frequency completes 1 turns"));
+  CHECK(has(refused("fope", {{"training_length", "5"}}), "no frequency completes 1 rotations"));
   CHECK(has(refused("fope", {{"fourier_dim", "33"}}), "pairs of features"));
   CHECK(has(refused("path", {{"gate_scaled", "false"}}), "no forget gate"));
   CHECK(refused("path", {{"gate_scaled", "false"}, {"forget_gate", "true"}}) == "no error");

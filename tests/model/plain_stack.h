@@ -77,8 +77,8 @@ class PlainStack {
     }
     return linear(active, name + ".outer");
   }
-  // x [B, N, L, D], neighbours turned by position * base^(-2i/D).
-  static at::Tensor turned(const at::Tensor& x) {
+  // x [B, N, L, D], neighbours rotated by position * base^(-2i/D).
+  static at::Tensor rotated(const at::Tensor& x) {
     const std::int64_t length = x.size(2), width = x.size(3);
     const at::Tensor positions = at::arange(length, at::kDouble).unsqueeze(1);
     const at::Tensor rates = at::pow(10000.0, -at::arange(0, width, 2, at::kDouble) / width);
@@ -102,10 +102,10 @@ class PlainStack {
       query = root_mean_square(query, parameter_(name + ".query_norm.weight"));
       key = root_mean_square(key, parameter_(name + ".key_norm.weight"));
     }
-    key = turned(key).repeat_interleave(heads / shared, 1);
+    key = rotated(key).repeat_interleave(heads / shared, 1);
     value = value.repeat_interleave(heads / shared, 1);
     at::Tensor scores =
-        at::matmul(turned(query), key.transpose(-2, -1)) / std::sqrt(static_cast<double>(width));
+        at::matmul(rotated(query), key.transpose(-2, -1)) / std::sqrt(static_cast<double>(width));
     const at::Tensor future = at::ones({x.size(1), x.size(1)}, at::kBool).triu(1);
     scores = scores.masked_fill(future, -INFINITY);
     const at::Tensor seen = at::matmul(at::softmax(scores, -1), value);

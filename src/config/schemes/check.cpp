@@ -53,7 +53,7 @@ void check_pairs_of_head(const SchemeCheck& check) {
   if (!check.has_head_width() || (head >= 2 && head % 2 == 0)) return;
   const ModelSettings& model = check.settings().model;
   check.problem({"model.heads", "model.width", check.choice()},
-                fmt::format("{} turns pairs of features, but a head has {} ({} features among {} "
+                fmt::format("{} rotates pairs of features, but a head has {} ({} features among {} "
                             "heads)",
                             check.name(), head, model.width, model.heads),
                 "an even number of features a head");

@@ -14,15 +14,16 @@ namespace {
 std::vector<Key> fope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(FopeSettings, base, wavelength_base()),
-      ROFORMER_OPTION(FopeSettings, training_length,
-                      {.unit = "tokens",
-                       .range = between(0, kLongest),
-                       .help = "frequencies that complete no turn in so many tokens are left out; "
-                               "0: data.length. It decides about the tables' shape"}),
+      ROFORMER_OPTION(
+          FopeSettings, training_length,
+          {.unit = "tokens",
+           .range = between(0, kLongest),
+           .help = "frequencies that complete no rotation in so many tokens are left out; "
+                   "0: data.length. It decides about the tables' shape"}),
       ROFORMER_OPTION(FopeSettings, floor_ratio,
-                      {.unit = "turns",
+                      {.unit = "rotations",
                        .range = above(0),
-                       .help = "turns that a frequency must complete in training_length (1)"}),
+                       .help = "rotations that a frequency must complete in training_length (1)"}),
       ROFORMER_OPTION(
           FopeSettings, pad_sin,
           {.help = "sine of the pairs without frequencies: 1 as the released code, 0 as "
@@ -63,7 +64,7 @@ void check_fope(const SchemeCheck& check) {
       1) {
     check.problem(
         {check.option("training_length"), check.option("floor_ratio"), "data.length"},
-        fmt::format("no frequency completes {} turns in {} tokens", fope.floor_ratio, length),
+        fmt::format("no frequency completes {} rotations in {} tokens", fope.floor_ratio, length),
         "a longer training_length");
   }
 }

@@ -1,4 +1,4 @@
-// Settings of `fope`: rotary positions whose pairs turn by sums of many frequencies (Hua 2024,
+// Settings of `fope`: rotary positions whose pairs rotate by sums of many frequencies (Hua 2024,
 // arXiv:2412.17739).
 #pragma once
 

@@ -40,13 +40,14 @@ std::vector<Key> rope_options(const SchemeSection& section) {
                        .range = between(0, kLongest),
                        .help = "length before scaling; 0: data.length"}),
       ROFORMER_OPTION(RopeSettings, beta_fast,
-                      {.unit = "turns",
+                      {.unit = "rotations",
                        .range = above(0),
-                       .help = "yarn: pairs that turn more often keep their frequency (32)"}),
-      ROFORMER_OPTION(RopeSettings, beta_slow,
-                      {.unit = "turns",
-                       .range = above(0),
-                       .help = "yarn: pairs that turn less often are stretched by the factor (1)"}),
+                       .help = "yarn: pairs that rotate more often keep their frequency (32)"}),
+      ROFORMER_OPTION(
+          RopeSettings, beta_slow,
+          {.unit = "rotations",
+           .range = above(0),
+           .help = "yarn: pairs that rotate less often are stretched by the factor (1)"}),
       ROFORMER_OPTION(
           RopeSettings, attention_factor,
           {.range = at_least(0),
@@ -67,7 +68,7 @@ std::vector<Key> rope_options(const SchemeSection& section) {
       ROFORMER_OPTION(RopeSettings, proportion,
                       {.unit = "share of the pairs",
                        .range = between(0, 1),
-                       .help = "p_rope: the fast pairs that turn (Gemma 4: 0.25)"}),
+                       .help = "p_rope: the fast pairs that rotate (Gemma 4: 0.25)"}),
   };
 }
 
@@ -130,7 +131,7 @@ void check_rope(const SchemeCheck& check) {
   if (check.linear() && check.options<RopeSettings>().value) {
     check.problem({check.option("value"), "attention.kernel", check.choice()},
                   fmt::format("linear attention ({}) sums the values before any query meets them "
-                              "and does not turn them",
+                              "and does not rotate them",
                               to_word(check.settings().attention.kernel)),
                   check.option("value") + ": false");
   }
@@ -153,17 +154,18 @@ std::int64_t rotary_width(double fraction, std::int64_t features) {
 }
 
 SchemeDefinition define_rope() {
-  return {.facts = {.name = "rope",
-                    .family = "rotary",
-                    .linear_attention = true,
-                    .rotary = true,
-                    .formula = "S_ij = (R_i q_i).(R_j k_j) / sqrt(D), R_i turns pairs by i theta_t",
-                    .cost = "6 operations a pair of q and k",
-                    .longer = "degrades; see position.rope.scaling",
-                    .paper = "Su 2021 (RoFormer), eq. 16"},
-          .options = rope_options,
-          .check = check_rope,
-          .keep_training_length = keep_rope_length};
+  return {
+      .facts = {.name = "rope",
+                .family = "rotary",
+                .linear_attention = true,
+                .rotary = true,
+                .formula = "S_ij = (R_i q_i).(R_j k_j) / sqrt(D), R_i rotates pairs by i theta_t",
+                .cost = "6 operations a pair of q and k",
+                .longer = "degrades; see position.rope.scaling",
+                .paper = "Su 2021 (RoFormer), eq. 16"},
+      .options = rope_options,
+      .check = check_rope,
+      .keep_training_length = keep_rope_length};
 }
 
 }  // namespace roformer

@@ -42,7 +42,7 @@ struct RopeSettings {
   // longrope: what each pair's frequency is divided by, in texts of up to L0 and of more tokens.
   std::vector<double> short_factor;  // [pairs]
   std::vector<double> long_factor;
-  double proportion = 1;  // p_rope: share of the pairs that turn
+  double proportion = 1;  // p_rope: share of the pairs that are rotated
 };
 
 // The features that `fraction` of so many comes to, rounded because a fraction such as 0.3 is not
