@@ -1,4 +1,4 @@
-// `roformer`: the subcommands that read no tensor, and the door to the others; everything else is
+// `roformer`: the subcommands that read no tensor, and the way to the others; everything else is
 // in cli/. It must not be linked with LibTorch (a test looks).
 #include "base/log.h"
 #include "cli/command.h"

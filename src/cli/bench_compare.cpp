@@ -71,7 +71,7 @@ void bench_compare(const CompareOptions& options) {
   SpeedComparison others = comparison;
   std::erase_if(others.pairs, wanted);
   std::vector<MeasuredPair> recorded;
-  if (!options.record.empty()) recorded = measured_before(options.record, others, origin, machine);
+  if (!options.record.empty()) recorded = measured_before(options.record, others, machine);
 
   const auto place_in_file = [&comparison](const MeasuredPair& one) {
     return std::ranges::find_if(comparison.pairs,
@@ -92,7 +92,8 @@ void bench_compare(const CompareOptions& options) {
                              comparison.rounds);
     measured.push_back({.pair = pair,
                         .timings = compare(pair, comparison.rounds,
-                                           {.scratch = scratch.path(), .program = program})});
+                                           {.scratch = scratch.path(), .program = program}),
+                        .commit = kCommit});
     recorded.push_back(measured.back());
     std::ranges::sort(recorded, {}, place_in_file);
     // After every pair: the next one may be stopped, or fail.
@@ -126,7 +127,7 @@ void add_bench_compare(CLI::App& bench) {
   command->add_flag("--markdown", options->markdown, "the table in Markdown");
   command->add_option("--record", options->record,
                       "write the figures of every round and the table to this file, which "
-                      "keeps what the same commit measured of other pairs on this processor");
+                      "keeps what was measured of other pairs on this processor");
   command->callback([options] { bench_compare(*options); });
 }
 

@@ -20,6 +20,9 @@ struct PositionFacts {
   bool linear_attention = false;  // acts on the embedding or rotates q and k, nothing else
   bool shift_invariant = true;    // only distances matter
   bool rotary = false;            // rotates pairs of features: the rotated width must be even
+  bool cross_attention = false;   // may rotate a translator's attention to its source, too
+  // What other programs and papers call it, for suggestions; a blank between two.
+  std::string_view also_called = {};
   // For people: what it adds to plain attention S_ij = q_i.k_j / sqrt(D), what that costs beside
   // it, what happens beyond the training length, and where it comes from.
   std::string_view formula;

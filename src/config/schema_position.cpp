@@ -14,6 +14,14 @@ std::vector<std::string> decoder_names() {
   return names;
 }
 
+std::vector<std::string> cross_names() {
+  std::vector<std::string> names{"none"};
+  for (const PositionFacts& facts : position_facts()) {
+    if (facts.cross_attention) names.emplace_back(facts.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<Key> position_keys() {
@@ -29,7 +37,7 @@ std::vector<Key> position_keys() {
                    {.help = "whose rotations the attention to the source uses (RoFormer leaves it "
                             "unrotated; rope: target and source positions count from their own "
                             "beginnings)",
-                    .words = {"none", "rope"},
+                    .words = cross_names(),
                     .tasks = {TaskKind::translation}}),
   };
   for (const SchemeDefinition& scheme : scheme_definitions()) {

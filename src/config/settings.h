@@ -1,5 +1,5 @@
 // The typed configuration: what a YAML file, its `extends` and the flags come to. It is parsed once
-// by config/; no other room sees a key as a string. Every member is a key of the schema under the
+// by config/; no other module sees a key as a string. Every member is a key of the schema under the
 // same path (`model.layers`, `position.rope.base`), where its unit, help and check are written.
 // Each section is a header of its own; its
 // enumerations stand beside the struct that uses them, their texts in words.h.

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
+
+#include "config/position_facts.h"
 
 namespace roformer {
 namespace {
 
-// What other programs and papers call a key (by its last part), a value or a scheme.
+// What other programs and papers call a key (by its last part) or a value; of the schemes their own
+// facts say it.
 struct Synonym {
   std::string_view word;
   std::string_view meant;
@@ -58,17 +62,6 @@ constexpr Synonym kSynonyms[] = {
     {"clm", "causal_lm"},
     {"gpt", "causal_lm"},
     {"bert", "mlm"},
-    {"rotary", "rope"},
-    {"roformer", "rope"},
-    {"su", "rope"},
-    {"nope", "none"},
-    {"no", "none"},
-    {"sin", "sinusoidal"},
-    {"sinusoid", "sinusoidal"},
-    {"absolute", "learned"},
-    {"relative", "shaw"},
-    {"txl", "transformer_xl"},
-    {"xl", "transformer_xl"},
 };
 
 // Small letters, underscores, no hyphens of a flag.
@@ -88,6 +81,19 @@ std::string_view last_part(std::string_view name) {
 std::size_t shared_beginning(std::string_view left, std::string_view right) {
   const auto end = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return static_cast<std::size_t>(end - left.begin());
+}
+
+// What the word means in this program; "" for no synonym.
+std::string_view meaning_of(std::string_view word) {
+  for (const Synonym& synonym : kSynonyms) {
+    if (synonym.word == word) return synonym.meant;
+  }
+  for (const PositionFacts& facts : position_facts()) {
+    for (const auto name : std::views::split(facts.also_called, ' ')) {
+      if (std::ranges::equal(name, word)) return facts.name;
+    }
+  }
+  return "";
 }
 
 // A known word as it is given back and as it is compared.
@@ -157,8 +163,8 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   const auto whole = [](std::string_view name) { return name; };
   std::string result = called(form);
   const std::string_view end = last_part(form);
-  for (const Synonym& synonym : kSynonyms) {
-    if (result.empty() && synonym.word == end) result = called(synonym.meant);
+  if (const std::string_view meant = meaning_of(end); result.empty() && !meant.empty()) {
+    result = called(meant);
   }
   if (result.empty()) result = nearest_in_letters(form, candidates, whole);
   if (result.empty()) result = called(end);

@@ -156,20 +156,34 @@ ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
 }
 
 Table comparison_table(const std::vector<MeasuredPair>& measured) {
-  Table table({{.title = "work", .alignment = Column::Alignment::left},
-               {.title = "peer", .alignment = Column::Alignment::left},
-               {.title = "figure", .alignment = Column::Alignment::left},
-               {.title = "ours", .format = {.digits = 4}},
-               {.title = "the peer's", .format = {.digits = 4}},
-               {.title = "times as fast"},
-               {.title = "memory", .unit = "MiB", .format = kWhole},
-               {.title = "the peer's memory", .unit = "MiB", .format = kWhole},
-               {.title = "not equal", .alignment = Column::Alignment::left}});
-  for (const auto& [pair, timings] : measured) {
-    table.add_row({pair.work, pair.peer, pair.figure, median_timing(timings.ours, &Timing::figure),
-                   median_timing(timings.peers, &Timing::figure), ratio_text(pair.figure, timings),
-                   median_timing(timings.ours, &Timing::memory),
-                   median_timing(timings.peers, &Timing::memory), pair.note});
+  const bool of_one_commit = std::ranges::all_of(measured, [&measured](const MeasuredPair& one) {
+    return one.commit == measured.front().commit;
+  });
+  std::vector<Column> columns{{.title = "work", .alignment = Column::Alignment::left},
+                              {.title = "peer", .alignment = Column::Alignment::left},
+                              {.title = "figure", .alignment = Column::Alignment::left},
+                              {.title = "ours", .format = {.digits = 4}},
+                              {.title = "the peer's", .format = {.digits = 4}},
+                              {.title = "times as fast"},
+                              {.title = "memory", .unit = "MiB", .format = kWhole},
+                              {.title = "the peer's memory", .unit = "MiB", .format = kWhole},
+                              {.title = "not equal", .alignment = Column::Alignment::left}};
+  if (!of_one_commit) {
+    columns.push_back({.title = "commit", .alignment = Column::Alignment::left});
+  }
+  Table table(columns);
+  for (const auto& [pair, timings, commit] : measured) {
+    std::vector<Cell> row{pair.work,
+                          pair.peer,
+                          pair.figure,
+                          median_timing(timings.ours, &Timing::figure),
+                          median_timing(timings.peers, &Timing::figure),
+                          ratio_text(pair.figure, timings),
+                          median_timing(timings.ours, &Timing::memory),
+                          median_timing(timings.peers, &Timing::memory),
+                          pair.note};
+    if (!of_one_commit) row.emplace_back(commit);
+    table.add_row(std::move(row));
   }
   return table;
 }
@@ -178,10 +192,11 @@ void write_comparison_record(const fs::path& record, const fs::path& file,
                              const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
                              const ordered_json& machine) {
   ordered_json made = {{"machine", machine}, {"pairs", ordered_json::array()}};
-  for (const auto& [pair, timings] : measured) {
+  for (const auto& [pair, timings, commit] : measured) {
     made["pairs"].push_back({{"work", pair.work},
                              {"ours", ours_in_record(pair)},
                              {"peer", pair.command},
+                             {"commit", commit},
                              {kOurRounds, stored_timings(timings.ours, pair.figure)},
                              {kPeersRounds, stored_timings(timings.peers, pair.figure)}});
   }
@@ -189,10 +204,10 @@ void write_comparison_record(const fs::path& record, const fs::path& file,
 }
 
 std::vector<MeasuredPair> measured_before(const fs::path& record, const SpeedComparison& comparison,
-                                          const StudyOrigin& origin, const ordered_json& machine) {
+                                          const ordered_json& machine) {
   if (!fs::exists(record)) return {};
   const json document = read_record(record);
-  if (document.value("/program/commit"_json_pointer, "") != origin.commit) return {};
+  const std::string last_commit = document.value("/program/commit"_json_pointer, "");
   if (document.value("/machine/processor"_json_pointer, "") != machine.value("processor", "")) {
     return {};
   }
@@ -203,7 +218,8 @@ std::vector<MeasuredPair> measured_before(const fs::path& record, const SpeedCom
       if (entry.value("peer", "") != pair.command) continue;
       measured.push_back({.pair = pair,
                           .timings = {.ours = read_timings(entry.at(kOurRounds), pair.figure),
-                                      .peers = read_timings(entry.at(kPeersRounds), pair.figure)}});
+                                      .peers = read_timings(entry.at(kPeersRounds), pair.figure)},
+                          .commit = entry.value("commit", last_commit)});
     }
   }
   return measured;

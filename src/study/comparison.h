@@ -61,9 +61,10 @@ ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
 struct MeasuredPair {
   ComparedPair pair;
   ComparedTimings timings;
+  std::string commit;  // of the program that was timed
 };
 
-// Medians, with the range of the ratio over the rounds.
+// Medians, with the range of the ratio over the rounds, and the commits where they differ.
 Table comparison_table(const std::vector<MeasuredPair>& measured);
 
 // The record that a published table stands beside, as record.h has it of a study; `machine` says
@@ -72,12 +73,12 @@ void write_comparison_record(const std::filesystem::path& record, const std::fil
                              const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
                              const nlohmann::ordered_json& machine);
 
-// The pairs of `comparison` that a record holds, timed by the same commit on the same processor
-// with the same commands: what a measurement of the others leaves as it is. None where there is no
-// record yet; throws Error (failure) for one that is damaged or was edited.
+// The pairs of `comparison` that a record holds, timed on the same processor with the same
+// commands: what a measurement of the others leaves as it is, each with the commit that it was
+// timed with. None where there is no record yet; throws Error (failure) for one that is damaged or
+// was edited.
 std::vector<MeasuredPair> measured_before(const std::filesystem::path& record,
                                           const SpeedComparison& comparison,
-                                          const StudyOrigin& origin,
                                           const nlohmann::ordered_json& machine);
 
 }  // namespace roformer

@@ -17,6 +17,7 @@
 #include "runs/trained_model.h"
 #include "study/evaluated_weights.h"
 #include "study/job_runner.h"
+#include "study/study_table.h"
 #include "study/training_run.h"
 
 namespace roformer {
@@ -88,7 +89,8 @@ class Plan {
     const std::string added = variant == nullptr ? "" : variant->name;
     LengthRow result{.title = row.title() + (added.empty() ? "" : ", " + added),
                      .scheme = settings.position.scheme,
-                     .variant = added};
+                     .variant = added,
+                     .vocabulary = vocabulary_of(study_, row)};
     for (const std::int64_t length : study_.evaluations.lengths) {
       LengthCell cell{.length = length};
       if (!row.finished()) {

@@ -26,10 +26,12 @@ struct LengthRow {
   std::string title;    // "rope", "rope, yarn"
   std::string scheme;   // it was trained with
   std::string variant;  // "" as trained
+  // What its losses are counted in (vocabulary_of); "" where that is not known.
+  std::string vocabulary = {};
   // Which checkpoints were evaluated, "last" or "best": of every run the one that the figures of
   // its training are of where that is kept, else the other.
-  std::set<std::string> weights;
-  std::vector<LengthCell> cells;
+  std::set<std::string> weights = {};
+  std::vector<LengthCell> cells = {};
 };
 
 struct LengthOptions {

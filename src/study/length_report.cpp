@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "metrics/statistics.h"
 #include "runs/evaluation_report.h"
@@ -69,12 +70,18 @@ void add_lines(LineChart& chart, const std::vector<LengthRow>& rows,
 
 Table length_table(const std::vector<LengthRow>& rows,
                    std::optional<std::int64_t> training_length) {
+  // Losses of several vocabularies are losses of different things: none of them is the lowest.
+  std::set<std::string> vocabularies;
+  for (const LengthRow& row : rows) {
+    if (!row.vocabulary.empty()) vocabularies.insert(row.vocabulary);
+  }
+  const auto best = vocabularies.size() > 1 ? Column::Best::none : Column::Best::lowest;
   std::vector<Column> columns{{.title = "model", .alignment = Column::Alignment::left}};
   for (const LengthCell& cell : rows.front().cells) {
     columns.push_back({.title = length_title(cell.length, training_length),
                        .key = fmt::format("loss_{}", cell.length),
                        .format = {.style = NumberFormat::Style::fixed, .digits = 3},
-                       .best = Column::Best::lowest});
+                       .best = best});
   }
   Table table(std::move(columns));
   for (const LengthRow& row : rows) {

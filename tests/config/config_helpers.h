@@ -1,4 +1,4 @@
-// Shared by the tests of this room: files in a folder of their own, and the message of a refusal.
+// Shared by the tests of this module: files in a folder of their own, and the message of a refusal.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the tests of this room share: text files, a tokenizer without a file, prepared folders.
+// What the tests of this module share: text files, a tokenizer without a file, prepared folders.
 #pragma once
 
 #include <filesystem>

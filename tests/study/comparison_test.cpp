@@ -44,7 +44,8 @@ TEST_CASE("pairs of commands alternate, and the ratio is of each round") {
   const std::vector<MeasuredPair> measured = {
       {.pair = comparison.pairs[0],
        .timings = compare(comparison.pairs[0], comparison.rounds,
-                          {.scratch = folder.path, .program = printing(folder)})}};
+                          {.scratch = folder.path, .program = printing(folder)}),
+       .commit = "abc"}};
   const ComparedTimings& timings = measured[0].timings;
   REQUIRE(timings.peers.size() == 3);
   CHECK(timings.ours[2].figure == 10);
@@ -59,18 +60,23 @@ TEST_CASE("pairs of commands alternate, and the ratio is of each round") {
   write_comparison_record(record, file, measured, origin, {{"processor", "one"}});
   CHECK(to_markdown(recorded_table(record)) == to_markdown(table));
 
-  // A later measurement of other pairs keeps this one, but not another commit's or machine's.
-  const auto kept = [&](const StudyOrigin& by, const char* processor) {
-    return measured_before(record, comparison, by, {{"processor", processor}});
+  // A later measurement of other pairs keeps this one, with its commit, but not another machine's.
+  const auto kept = [&](const char* processor) {
+    return measured_before(record, comparison, {{"processor", processor}});
   };
-  REQUIRE(kept(origin, "one").size() == 1);
-  CHECK(to_markdown(comparison_table(kept(origin, "one"))) == to_markdown(table));
-  CHECK(kept(origin, "two").empty());
-  CHECK(kept({.commit = "abd"}, "one").empty());
-  CHECK(measured_before(folder.path / "none.json", comparison, origin, {}).empty());
+  REQUIRE(kept("one").size() == 1);
+  CHECK(kept("one")[0].commit == "abc");
+  CHECK(to_markdown(comparison_table(kept("one"))) == to_markdown(table));
+  CHECK(kept("two").empty());
+  CHECK(measured_before(folder.path / "none.json", comparison, {}).empty());
+  // A table of several commits says of each row by which it was timed.
+  std::vector<MeasuredPair> mixed = {measured[0], measured[0]};
+  mixed[1].commit = "abd";
+  CHECK(comparison_table(mixed).columns().back().title == "commit");
+  CHECK(comparison_table(mixed).text(1, 9) == "abd");
   SpeedComparison other = comparison;
   other.pairs[0].command += " --another";
-  CHECK(measured_before(record, other, origin, {{"processor", "one"}}).empty());
+  CHECK(measured_before(record, other, {{"processor", "one"}}).empty());
 }
 
 TEST_CASE("a rate is better when it is higher") {

@@ -216,6 +216,17 @@ TEST_CASE("a stored evaluation that is damaged, or of other data, is made again"
   CHECK(fake.evaluations("none").size() == 3);
 }
 
+TEST_CASE("the lowest loss at a length is marked among losses of one vocabulary only") {
+  std::vector<LengthRow> rows;
+  for (const double loss : {2.0, 1.0}) {
+    rows.push_back({.title = "row", .vocabulary = "words"});
+    rows.back().cells = {{.length = 64, .runs = {{.loss = loss}}}};
+  }
+  CHECK(length_table(rows, 64).columns()[1].best == Column::Best::lowest);
+  rows[1].vocabulary = "characters";
+  CHECK(length_table(rows, 64).columns()[1].best == Column::Best::none);
+}
+
 TEST_CASE("lengths stand beside the training's where that is one") {
   const std::vector<LengthRow> rows{
       {.title = "rope", .cells = {{.length = 9}, {.length = 1024}, {.length = 16384}}}};

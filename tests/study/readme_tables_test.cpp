@@ -3,7 +3,8 @@
 // (PATH from the file's folder, TABLE a name where not the first is meant) is the rendering of that
 // record, byte for byte: `roformer study --render PATH --table TABLE`. With chart:NAME for TABLE
 // the line below is a picture, ![words](FILE.svg), and that file is the drawing of the record's
-// chart: `roformer study --render PATH --chart NAME > FILE.svg`.
+// chart: `roformer study --render PATH --chart NAME > FILE.svg`. A table with a column of figures
+// that has no record was copied by hand, unless a line <!-- computed: FROM WHAT --> stands above.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -52,6 +53,61 @@ std::string picture_breach(const fs::path& folder, const std::string& line, cons
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream text(line.substr(1, line.rfind('|') - 1));
+  for (std::string cell; std::getline(text, cell, '|');) {
+    const std::size_t begin = cell.find_first_not_of(' ');
+    cells.push_back(begin == std::string::npos
+                        ? ""
+                        : cell.substr(begin, cell.find_last_not_of(' ') - begin + 1));
+  }
+  return cells;
+}
+
+// Whether a column of a table [rows][columns] holds figures, and gaps, alone.
+bool has_figures(const std::vector<std::vector<std::string>>& rows) {
+  static const std::regex figure(
+      R"(^[-+*]*\d[\d,.]*( ?(%|ms|s|minutes|hours|MiB|MB|GiB|GB|kB))?\**$)");
+  static const std::regex gap("^(|-|not measured)$");
+  for (std::size_t c = 0; !rows.empty() && c < rows[0].size(); ++c) {
+    int figures = 0, gaps = 0;
+    for (const auto& row : rows) {
+      if (c >= row.size()) continue;
+      figures += std::regex_match(row[c], figure);
+      gaps += std::regex_match(row[c], gap);
+    }
+    if (figures > 1 && figures + gaps == static_cast<int>(rows.size())) return true;
+  }
+  return false;
+}
+
+// The tables of figures of a file that say neither what record nor what computation they are from.
+void check_origins(const fs::path& file, CheckedTables& checked) {
+  std::istringstream text(read_file(file));
+  std::string line, above, before;  // of the table: the last line that is not empty
+  std::vector<std::vector<std::string>> rows;
+  int number = 0;
+  const auto end_table = [&] {
+    if (rows.size() > 2 && !above.starts_with("<!-- record:") &&
+        !above.starts_with("<!-- computed:") && has_figures({rows.begin() + 2, rows.end()})) {
+      checked.breaches += file.string() + ":" + std::to_string(number - std::ssize(rows)) +
+                          ": a table of figures without a record\n";
+    }
+    rows.clear();
+  };
+  while (++number, std::getline(text, line)) {
+    if (line.starts_with("|")) {
+      if (rows.empty()) above = before;
+      rows.push_back(cells_of(line));
+      continue;
+    }
+    end_table();
+    if (!line.empty()) before = line;
+  }
+  end_table();
 }
 
 void check_tables(const fs::path& file, CheckedTables& checked) {
@@ -148,11 +204,33 @@ TEST_CASE("a table with a record is told from one that differs from it in a byte
   CHECK(has(breaches("<!-- record: -->\n" + good, 0), "not understood"));
 }
 
+TEST_CASE("a table of figures says where they are from") {
+  const TemporaryFolder folder;
+  const auto breaches = [&](const std::string& text) {
+    write_file_atomically(folder.path / "README.md", text);
+    CheckedTables checked;
+    check_origins(folder.path / "README.md", checked);
+    return checked.breaches;
+  };
+  const std::string figures =
+      "| scheme | loss |\n|---|---:|\n| rope | **2.25** |\n| t5 | 2.5 % |\n";
+  CHECK(has(breaches("# A\n\n" + figures), "README.md:3: a table of figures without a record"));
+  CHECK(has(breaches(figures + "\nWords.\n"), "README.md:1"));
+  CHECK(breaches("<!-- record: r.json -->\n" + figures).empty());
+  CHECK(breaches("<!-- computed: the formula above -->\n\n" + figures).empty());
+  CHECK(breaches("| year | who |\n|---|---|\n| 2020 (KERPLE) | x |\n| a | b |\n").empty());
+  CHECK_FALSE(
+      breaches("| a | MiB |\n|---|---|\n| x | 1,024 |\n| y | 7 |\n| z | not measured |\n").empty());
+}
+
 TEST_CASE("tables of the repository that have a record are its rendering") {
   const std::vector<fs::path> files = markdown_files(fs::path(CONFIGS).parent_path());
   REQUIRE_FALSE(files.empty());
   CheckedTables checked;
-  for (const fs::path& file : files) check_tables(file, checked);
+  for (const fs::path& file : files) {
+    check_tables(file, checked);
+    if (file.filename() == "README.md") check_origins(file, checked);
+  }
   INFO(checked.breaches);
   CHECK(checked.breaches.empty());
 }

@@ -46,6 +46,7 @@ SchemeDefinition define_learned() {
                     .family = "absolute",
                     .linear_attention = true,
                     .shift_invariant = false,
+                    .also_called = "absolute",
                     .formula = "e_i = x_i + table_i",
                     .cost = "L*M additions, once",
                     .longer = "refused beyond the table",

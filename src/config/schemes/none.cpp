@@ -41,6 +41,7 @@ SchemeDefinition define_none() {
   return {.facts = {.name = "none",
                     .family = "none",
                     .linear_attention = true,
+                    .also_called = "nope no",
                     .formula = "nothing; a causal mask alone tells places apart",
                     .cost = "nothing",
                     .longer = "runs, degrades",

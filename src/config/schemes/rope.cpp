@@ -159,6 +159,8 @@ SchemeDefinition define_rope() {
                 .family = "rotary",
                 .linear_attention = true,
                 .rotary = true,
+                .cross_attention = true,
+                .also_called = "rotary roformer su",
                 .formula = "S_ij = (R_i q_i).(R_j k_j) / sqrt(D), R_i rotates pairs by i theta_t",
                 .cost = "6 operations a pair of q and k",
                 .longer = "degrades; see position.rope.scaling",

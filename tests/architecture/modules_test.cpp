@@ -1,5 +1,5 @@
-// The rooms of src/ and the one rule between them: a file includes its own room and those that
-// src/rooms.txt names for it, all of them earlier ones.
+// The modules of src/ and the one rule between them: a file includes its own module and those that
+// src/modules.txt names for it, all of them earlier ones.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -25,16 +25,16 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
-// A line of src/rooms.txt, the one list: to change the architecture is to change it.
-struct Room {
+// A line of src/modules.txt, the one list: to change the architecture is to change it.
+struct Module {
   std::string name;
-  std::vector<std::string> includes;  // other rooms
+  std::vector<std::string> includes;  // other modules
 };
 
-const std::vector<Room>& rooms() {
-  static const std::vector<Room> all = [] {
-    std::vector<Room> read;
-    for (const std::string& line : lines_of(kRoot / "src" / "rooms.txt")) {
+const std::vector<Module>& modules() {
+  static const std::vector<Module> all = [] {
+    std::vector<Module> read;
+    for (const std::string& line : lines_of(kRoot / "src" / "modules.txt")) {
       const std::size_t colon = line.find(':');
       if (line.starts_with("#") || colon == std::string::npos) continue;
       std::istringstream words(line.substr(colon + 1));
@@ -46,44 +46,44 @@ const std::vector<Room>& rooms() {
   return all;
 }
 
-// Rooms before this one know nothing of LibTorch.
-const std::string kFirstTorchRoom = "tensor";
+// Modules before this one know nothing of LibTorch.
+const std::string kFirstTorchModule = "tensor";
 
-std::optional<std::size_t> floor_of(const std::string& room) {
-  const auto found = std::ranges::find(rooms(), room, &Room::name);
-  if (found == rooms().end()) return std::nullopt;
-  return found - rooms().begin();
+std::optional<std::size_t> floor_of(const std::string& module) {
+  const auto found = std::ranges::find(modules(), module, &Module::name);
+  if (found == modules().end()) return std::nullopt;
+  return found - modules().begin();
 }
 
-// The room that a line of a file includes; none where it includes no room's file.
-std::optional<std::string> included_room(const std::string& line) {
+// The module that a line of a file includes; none where it includes no module's file.
+std::optional<std::string> included_module(const std::string& line) {
   static const std::regex include(R"re(^\s*#\s*include\s*"([^/"]+)/)re");
   std::smatch match;
   if (std::regex_search(line, match, include) && floor_of(match[1])) return match[1];
   return std::nullopt;
 }
 
-// What is wrong with one line of a file of src/ROOM; empty when nothing is. The files main.cpp and
-// main_torch.cpp are in no room (an empty name) and stand above them all.
-std::string breach(const std::string& room, const std::string& line) {
+// What is wrong with one line of a file of src/MODULE; empty when nothing is. The files main.cpp
+// and main_torch.cpp are in no module (an empty name) and stand above them all.
+std::string breach(const std::string& module, const std::string& line) {
   static const std::regex include(R"re(^\s*#\s*include\s*([<"])([^/">]+)(/[^">]*)?[">])re");
   std::smatch match;
   if (!std::regex_search(line, match, include)) return "";
   const std::string first = match[2];
   if (match[1] == "<") {
     if (floor_of(first) && match[3].matched)
-      return "a room's header is included as \"room/file.h\"";
+      return "a module's header is included as \"module/file.h\"";
     const bool torch = first == "torch" || first == "ATen" || first == "c10";
-    if (torch && !room.empty() && *floor_of(room) < *floor_of(kFirstTorchRoom)) {
+    if (torch && !module.empty() && *floor_of(module) < *floor_of(kFirstTorchModule)) {
       return "knows nothing of LibTorch";
     }
     return "";
   }
-  if (!match[3].matched || !floor_of(first)) return "names no room";
-  if (room.empty() || room == first) return "";
-  const std::vector<std::string>& allowed = rooms()[*floor_of(room)].includes;
+  if (!match[3].matched || !floor_of(first)) return "names no module";
+  if (module.empty() || module == first) return "";
+  const std::vector<std::string>& allowed = modules()[*floor_of(module)].includes;
   if (std::ranges::find(allowed, first) == allowed.end()) {
-    return first + " is not among what src/rooms.txt lets " + room + " include";
+    return first + " is not among what src/modules.txt lets " + module + " include";
   }
   return "";
 }
@@ -128,38 +128,38 @@ TEST_CASE("the rule tells a breach from an allowed include") {
   CHECK_FALSE(breach("model", R"(#include "../model/transformer_stack.h")").empty());
 }
 
-TEST_CASE("a room's line names earlier rooms only, and no room that it does without") {
-  for (const Room& room : rooms()) {
+TEST_CASE("a module's line names earlier modules only, and no module that it does without") {
+  for (const Module& module : modules()) {
     std::set<std::string> used;
-    if (fs::exists(kRoot / "src" / room.name)) {
-      for (const fs::path& file : files_below(kRoot / "src" / room.name)) {
+    if (fs::exists(kRoot / "src" / module.name)) {
+      for (const fs::path& file : files_below(kRoot / "src" / module.name)) {
         for (const std::string& line : lines_of(file)) {
-          if (const auto other = included_room(line)) used.insert(*other);
+          if (const auto other = included_module(line)) used.insert(*other);
         }
       }
     }
-    for (const std::string& other : room.includes) {
-      INFO(room.name << ": " << other);
-      CHECK(floor_of(other) < floor_of(room.name));
+    for (const std::string& other : module.includes) {
+      INFO(module.name << ": " << other);
+      CHECK(floor_of(other) < floor_of(module.name));
       CHECK(used.contains(other));
     }
   }
 }
 
-TEST_CASE("a file includes its own room and those that the list allows") {
+TEST_CASE("a file includes its own module and those that the list allows") {
   std::string breaches;
   int sources = 0;
   for (const fs::path& file : files_below(kRoot / "src")) {
     const fs::path place = fs::relative(file, kRoot / "src");
     if (place == "main.cpp" || place == "main_torch.cpp" || place.extension() == ".md" ||
-        place == "rooms.txt")
+        place == "modules.txt")
       continue;
-    const std::string room = place.begin()->string();
-    if (!floor_of(room)) {
-      breaches += "src/" + place.string() + ": is in no room\n";
+    const std::string module = place.begin()->string();
+    if (!floor_of(module)) {
+      breaches += "src/" + place.string() + ": is in no module\n";
       continue;
     }
-    breaches += findings(file, [&](const std::string& line) { return breach(room, line); });
+    breaches += findings(file, [&](const std::string& line) { return breach(module, line); });
     ++sources;
   }
   INFO(breaches);
@@ -179,7 +179,7 @@ TEST_CASE("tests mirror src folder by folder") {
   }
 }
 
-TEST_CASE("src/README.md lists the rooms in their order") {
+TEST_CASE("src/README.md lists the modules in their order") {
   static const std::regex row(R"(^\| `([a-z]+)/` \|.*)");
   std::vector<std::string> listed;
   for (const std::string& line : lines_of(kRoot / "src" / "README.md")) {
@@ -187,7 +187,7 @@ TEST_CASE("src/README.md lists the rooms in their order") {
     if (std::regex_match(line, match, row)) listed.push_back(match[1]);
   }
   std::vector<std::string> names;
-  for (const Room& room : rooms()) names.push_back(room.name);
+  for (const Module& module : modules()) names.push_back(module.name);
   CHECK(listed == names);
 }
 
