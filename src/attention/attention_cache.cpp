@@ -30,7 +30,7 @@ void AttentionCache::begin_step(const Positions& positions) {
 void AttentionCache::keep(const std::vector<std::int64_t>& indices) {
   kept_ = static_cast<std::int64_t>(indices.size());
   if (kept_ == length()) return;
-  ROFORMER_ASSERT(!places.defined());
+  ROFORMER_ASSERT(!drawn_positions.defined());
   std::vector<std::int64_t> values;
   for (const std::int64_t index : indices) values.push_back(positions_[index]);
   positions_ = Positions::of(std::move(values));

@@ -25,7 +25,7 @@ class AttentionCache {
   std::int64_t length() const { return positions_.count(); }  // 0 before the first step
 
   // Of the tokens' indices, in order, those that stay (all of them: nothing is copied); of
-  // schemes that draw no places.
+  // schemes that draw no positions.
   void keep(const std::vector<std::int64_t>& indices);
   // Holds twice as much as after the last keep(), and not little.
   bool has_doubled() const { return length() >= 2 * std::max(kept_, kLeastKept); }
@@ -41,8 +41,8 @@ class AttentionCache {
   KeyValue before(std::int64_t layer, std::int64_t added) const {
     return keys_values_.held(layer, length() - added);
   }
-  // Where all tokens stand, of schemes that draw places, [1, length()]: with the step's.
-  at::Tensor places;
+  // Where all tokens stand, of schemes that draw positions, [1, length()]: with the step's.
+  at::Tensor drawn_positions;
   // Linear attention: the layer's state, and its random features, which the first step makes.
   struct Linear {
     LinearState state;

@@ -108,23 +108,23 @@ void rotate_back(const State& state, const Block& block, const at::Tensor& packe
 
 // Gradients of keys or values [T, HD], one for each head of queries, summed over those that share
 // a head of them: [T, GD].
-void store_shared(const State& state, const at::Tensor& of_each, const at::Tensor& place) {
+void store_shared(const State& state, const at::Tensor& of_each, const at::Tensor& result) {
   const std::int64_t shared = state.key_value_heads();
   const at::Tensor sums = of_each.unflatten(1, {shared, state.heads() / shared, state.head_width()})
                               .sum(2, false, accumulate_type(of_each.scalar_type()));
-  place.copy_(sums.flatten(1));
+  result.copy_(sums.flatten(1));
 }
 
 Gradients backward(const State& state, const at::Tensor& gradient,
                    const std::vector<at::Tensor>& additives, bool biased) {
   const at::Tensor packed = at::empty(state.projected.sizes(), state.projected.options());
   const bool shares = state.key_value_heads() != state.heads();
-  const auto place = [&](std::int64_t which) {
+  const auto part_of = [&](std::int64_t which) {
     return shares ? at::empty(state.output.sizes(), state.output.options())
                   : state.part(packed, which);
   };
   TiledAttentionGradients results{
-      .query = state.part(packed, 0), .key = place(1), .value = place(2)};
+      .query = state.part(packed, 0), .key = part_of(1), .value = part_of(2)};
   for (std::size_t i = 0; i < additives.size(); ++i) {
     results.additive.emplace_back();
     if (!state.bias_wanted[i]) continue;

@@ -23,7 +23,8 @@ struct FusedAttentionInputs {
   bool causal = false;  // hide future keys; a full `additive` hides them itself
   // Of a sequence of the given length.
   std::function<std::optional<RotationPair>(std::int64_t length)> rotation;
-  // [1, 1 or H, L, L], or of differences of places [1 or H, 2L - 1] (TiledAttention), or undefined.
+  // [1, 1 or H, L, L], or of differences of positions [1 or H, 2L - 1] (TiledAttention), or
+  // undefined.
   std::function<at::Tensor(std::int64_t length)> additive;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // Whether the number of keys, not their positions alone, enters what attention computes or where
 // the next token is said to stand.
 bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings> layers) {
-  if (scheme.draws_places()) return true;
+  if (scheme.draws_positions()) return true;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].log_n == LogNScaling::encoder) return true;
     if (scheme.of_layer(static_cast<std::int64_t>(i)).bias_of_each_length()) return true;

@@ -61,14 +61,14 @@ at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
-  if (!inputs_.scheme.draws_places() || inputs_.places.defined()) return;
+  if (!inputs_.scheme.draws_positions() || inputs_.drawn_positions.defined()) return;
   const std::int64_t length = inputs_.keys.count();
-  inputs_.places = inputs_.scheme.draw_places({.lengths = {&length, 1}});
+  inputs_.drawn_positions = inputs_.scheme.draw_positions({.lengths = {&length, 1}});
 }
 
 AttentionContext PositionSession::context(std::int64_t layer, const Extent& extent,
                                           const Sequences& sequences) {
-  AttentionContext result = places_of(layer, extent, sequences);
+  AttentionContext result = context_of_positions(layer, extent, sequences);
   std::vector<at::Tensor>& shared = shared_[layer];
   if (shared.empty()) {
     for (const at::Tensor& x : scheme(layer).shared_parameters()) shared.push_back(of_one_layer(x));
@@ -77,12 +77,12 @@ AttentionContext PositionSession::context(std::int64_t layer, const Extent& exte
   return result;
 }
 
-AttentionContext PositionSession::places_of(std::int64_t layer, const Extent& extent,
-                                            const Sequences& sequences) const {
-  at::Tensor places = inputs_.places;
-  if (places.defined()) {
-    places = places.narrow(1, 0, extent.keys);
-    if (places.size(0) > 1) places = places.narrow(0, sequences.first, sequences.count);
+AttentionContext PositionSession::context_of_positions(std::int64_t layer, const Extent& extent,
+                                                       const Sequences& sequences) const {
+  at::Tensor drawn = inputs_.drawn_positions;
+  if (drawn.defined()) {
+    drawn = drawn.narrow(1, 0, extent.keys);
+    if (drawn.size(0) > 1) drawn = drawn.narrow(0, sequences.first, sequences.count);
   }
   return {.queries = first(inputs_.queries, extent.queries),
           .keys = first(inputs_.keys, extent.keys),
@@ -91,7 +91,7 @@ AttentionContext PositionSession::places_of(std::int64_t layer, const Extent& ex
           .training = inputs_.training,
           .type = inputs_.type,
           .device = inputs_.device,
-          .places = places};
+          .drawn_positions = drawn};
 }
 
 PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
@@ -100,7 +100,7 @@ PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
 
 const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
   Mask& mask = masks_[mask_key(layer)];
-  if (!mask.asked) mask.of_scheme = scheme(layer).mask(places_of(layer, whole(), {}));
+  if (!mask.asked) mask.of_scheme = scheme(layer).mask(context_of_positions(layer, whole(), {}));
   mask.asked = true;
   return mask.of_scheme;
 }
@@ -152,7 +152,8 @@ at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
 at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
   if (!scheme(layer).has_bias()) return {};
   at::Tensor& all = biases_[bias_key(layer, extent)];
-  if (!all.defined()) all = scheme(layer).bias(places_of(layer, bias_extent(layer, extent), {}));
+  if (!all.defined())
+    all = scheme(layer).bias(context_of_positions(layer, bias_extent(layer, extent), {}));
   return cut(all, extent);
 }
 
@@ -184,7 +185,7 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
   const Extent made = bias_extent(layer, extent);
   at::Tensor& all = differences_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
-    const AttentionContext whole_context = places_of(layer, made, {});
+    const AttentionContext whole_context = context_of_positions(layer, made, {});
     const at::Tensor distances =
         distances_of(distance_range(whole_context.queries, whole_context.keys));
     all = own.has_bias()

@@ -30,9 +30,9 @@ struct SessionInputs {
   // Random features of linear attention are a function of this key and the layer: another one
   // (favor_key) draws them anew.
   std::uint64_t feature_key = 0;
-  // Of the keys, float64 [S or 1, Lk], of schemes that draw places; undefined: drawn for one
+  // Of the keys, float64 [S or 1, Lk], of schemes that draw positions; undefined: drawn for one
   // sequence by the key 0.
-  at::Tensor places = {};
+  at::Tensor drawn_positions = {};
 };
 
 // How many of a session's positions a call is about: the first of queries and keys.
@@ -100,8 +100,8 @@ class PositionSession {
   std::map<std::int64_t, at::Tensor> features_;
   std::map<std::int64_t, std::vector<at::Tensor>> shared_;  // of each layer
 
-  AttentionContext places_of(std::int64_t layer, const Extent& extent,
-                             const Sequences& sequences) const;
+  AttentionContext context_of_positions(std::int64_t layer, const Extent& extent,
+                                        const Sequences& sequences) const;
   MaskKey mask_key(std::int64_t layer) const;
   BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
   at::Tensor own_bias(std::int64_t layer, const Extent& extent);

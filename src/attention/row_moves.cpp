@@ -89,10 +89,10 @@ void RowMoves::copy_heads(const at::Tensor& memory, std::int64_t used) const {
   at::parallel_for(0, heads, 1, [&](std::int64_t first, std::int64_t last) {
     std::vector<std::byte> spare(held);
     for (std::int64_t i = first; i < last; ++i) {
-      const auto place = [&](std::int64_t row) {
+      const auto row_at = [&](std::int64_t row) {
         return row == kSpare ? spare.data() : begin + (row * heads + i) * head;
       };
-      for (const Copy& copy : copies_) std::memcpy(place(copy.to), place(copy.from), held);
+      for (const Copy& copy : copies_) std::memcpy(row_at(copy.to), row_at(copy.from), held);
     }
   });
 }

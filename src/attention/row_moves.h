@@ -20,7 +20,7 @@ class RowMoves {
   std::int64_t count() const { return static_cast<std::int64_t>(sources_.size()); }
   std::int64_t copies() const { return static_cast<std::int64_t>(copies_.size()); }
 
-  // `memory` [rows, ..., capacity, D], of which the first `used` places of dimension 2 count ->
+  // `memory` [rows, ..., capacity, D], of which the first `used` positions of dimension 2 count ->
   // [count(), ..., capacity, D]: the same memory where it has rows enough.
   at::Tensor apply(const at::Tensor& memory, std::int64_t used) const;
 

@@ -25,7 +25,7 @@ namespace {
 bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
   const PositionScheme& scheme = session.scheme(in.layer);
   return !scheme.has_content_scores() && !scheme.has_value_term() && !scheme.has_weights() &&
-         !scheme.has_bias_of_places() && in.dropout.probability == 0 &&
+         !scheme.has_bias_of_positions() && in.dropout.probability == 0 &&
          session.attention(in.layer).log_n == LogNScaling::none &&
          session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
@@ -118,7 +118,8 @@ at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& ses
 
 at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
                    const AttentionContext& context, const Extent& extent) {
-  if (session.scheme(in.layer).has_bias_of_places()) return session.scheme(in.layer).bias(context);
+  if (session.scheme(in.layer).has_bias_of_positions())
+    return session.scheme(in.layer).bias(context);
   return session.bias(in.layer, extent);
 }
 
@@ -232,7 +233,7 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   AttentionContext context = session.context(in.layer, session.whole());
   AttentionContext added = context;  // a key is rotated at its own position
   added.keys = context.queries;
-  if (context.places.defined()) added.places = query_places(context);
+  if (context.drawn_positions.defined()) added.drawn_positions = query_positions(context);
   // Keys that each head of queries sees in its own way are held for each of them.
   const bool apart = scheme.has_transform() || scheme.changes_keys();
   const Parts held = apart ? for_each_query_head(parts) : parts;

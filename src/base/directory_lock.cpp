@@ -38,7 +38,7 @@ struct Holder {
 
 [[noreturn]] void refuse(const fs::path& directory, const Holder& holder) {
   throw DirectoryInUse({.message = "is in use by another process" + holder.words(),
-                        .place = directory.string(),
+                        .location = directory.string(),
                         .hint = "wait for it to end, or choose another name with --run"});
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 std::string compose(const Error::Parts& parts) {
   std::string text;
-  if (!parts.place.empty()) text += parts.place + ": ";
+  if (!parts.location.empty()) text += parts.location + ": ";
   text += parts.message;
   if (!parts.hint.empty()) text += " (hint: " + parts.hint + ")";
   return text;
@@ -18,17 +18,17 @@ std::string compose(const Error::Parts& parts) {
 
 Error::Error(Parts parts) : std::runtime_error(compose(parts)), parts_(std::move(parts)) {}
 
-void throw_failure(std::string place, std::string message, std::string hint) {
+void throw_failure(std::string location, std::string message, std::string hint) {
   throw Error({.kind = ErrorKind::failure,
                .message = std::move(message),
-               .place = std::move(place),
+               .location = std::move(location),
                .hint = std::move(hint)});
 }
 
-void throw_usage(std::string place, std::string message, std::string hint) {
+void throw_usage(std::string location, std::string message, std::string hint) {
   throw Error({.kind = ErrorKind::usage,
                .message = std::move(message),
-               .place = std::move(place),
+               .location = std::move(location),
                .hint = std::move(hint)});
 }
 

@@ -12,14 +12,14 @@ enum class ErrorKind {
   usage,    // exit code 2: the command line or the configuration is wrong
 };
 
-// what() is "PLACE: MESSAGE (hint: HINT)", without the parts that are empty.
+// what() is "LOCATION: MESSAGE (hint: HINT)", without the parts that are empty.
 class Error : public std::runtime_error {
  public:
   struct Parts {
     ErrorKind kind = ErrorKind::failure;
-    std::string message;  // what is wrong: the value got and what is allowed
-    std::string place;    // where: file, file:line, flag
-    std::string hint;     // the way out
+    std::string message;   // what is wrong: the value got and what is allowed
+    std::string location;  // where: file, file:line, flag
+    std::string hint;      // the way out
   };
   explicit Error(Parts parts);
   ErrorKind kind() const { return parts_.kind; }
@@ -30,8 +30,8 @@ class Error : public std::runtime_error {
 };
 
 // Shorthands for the two kinds.
-[[noreturn]] void throw_failure(std::string place, std::string message, std::string hint = "");
-[[noreturn]] void throw_usage(std::string place, std::string message, std::string hint = "");
+[[noreturn]] void throw_failure(std::string location, std::string message, std::string hint = "");
+[[noreturn]] void throw_usage(std::string location, std::string message, std::string hint = "");
 
 // Text of errno for a failed system call, for instance "No space left on device".
 std::string system_message(int error_number);

@@ -37,7 +37,8 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
 }  // namespace
 
 ReadError::ReadError(const fs::path& path, int error_number)
-    : Error({.message = "cannot read: " + system_message(error_number), .place = path.string()}) {}
+    : Error(
+          {.message = "cannot read: " + system_message(error_number), .location = path.string()}) {}
 
 std::string read_file(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

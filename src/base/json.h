@@ -20,7 +20,7 @@ std::optional<nlohmann::json> try_parse_json(std::string_view text);
 // error, where a value that is passed over would be a loss.
 enum class RepeatedNames { last_counts, refused };
 
-// The value; throws Error (failure, place `file`) that says where the text stops being JSON.
+// The value; throws Error (failure, location `file`) that says where the text stops being JSON.
 nlohmann::json parse_json(std::string_view text, const std::string& file,
                           RepeatedNames repeated = RepeatedNames::last_counts);
 nlohmann::json read_json(const std::filesystem::path& file);

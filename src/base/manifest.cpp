@@ -61,13 +61,15 @@ std::optional<Manifest> Manifest::read(const fs::path& folder) {
   const fs::path path = folder / kFile;
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found) return std::nullopt;
-  const std::string place = path.string();
-  const auto refuse = [&] { throw_failure(place, "is damaged: not a manifest of this program"); };
+  const std::string location = path.string();
+  const auto refuse = [&] {
+    throw_failure(location, "is damaged: not a manifest of this program");
+  };
   const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) refuse();
   if (json.value("version", nlohmann::json()) != kVersion ||
       json.value("block_bytes", nlohmann::json()) != kBlockBytes) {
-    throw_failure(place, "is of another version than this program reads");
+    throw_failure(location, "is of another version than this program reads");
   }
   Manifest manifest;
   manifest.folder_ = folder;

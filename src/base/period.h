@@ -18,7 +18,7 @@ struct Period {
   bool operator==(const Period&) const = default;
 };
 
-// Throws Error (usage, without a place) for anything that is not a period.
+// Throws Error (usage, without a location) for anything that is not a period.
 Period parse_period(std::string_view text);
 // The shortest text that parse_period reads back to the same value.
 std::string to_string(const Period& period);

@@ -40,9 +40,9 @@ std::string format_duration(double seconds) {
 
 std::string format_count(std::int64_t value) {
   std::string digits = std::to_string(value < 0 ? -value : value);
-  for (std::ptrdiff_t place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0;
-       place -= 3) {
-    digits.insert(static_cast<std::size_t>(place), ",");
+  for (std::ptrdiff_t index = static_cast<std::ptrdiff_t>(digits.size()) - 3; index > 0;
+       index -= 3) {
+    digits.insert(static_cast<std::size_t>(index), ",");
   }
   return value < 0 ? "-" + digits : digits;
 }

@@ -19,9 +19,9 @@ std::size_t terminal_columns(int descriptor, std::size_t otherwise) {
 
 std::string cut_to_columns(std::string_view text, std::size_t columns) {
   std::size_t width = 0, last = 0;  // where the last column that is kept beside an ellipsis begins
-  for (std::size_t place = 0; place < text.size(); ++place) {
-    if ((static_cast<unsigned char>(text[place]) & 0xc0) == 0x80) continue;
-    if (++width == columns) last = place;
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    if ((static_cast<unsigned char>(text[index]) & 0xc0) == 0x80) continue;
+    if (++width == columns) last = index;
     if (width > columns) return std::string(text.substr(0, last)) + (columns > 0 ? "…" : "");
   }
   return std::string(text);

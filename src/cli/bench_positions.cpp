@@ -234,7 +234,8 @@ void add_bench_positions(CLI::App& bench) {
            "backward beyond what was there before, as LibTorch's allocators count (buffers that\n"
            "matrix libraries make for themselves are not seen). Schemes that look only to the "
            "left\n"
-           "run causally and are compared with a causal `none`. Tables get a row for each place.\n"
+           "run causally and are compared with a causal `none`. Tables get a row for each "
+           "position.\n"
            "Stopped early (Ctrl-C) it shows the medians of the rounds that were done.\n"
            "Without other sizes: 12 heads, width 768, 2 layers, 4096 tokens a pass.\n"});
   command->add_option("--position", options->schemes, "schemes, with commas; none: all")
@@ -257,7 +258,7 @@ void add_bench_positions(CLI::App& bench) {
       ->check(positive());
   command->add_flag("--layer-only", options->layer_only, "no steps of a model");
   command->add_flag("--reference", options->reference,
-                    "beside it the plain form: every pair of places written out, vectors of "
+                    "beside it the plain form: every pair of positions written out, vectors of "
                     "distances as [L, L, D]; left out where half of the free memory is too little");
   command->add_flag("--json", options->json, "one JSON object");
   command->add_flag("--csv", options->csv, "the table as CSV");

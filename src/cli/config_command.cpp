@@ -16,7 +16,7 @@
 #include "config/study_settings.h"
 #include "config/suggest.h"
 #include "config/words.h"
-#include "data/data_place.h"
+#include "data/data_location.h"
 
 namespace roformer {
 namespace {

@@ -26,15 +26,15 @@ namespace {
 // "6:2:2"
 std::array<double, 3> parse_shares(const std::string& text) {
   std::array<double, 3> shares{};
-  const char* place = text.data();
-  const char* const end = place + text.size();
+  const char* cursor = text.data();
+  const char* const end = cursor + text.size();
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const auto [next, error] = std::from_chars(place, end, shares[i]);
+    const auto [next, error] = std::from_chars(cursor, end, shares[i]);
     const bool last = i + 1 == shares.size();
     if (error != std::errc() || (last ? next != end : next == end || *next != ':')) {
       throw_usage("--split", "got \"" + text + "\", wanted three shares, as 6:2:2");
     }
-    place = next + 1;
+    cursor = next + 1;
   }
   return shares;
 }

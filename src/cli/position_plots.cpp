@@ -320,11 +320,12 @@ class Plots {
       key.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
     }
     AttentionContext where = context(length);
-    if (scheme->draws_places()) where.places = scheme->draw_places({.lengths = {&length, 1}});
+    if (scheme->draws_positions())
+      where.drawn_positions = scheme->draw_positions({.lengths = {&length, 1}});
     const auto along = [&](const at::Tensor& x) {
       const at::Tensor all = x.expand({kSamples, h, length, d}).clone();
-      const at::Tensor table = where.places.defined()
-                                   ? scheme->embedding_at(where.places)
+      const at::Tensor table = where.drawn_positions.defined()
+                                   ? scheme->embedding_at(where.drawn_positions)
                                    : scheme->embedding(Positions::range(0, length));
       if (!table.defined()) return all;
       return all + table.view({length, h, d}).transpose(0, 1);

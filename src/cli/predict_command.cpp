@@ -91,7 +91,7 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
       throw_failure(options.file, "cannot be read", "a file of texts, or - for standard input");
     }
   }
-  TextLineOptions lines{.place = keyboard ? "standard input" : options.file,
+  TextLineOptions lines{.location = keyboard ? "standard input" : options.file,
                         .pairs = glue_task_facts(task).pairs};
   if (options.format != "auto") {
     lines.format = options.format == "tsv" ? TextFormat::tsv : TextFormat::jsonl;
@@ -114,7 +114,7 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
         std::cout << std::flush;
       });
   if (cut > 0) {
-    log::warn("{}: {} texts are longer than data.length {} and were cut", lines.place,
+    log::warn("{}: {} texts are longer than data.length {} and were cut", lines.location,
               format_count(cut), trained.settings.data.length);
   }
 }

@@ -46,11 +46,10 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
 void continue_with_torch(char** arguments) {
   tune_environment();
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& place :
-       {folder / kTorchProgram, folder / ROFORMER_LIBEXEC / kTorchProgram}) {
-    ::execv(place.c_str(), arguments);
+  for (const fs::path& path : {folder / kTorchProgram, folder / ROFORMER_LIBEXEC / kTorchProgram}) {
+    ::execv(path.c_str(), arguments);
     if (errno != ENOENT && errno != ENOTDIR) {
-      throw_failure(place.string(), "cannot start: " + system_message(errno));
+      throw_failure(path.string(), "cannot start: " + system_message(errno));
     }
   }
   throw_failure((folder / kTorchProgram).string(), "is not there",

@@ -15,7 +15,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/study_settings.h"
-#include "data/data_place.h"
+#include "data/data_location.h"
 #include "runs/model_source.h"
 #include "study/chosen_rows.h"
 #include "study/length_report.h"

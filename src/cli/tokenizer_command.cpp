@@ -147,12 +147,12 @@ void count_words(const CountArguments& arguments) {
                        .flag = "--output",
                        .contents = "a tokenizer and nothing else",
                        .is_replaceable = holds_only_tokenizer});
-  WordFiles files{.vocabulary_place = "counted vocabulary",
+  WordFiles files{.vocabulary_location = "counted vocabulary",
                   .dictionary = read_file(arguments.dictionary),
-                  .dictionary_place = arguments.dictionary.string(),
+                  .dictionary_location = arguments.dictionary.string(),
                   .cased = arguments.cased,
                   .characters = arguments.characters};
-  const WordDictionary dictionary(files.dictionary, files.dictionary_place);
+  const WordDictionary dictionary(files.dictionary, files.dictionary_location);
   WordCounter counter(dictionary, arguments.cased);
   for_each_line(arguments.corpus, [&](std::string_view line) { counter.add(line); });
   files.vocabulary = arguments.characters ? counter.characters(arguments.corpus.training.pieces)
@@ -209,23 +209,23 @@ std::vector<TokenId> parse_ids(const std::string& line, std::int64_t number,
                                const Tokenizer& tokenizer) {
   std::vector<TokenId> ids;
   const char* const end = line.data() + line.size();
-  for (const char* place = line.data(); place < end;) {
-    if (*place == ' ' || *place == '\t' || *place == '\r') {
-      ++place;
+  for (const char* cursor = line.data(); cursor < end;) {
+    if (*cursor == ' ' || *cursor == '\t' || *cursor == '\r') {
+      ++cursor;
       continue;
     }
     TokenId id = -1;
-    const auto [rest, error] = std::from_chars(place, end, id);
+    const auto [rest, error] = std::from_chars(cursor, end, id);
     const bool whole = rest == end || *rest == ' ' || *rest == '\t' || *rest == '\r';
     if (error != std::errc() || !whole || id < 0 || id >= tokenizer.vocabulary_size()) {
-      const std::string_view word(place, static_cast<std::size_t>(end - place));
+      const std::string_view word(cursor, static_cast<std::size_t>(end - cursor));
       throw_failure(fmt::format("standard input:{}", number),
                     fmt::format("\"{}\" is not an id from 0 to {}",
                                 word.substr(0, word.find_first_of(" \t\r")),
                                 tokenizer.vocabulary_size() - 1));
     }
     ids.push_back(id);
-    place = rest;
+    cursor = rest;
   }
   return ids;
 }

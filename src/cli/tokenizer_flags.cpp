@@ -65,12 +65,13 @@ bool is_tokenizer_named(const TokenizerFlags& flags) {
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
   TokenizerSettings& settings = flags.settings;
   if (!flags.bpe_vocabulary.empty()) {
-    return make_subword_tokenizer(subword_model({.codes = read_file(flags.bpe_codes),
-                                                 .codes_place = flags.bpe_codes.string(),
-                                                 .vocabulary = read_file(flags.bpe_vocabulary),
-                                                 .vocabulary_place = flags.bpe_vocabulary.string(),
-                                                 .threshold = flags.bpe_threshold}),
-                                  flags.bpe_codes.string());
+    return make_subword_tokenizer(
+        subword_model({.codes = read_file(flags.bpe_codes),
+                       .codes_location = flags.bpe_codes.string(),
+                       .vocabulary = read_file(flags.bpe_vocabulary),
+                       .vocabulary_location = flags.bpe_vocabulary.string(),
+                       .threshold = flags.bpe_threshold}),
+        flags.bpe_codes.string());
   }
   if (flags.bytes) settings.kind = TokenizerKind::bytes;
   if (!flags.wordpiece.empty()) {

@@ -145,7 +145,7 @@ class Checker {
     const bool texts = data == TaskData::glue_folder || data == TaskData::matching_folder;
     if (texts && s_.data.length < 3) {
       problem({"data.length", "task"},
-              fmt::format("got {}, but [CLS] and two [SEP] take 3 places", s_.data.length));
+              fmt::format("got {}, but [CLS] and two [SEP] take 3 positions", s_.data.length));
     }
   }
 

@@ -93,12 +93,12 @@ void make_runs(const StudyFile& parts, const std::string& file, const SourceKeys
 void place_runs(StudySettings& study) {
   study.folder = study.runs.front().settings.runs / study.name;
   for (StudyRun& run : study.runs) {
-    const auto place = [&](Settings& settings) {
+    const auto put_below = [&](Settings& settings) {
       settings.run = run.name;
       settings.runs /= study.trainings.empty() ? study.name : study.trainings;
     };
-    place(run.settings);
-    for (Settings& candidate : run.candidates) place(candidate);
+    put_below(run.settings);
+    for (Settings& candidate : run.candidates) put_below(candidate);
   }
 }
 

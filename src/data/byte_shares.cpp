@@ -20,10 +20,10 @@ std::string counted(std::uint64_t bytes) {
 
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
   const std::vector<std::filesystem::path> files = list_corpus_files(corpus);
-  const std::string place = files.front().string();
+  const std::string location = files.front().string();
   const char* const wanted = "one file is divided by its bytes";
   if (files.size() > 1) {
-    throw_usage(place, fmt::format("and {} more: {}", files.size() - 1, wanted));
+    throw_usage(location, fmt::format("and {} more: {}", files.size() - 1, wanted));
   }
   if (files.front() == "-") {
     throw_usage("standard input", "can be read only once, and is not divided by its bytes",
@@ -33,21 +33,22 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
   DividedFile result;
   Sha1 hash;
   for (std::size_t inside = 0; stream.next_file(); ++inside) {
-    if (inside > 0) throw_usage(place, fmt::format("holds several files: {}", wanted));
+    if (inside > 0) throw_usage(location, fmt::format("holds several files: {}", wanted));
     for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
       result.bytes += bytes.size();
       hash.update(bytes);
     }
   }
   if (result.bytes > shares.whole()) {
-    throw_failure(place, fmt::format("has {} bytes, the recipe's file has {}",
-                                     counted(result.bytes), counted(shares.whole())));
+    throw_failure(location, fmt::format("has {} bytes, the recipe's file has {}",
+                                        counted(result.bytes), counted(shares.whole())));
   }
   if (result.bytes == shares.whole() && !shares.sha1.empty()) {
     const std::string found = hash.finish();
     if (found != shares.sha1) {
       throw_failure(
-          place, fmt::format("is not the recipe's file: SHA-1 {}, wanted {}", found, shares.sha1),
+          location,
+          fmt::format("is not the recipe's file: SHA-1 {}, wanted {}", found, shares.sha1),
           "fetch it again");
     }
   }
@@ -62,7 +63,7 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
   const std::uint64_t validation = whole ? shares.bytes[1] : share(shares.bytes[1]);
   if (train < kShortestShare || validation < kShortestShare ||
       result.bytes - train - validation < kShortestShare) {
-    throw_failure(place, fmt::format("is too short to be divided: {} bytes", result.bytes));
+    throw_failure(location, fmt::format("is too short to be divided: {} bytes", result.bytes));
   }
   result.cuts = {train, train + validation};
   return result;

@@ -145,13 +145,13 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMe
         const bool alone = files.size() == 1 && stream.inside().empty();
         if (alone) throw;
         if (!options.skip_binary) {
-          throw_failure(problem.parts().place, problem.parts().message,
+          throw_failure(problem.parts().location, problem.parts().message,
                         problem.parts().hint +
                             ", or leave it out: --skip-binary, or --include "
                             "'*.txt'");
         }
         ++counts.skipped;
-        log::warn("{}: {}; it is left out", problem.parts().place, problem.parts().message);
+        log::warn("{}: {}; it is left out", problem.parts().location, problem.parts().message);
       }
     }
     report_progress();

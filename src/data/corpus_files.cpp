@@ -62,12 +62,12 @@ std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
   const std::size_t before = files.size();
   std::uint64_t skipped = 0;
   try {
-    for (fs::recursive_directory_iterator place(folder), end; place != end; ++place) {
-      const bool hidden = place->path().filename().string().starts_with(".");
-      if (place->is_directory() && hidden) place.disable_recursion_pending();
-      if (!place->is_regular_file() || hidden) continue;
-      if (is_wanted(place->path(), options)) {
-        files.push_back(place->path());
+    for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+      const bool hidden = entry->path().filename().string().starts_with(".");
+      if (entry->is_directory() && hidden) entry.disable_recursion_pending();
+      if (!entry->is_regular_file() || hidden) continue;
+      if (is_wanted(entry->path(), options)) {
+        files.push_back(entry->path());
       } else {
         ++skipped;
       }

@@ -25,13 +25,13 @@ std::string describe_path(const std::filesystem::path& path) {
 void refuse_binary(const std::string& name, std::string_view start) {
   if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
     throw NotText({.message = "is UTF-16 text, wanted UTF-8",
-                   .place = name,
+                   .location = name,
                    .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
   }
-  const std::size_t place = start.find('\0');
-  if (place != std::string_view::npos) {
-    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", place),
-                   .place = name,
+  const std::size_t offset = start.find('\0');
+  if (offset != std::string_view::npos) {
+    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset),
+                   .location = name,
                    .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
   }
 }

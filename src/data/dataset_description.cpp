@@ -27,12 +27,12 @@ std::string hexadecimal(std::uint64_t value) {
 // Reads fields by type; every complaint names the file and the field.
 class Fields {
  public:
-  Fields(const nlohmann::json& object, std::string place, std::string prefix = "")
-      : object_(object), place_(std::move(place)), prefix_(std::move(prefix)) {}
+  Fields(const nlohmann::json& object, std::string location, std::string prefix = "")
+      : object_(object), location_(std::move(location)), prefix_(std::move(prefix)) {}
 
   bool has(const char* key) const { return object_.contains(key); }
   Fields inside(const char* key) const {
-    return Fields(checked(key, &nlohmann::json::is_object, "an object"), place_,
+    return Fields(checked(key, &nlohmann::json::is_object, "an object"), location_,
                   prefix_ + key + ".");
   }
   std::string text(const char* key) const {
@@ -56,11 +56,12 @@ class Fields {
 
  private:
   const nlohmann::json& object_;
-  std::string place_;
+  std::string location_;
   std::string prefix_;
 
   [[noreturn]] void fail(const char* key, const char* wanted) const {
-    throw_failure(place_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted), kPrepareAgain);
+    throw_failure(location_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted),
+                  kPrepareAgain);
   }
   const nlohmann::json& checked(const char* key, bool (nlohmann::json::*is_right)() const noexcept,
                                 const char* wanted) const {

@@ -11,15 +11,15 @@ bool is_blank(std::string_view line) {
 }
 
 // Where an endless line is cut: after a space when there is one, else between two characters.
-std::size_t cut_place(std::string_view line) {
+std::size_t cut_position(std::string_view line) {
   const std::size_t space = line.find_last_of(" \t");
   if (space != std::string_view::npos && space > line.size() / 2) return space + 1;
-  std::size_t place = line.size();
-  for (int step = 0; step < 3 && (static_cast<unsigned char>(line[place - 1]) & 0xc0) == 0x80;
+  std::size_t cut = line.size();
+  for (int step = 0; step < 3 && (static_cast<unsigned char>(line[cut - 1]) & 0xc0) == 0x80;
        ++step) {
-    --place;
+    --cut;
   }
-  return static_cast<unsigned char>(line[place - 1]) >= 0xc0 ? place - 1 : line.size();
+  return static_cast<unsigned char>(line[cut - 1]) >= 0xc0 ? cut - 1 : line.size();
 }
 
 }  // namespace
@@ -44,9 +44,9 @@ void DocumentSplitter::feed(std::string_view bytes) {
 void DocumentSplitter::hold(std::string_view bytes) {
   pending_.append(bytes);
   while (pending_.size() >= kLongestLine) {
-    const std::size_t place = cut_place(std::string_view(pending_).substr(0, kLongestLine));
-    take_part(std::string_view(pending_).substr(0, place));
-    pending_.erase(0, place);
+    const std::size_t cut = cut_position(std::string_view(pending_).substr(0, kLongestLine));
+    take_part(std::string_view(pending_).substr(0, cut));
+    pending_.erase(0, cut);
     inside_line_ = true;
   }
 }

@@ -121,7 +121,7 @@ class GlueReader {
   std::optional<std::size_t> index_, first_, second_, label_;
   GlueExamples result_;
 
-  std::string place() const { return fmt::format("{}:{}", path_.string(), line_); }
+  std::string location() const { return fmt::format("{}:{}", path_.string(), line_); }
 
   std::optional<std::string_view> next_row() {
     if (rest_.empty()) return std::nullopt;
@@ -142,7 +142,7 @@ class GlueReader {
     const auto required = [&](const char* name) {
       const std::optional<std::size_t> found = column(name);
       if (!found) {
-        throw_failure(place(), fmt::format("has no column '{}'", name),
+        throw_failure(location(), fmt::format("has no column '{}'", name),
                       fmt::format("is it a file of {}?", facts_.folder));
       }
       return found;
@@ -163,7 +163,7 @@ class GlueReader {
         ++result_.broken_rows;
         return;
       }
-      throw_failure(place(), fmt::format("has {} columns, wanted {}", cells.size(), width_),
+      throw_failure(location(), fmt::format("has {} columns, wanted {}", cells.size(), width_),
                     "columns are apart by tabs; quotation marks do not join them");
     }
     GlueExample example{.index = static_cast<std::int64_t>(result_.examples.size()),
@@ -172,7 +172,7 @@ class GlueReader {
     if (index_) {
       const std::optional<std::int64_t> index = parse_number<std::int64_t>(cells[*index_]);
       if (!index) {
-        throw_failure(place(), fmt::format("got index '{}', wanted a number", cells[*index_]));
+        throw_failure(location(), fmt::format("got index '{}', wanted a number", cells[*index_]));
       }
       example.index = *index;
     }
@@ -185,14 +185,14 @@ class GlueReader {
     if (facts_.is_regression()) {
       const std::optional<double> score = parse_number<double>(text);
       if (!score || !(*score >= 0 && *score <= 5)) {
-        throw_failure(place(), fmt::format("got score '{}', wanted a number from 0 to 5", text));
+        throw_failure(location(), fmt::format("got score '{}', wanted a number from 0 to 5", text));
       }
       example.score = *score;
       return;
     }
     const auto found = std::ranges::find(facts_.labels, text);
     if (found == facts_.labels.end()) {
-      throw_failure(place(),
+      throw_failure(location(),
                     fmt::format("got label '{}', wanted {}", text, fmt::join(facts_.labels, ", ")));
     }
     example.label = found - facts_.labels.begin();

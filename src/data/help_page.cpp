@@ -34,12 +34,12 @@ std::string paragraph_id(const xmlNode& node) {
 
 // White space of HTML and the no-break space become one space between words, none at the ends.
 void append_collapsed(std::string_view text, std::string& out, bool& space_pending) {
-  for (std::size_t place = 0; place < text.size(); ++place) {
-    const char c = text[place];
-    const bool no_break = text.substr(place).starts_with("\xc2\xa0");
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    const char c = text[index];
+    const bool no_break = text.substr(index).starts_with("\xc2\xa0");
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || no_break) {
       space_pending = true;
-      if (no_break) ++place;
+      if (no_break) ++index;
       continue;
     }
     if (space_pending && !out.empty()) out += ' ';

@@ -34,13 +34,13 @@ LengthBuckets::LengthBuckets(std::vector<std::int32_t> lengths, BucketOptions op
       ++end;
     }
     buckets_.push_back(begin);
-    for (std::int64_t place = begin; place < end; ++place) {
-      const std::int64_t members = place - batch_begin;
+    for (std::int64_t index = begin; index < end; ++index) {
+      const std::int64_t members = index - batch_begin;
       const bool full = options_.sequences > 0 ? members == options_.sequences
                                                : (members + 1) * bucket_longest > options_.tokens;
       if (cuts_.empty() || (full && members > 0)) {
-        cuts_.push_back(place);
-        batch_begin = place;
+        cuts_.push_back(index);
+        batch_begin = index;
       }
     }
     begin = end;
@@ -62,15 +62,15 @@ BucketBatch LengthBuckets::operator[](std::int64_t n) const {
   }
   BucketBatch batch;
   std::int64_t longest = 0;
-  for (std::int64_t place = cuts_[number]; place < cuts_[number + 1]; ++place) {
-    const auto after = std::ranges::upper_bound(buckets_, place);
+  for (std::int64_t index = cuts_[number]; index < cuts_[number + 1]; ++index) {
+    const auto after = std::ranges::upper_bound(buckets_, index);
     const std::int64_t begin = *(after - 1);
-    std::int64_t chosen = place;
+    std::int64_t chosen = index;
     if (options_.shuffle) {
       const Permutation permutation(static_cast<std::uint64_t>(*after - begin),
                                     key("bucket", static_cast<std::uint64_t>(begin)));
       chosen =
-          begin + static_cast<std::int64_t>(permutation[static_cast<std::uint64_t>(place - begin)]);
+          begin + static_cast<std::int64_t>(permutation[static_cast<std::uint64_t>(index - begin)]);
     }
     const std::int64_t sequence = sorted_[static_cast<std::size_t>(chosen)];
     const std::int64_t length = lengths_[static_cast<std::size_t>(sequence)];

@@ -11,7 +11,7 @@ namespace roformer {
 
 struct BucketOptions {
   std::int64_t sequences = 0;     // per batch; 0: by tokens
-  std::int64_t tokens = 0;        // places a batch may have, padding included; 0: by sequences
+  std::int64_t tokens = 0;        // positions a batch may have, padding included; 0: by sequences
   std::int64_t bucket_width = 8;  // lengths that count as equal; large: sequences mix freely
   std::uint64_t seed = 1;
   bool shuffle = true;  // false: by length, then in their order, the same every epoch
@@ -20,7 +20,7 @@ struct BucketOptions {
 struct BucketBatch {
   std::vector<std::int64_t> sequences;  // their numbers
   std::int64_t tokens = 0;              // real ones
-  std::int64_t padding = 0;             // places added if padded to the longest of the batch
+  std::int64_t padding = 0;             // positions added if padded to the longest of the batch
 };
 
 class LengthBuckets {

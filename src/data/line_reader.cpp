@@ -36,7 +36,7 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
-std::string LineReader::place(std::int64_t ahead) const {
+std::string LineReader::location(std::int64_t ahead) const {
   return fmt::format("{}:{}", stream_.name(), number_ + ahead);
 }
 

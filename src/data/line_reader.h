@@ -24,7 +24,7 @@ class LineReader {
   bool next(std::string_view& line);
   std::int64_t number() const { return number_; }  // of the line read last, from 1
   // "FILE:NUMBER" for messages; the line after the last one read with `ahead` 1.
-  std::string place(std::int64_t ahead = 0) const;
+  std::string location(std::int64_t ahead = 0) const;
   const std::string& name() const { return stream_.name(); }
   std::uint64_t raw_bytes() const { return stream_.raw_bytes(); }
 

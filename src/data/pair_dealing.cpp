@@ -41,7 +41,7 @@ std::int64_t PairDealing::strata() const {
   return (static_cast<std::int64_t>(sorted_.size()) + rounds_ - 1) / rounds_;
 }
 
-std::pair<std::int64_t, std::int64_t> PairDealing::places(std::int64_t stratum) const {
+std::pair<std::int64_t, std::int64_t> PairDealing::range(std::int64_t stratum) const {
   const auto count = static_cast<std::int64_t>(sorted_.size());
   const std::int64_t missing = strata() * rounds_ - count;  // of the first stratum
   return {std::max<std::int64_t>(0, stratum * rounds_ - missing),
@@ -55,9 +55,9 @@ void PairDealing::cut(std::int64_t rounds) {
   std::int64_t target = 0;
   for (std::int64_t stratum = 0; stratum < strata(); ++stratum) {
     PairLength longest;
-    const auto [begin, end] = places(stratum);
-    for (std::int64_t place = begin; place < end; ++place) {
-      const auto pair = static_cast<std::size_t>(sorted_[static_cast<std::size_t>(place)]);
+    const auto [begin, end] = range(stratum);
+    for (std::int64_t index = begin; index < end; ++index) {
+      const auto pair = static_cast<std::size_t>(sorted_[static_cast<std::size_t>(index)]);
       longest.source = std::max(longest.source, lengths_[pair].source);
       longest.target = std::max(longest.target, lengths_[pair].target);
     }
@@ -88,14 +88,14 @@ std::vector<std::int64_t> PairDealing::operator[](std::int64_t n) const {
 
   std::vector<std::int64_t> pairs;
   for (std::int64_t stratum = cuts_[batch]; stratum < cuts_[batch + 1]; ++stratum) {
-    const auto [begin, end] = places(stratum);
-    std::int64_t place = begin;
+    const auto [begin, end] = range(stratum);
+    std::int64_t index = begin;
     if (rounds_ > 1) {
       const Permutation deal(static_cast<std::uint64_t>(rounds_),
                              key("stratum", static_cast<std::uint64_t>(stratum)));
-      place = begin + static_cast<std::int64_t>(deal[round]);
+      index = begin + static_cast<std::int64_t>(deal[round]);
     }
-    if (place < end) pairs.push_back(sorted_[static_cast<std::size_t>(place)]);
+    if (index < end) pairs.push_back(sorted_[static_cast<std::size_t>(index)]);
   }
   ROFORMER_ASSERT(!pairs.empty());
   return pairs;

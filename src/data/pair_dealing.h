@@ -44,8 +44,8 @@ class PairDealing {
 
   std::int64_t strata() const;
   std::int64_t batches_per_round() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
-  // First and one past the last place of a stratum in sorted_.
-  std::pair<std::int64_t, std::int64_t> places(std::int64_t stratum) const;
+  // First and one past the last index of a stratum in sorted_.
+  std::pair<std::int64_t, std::int64_t> range(std::int64_t stratum) const;
   void cut(std::int64_t rounds);
 };
 

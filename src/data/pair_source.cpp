@@ -34,7 +34,7 @@ constexpr std::int64_t kProgressLines = 1024;
   std::string_view line;
   while (longer.next(line)) {
   }
-  throw_failure(shorter.place(1),
+  throw_failure(shorter.location(1),
                 fmt::format("the file ends after {} lines, {} has {}: they do not match line by "
                             "line",
                             format_count(lines), longer.name(), format_count(longer.number())),
@@ -64,7 +64,7 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
   for (std::string_view line; lines.next(line); ++reading.pairs) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
-      throw_failure(lines.place(),
+      throw_failure(lines.location(),
                     fmt::format("has {} columns, wanted 2", std::ranges::count(line, '\t') + 1),
                     "a sentence, a tab and its translation on each line");
     }
@@ -81,13 +81,13 @@ PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, 
   PairReading reading;
   for (std::string_view line; lines.next(line); ++reading.pairs) {
     const std::optional<nlohmann::json> json = try_parse_json(line);
-    if (!json || !json->is_object()) throw_failure(lines.place(), "is not a JSON object");
+    if (!json || !json->is_object()) throw_failure(lines.location(), "is not a JSON object");
     const auto inner = json->find("translation");
     const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
     const auto text = [&](const std::string& language) -> const std::string& {
       const auto found = texts.find(language);
       if (found == texts.end() || !found->is_string()) {
-        throw_failure(lines.place(), fmt::format("has no text \"{}\"", language),
+        throw_failure(lines.location(), fmt::format("has no text \"{}\"", language),
                       R"(wanted {"translation": {"en": "...", "de": "..."}})");
       }
       return found->get_ref<const std::string&>();

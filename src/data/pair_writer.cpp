@@ -99,14 +99,14 @@ void PairWriter::write(const Block& block) {
 }
 
 void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids) {
-  const auto place = static_cast<std::size_t>(entry.split);
-  ParallelDescription::OfSplit& of_split = splits_[place];
+  const auto index = static_cast<std::size_t>(entry.split);
+  ParallelDescription::OfSplit& of_split = splits_[index];
   bool full = false;
   ++of_split.sentences;
   for (const Side side : kSides) {
     const auto which = static_cast<std::size_t>(side);
     const Tokenizer& tokenizer = *tokenizers_[which];
-    SplitOutput::OfSide& output = outputs_[place]->sides[which];
+    SplitOutput::OfSide& output = outputs_[index]->sides[which];
     ParallelDescription::OfSide& facts = of_split[side];
     if (output.shard == nullptr) {
       output.shard = std::make_unique<ShardWriter>(
@@ -145,12 +145,12 @@ void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
 }
 
 void PairWriter::finish_shards(ParallelSplit split) {
-  const auto place = static_cast<std::size_t>(split);
+  const auto index = static_cast<std::size_t>(split);
   for (const Side side : kSides) {
     std::unique_ptr<ShardWriter>& shard =
-        outputs_[place]->sides[static_cast<std::size_t>(side)].shard;
+        outputs_[index]->sides[static_cast<std::size_t>(side)].shard;
     if (shard == nullptr) continue;
-    splits_[place][side].shard_checksums.push_back(shard->finish());
+    splits_[index][side].shard_checksums.push_back(shard->finish());
     shard.reset();
   }
 }
@@ -164,12 +164,12 @@ std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
   }
   for (const ParallelSplit split : kParallelSplits) {
     finish_shards(split);
-    const auto place = static_cast<std::size_t>(split);
+    const auto index = static_cast<std::size_t>(split);
     for (const Side side : kSides) {
-      SplitOutput::OfSide& output = outputs_[place]->sides[static_cast<std::size_t>(side)];
+      SplitOutput::OfSide& output = outputs_[index]->sides[static_cast<std::size_t>(side)];
       if (output.text == nullptr) continue;
       output.text->commit();
-      splits_[place][side].text_checksum = XXH3_64bits_digest(output.text_hash.get());
+      splits_[index][side].text_checksum = XXH3_64bits_digest(output.text_hash.get());
     }
   }
   return splits_;

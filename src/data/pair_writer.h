@@ -33,7 +33,7 @@ class PairWriter {
     ParallelSplit split = ParallelSplit::train;
     std::int64_t copies = 1;  // in a training set; 0 is counted as kept and not written
     bool under_rules = true;  // false: a test set, of which nothing may be left out
-    std::size_t origin = 0;   // place of its counts
+    std::size_t origin = 0;   // index of its counts
   };
 
   PairWriter(Options options, const Tokenizer& source, const Tokenizer& target);

@@ -120,7 +120,7 @@ FinishedSplits PreparationJournal::recover() const {
   try {
     finished = read();
   } catch (const Error& problem) {
-    const std::string file = fs::path(problem.parts().place).filename().string();
+    const std::string file = fs::path(problem.parts().location).filename().string();
     begin_anew(file + (file.empty() ? "" : " ") + problem.parts().message);
     return {};
   }

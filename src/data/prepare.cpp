@@ -204,10 +204,10 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
 }  // namespace
 
 Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uint64_t seed) {
-  const double place =
+  const double point =
       Random(random_key({seed, random_word("validation split"), document})).uniform();
-  if (place < fractions.validation) return Split::validation;
-  return place >= 1 - fractions.test ? Split::test : Split::train;
+  if (point < fractions.validation) return Split::validation;
+  return point >= 1 - fractions.test ? Split::test : Split::train;
 }
 
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer) {

@@ -173,7 +173,7 @@ class HeldOutSink final : public CleaningSink {
   std::optional<LineReader> reference_;
 
   [[noreturn]] void refuse_references() {
-    throw_failure(reference_->place(),
+    throw_failure(reference_->location(),
                   fmt::format("the references and the pairs do not match line by line: {} pairs "
                               "so far",
                               counts().read),

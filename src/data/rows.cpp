@@ -35,14 +35,14 @@ Row Rows::operator[](std::int64_t index) const {
   row.document_starts.push_back(0);
 
   const std::uint64_t separators = separator_ >= 0 ? 1 : 0;
-  std::uint64_t place = static_cast<std::uint64_t>(index) * content_;
+  std::uint64_t position = static_cast<std::uint64_t>(index) * content_;
   std::size_t shard_number = static_cast<std::size_t>(
-      std::ranges::upper_bound(shard_starts_, place) - shard_starts_.begin() - 1);
+      std::ranges::upper_bound(shard_starts_, position) - shard_starts_.begin() - 1);
   while (row.ids.size() < total) {
     const Shard& shard = shards_[shard_number];
     const std::span<const std::uint64_t> starts = shard.document_starts();
-    std::uint64_t inside = place - shard_starts_[shard_number];  // in the shard's stream
-    // The document that holds the place: the last one that begins at or before it.
+    std::uint64_t inside = position - shard_starts_[shard_number];  // in the shard's stream
+    // The document that holds the position: the last one that begins at or before it.
     const auto numbers = std::views::iota(std::uint64_t{0}, shard.documents());
     const auto after = std::ranges::upper_bound(
         numbers, inside, {}, [&](std::uint64_t d) { return starts[d] + d * separators; });
@@ -70,7 +70,7 @@ Row Rows::operator[](std::int64_t index) const {
       }
     }
     ++shard_number;
-    place = shard_starts_[std::min(shard_number, shards_.size())];
+    position = shard_starts_[std::min(shard_number, shards_.size())];
   }
   return row;
 }

@@ -1,6 +1,6 @@
 // Rows: a split cut into pieces of equal length. The documents lie end to end, a separator after
-// each, and row i is the i-th piece of that stream, so that no place is padding. A row is made when
-// it is asked for, from the memory map; nothing is stored.
+// each, and row i is the i-th piece of that stream, so that no positions is padding. A row is made
+// when it is asked for, from the memory map; nothing is stored.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@
 namespace roformer {
 
 struct Row {
-  std::vector<TokenId> ids;                   // [length]
-  std::vector<std::int32_t> document_starts;  // places in the row where a document begins; first 0
+  std::vector<TokenId> ids;  // [length]
+  std::vector<std::int32_t>
+      document_starts;  // positions in the row where a document begins; first 0
 };
 
 struct RowOptions {
   std::int64_t length = 128;
   bool begin_with_classification = true;  // the row's first id is [CLS], as BERT's
   // How many ids of the next row a row shows at its end: 1 for causal models, whose targets are the
-  // ids one place ahead. Then the row has length + overlap ids.
+  // ids one positions ahead. Then the row has length + overlap ids.
   std::int64_t overlap = 0;
 };
 
@@ -42,7 +43,7 @@ class Rows {
   TokenId classification_;
   TokenId separator_;
   std::vector<std::uint64_t> shard_starts_;  // in the stream, and its end
-  std::uint64_t content_ = 0;                // places of the stream in a row
+  std::uint64_t content_ = 0;                // positions of the stream in a row
   std::int64_t size_ = 0;
 };
 

@@ -154,8 +154,8 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
                        bytes.size(), header.tokens, header.documents));
   }
   const std::uint64_t id_part = header.tokens * header.id_bytes;
-  const std::uint64_t index_place = id_part + padding_after_ids(id_part);
-  const std::uint64_t index_end = index_place + (header.documents + 1) * sizeof(std::uint64_t);
+  const std::uint64_t index_begin = id_part + padding_after_ids(id_part);
+  const std::uint64_t index_end = index_begin + (header.documents + 1) * sizeof(std::uint64_t);
   const bool has_blocks = header.version != kWithoutBlocks;
   const std::uint64_t blocks = has_blocks ? (index_end + kChecksumBytes - 1) / kChecksumBytes : 0;
   const std::uint64_t wanted = index_end + blocks * sizeof(std::uint64_t);
@@ -169,7 +169,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   checksum_ = header.payload_checksum;
   id_bytes_ = header.id_bytes;
   ids_ = bytes.data() + sizeof header;
-  index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_place), header.documents + 1};
+  index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_begin), header.documents + 1};
   payload_ = bytes.subspan(sizeof header, index_end);
   if (has_blocks) {
     block_bytes_ = kChecksumBytes;
@@ -184,7 +184,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
         1};
   }
   compared_ = std::make_unique<std::atomic<bool>[]>(block_checksums_.size());
-  if (has_blocks) compare_blocks(index_place, index_end, false);
+  if (has_blocks) compare_blocks(index_begin, index_end, false);
   bool rising = index_.front() == 0 && index_.back() == tokens_;
   for (std::size_t i = 1; rising && i < index_.size(); ++i) rising = index_[i - 1] < index_[i];
   if (!rising) refuse("is damaged: its document index does not rise from 0 to the token count");

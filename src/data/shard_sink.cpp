@@ -159,11 +159,11 @@ void ShardSink::write(const Block& block) {
 }
 
 void ShardSink::write_tokens(Split split, std::span<const TokenId> ids) {
-  const auto place = static_cast<std::size_t>(split);
-  std::unique_ptr<ShardWriter>& writer = writers_[place];
+  const auto index = static_cast<std::size_t>(split);
+  std::unique_ptr<ShardWriter>& writer = writers_[index];
   if (writer == nullptr) {
     writer = std::make_unique<ShardWriter>(
-        options_.folder / shard_name(split, splits_[place].shard_checksums.size()),
+        options_.folder / shard_name(split, splits_[index].shard_checksums.size()),
         ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer_.vocabulary_size()),
                         .fingerprint = tokenizer_.fingerprint()});
   }
@@ -171,11 +171,11 @@ void ShardSink::write_tokens(Split split, std::span<const TokenId> ids) {
 }
 
 void ShardSink::end_written_document(Split split) {
-  const auto place = static_cast<std::size_t>(split);
-  writers_[place]->end_document();
+  const auto index = static_cast<std::size_t>(split);
+  writers_[index]->end_document();
   of_document_.documents = 1;
-  splits_[place].counts += of_document_;
-  if (writers_[place]->tokens() >= options_.shard_tokens) finish_shard(split);
+  splits_[index].counts += of_document_;
+  if (writers_[index]->tokens() >= options_.shard_tokens) finish_shard(split);
 }
 
 void ShardSink::compare_with_finished() const {
@@ -211,10 +211,10 @@ void ShardSink::write_blocks() {
 }
 
 void ShardSink::finish_shard(Split split) {
-  const auto place = static_cast<std::size_t>(split);
-  splits_[place].shard_checksums.push_back(writers_[place]->finish());
-  writers_[place].reset();
-  finished_[place] = {.so_far = splits_[place], .documents = document_, .text = fingerprint()};
+  const auto index = static_cast<std::size_t>(split);
+  splits_[index].shard_checksums.push_back(writers_[index]->finish());
+  writers_[index].reset();
+  finished_[index] = {.so_far = splits_[index], .documents = document_, .text = fingerprint()};
   if (options_.on_finished) options_.on_finished(finished_);
 }
 

@@ -49,10 +49,10 @@ class TextLineReader {
   std::int64_t width_ = 0;               // of a file with a header
 
   [[noreturn]] void refuse(const std::string& what, const std::string& hint = "") const {
-    throw_failure(fmt::format("{}:{}", options_.place, number_), what, hint);
+    throw_failure(fmt::format("{}:{}", options_.location, number_), what, hint);
   }
 
-  // Takes the places of the columns from a line of their names; false where it is none.
+  // Takes the indices of the columns from a line of their names; false where it is none.
   bool read_header(const std::string& line) {
     const std::vector<std::string> cells = split(line);
     const auto column = [&](const char* name) { return std::ranges::find(cells, name); };

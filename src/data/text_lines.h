@@ -23,13 +23,13 @@ enum class TextFormat {
 };
 
 struct TextLineOptions {
-  std::string place;  // of the stream, in messages: the file's name
+  std::string location;  // of the stream, in messages: the file's name
   bool pairs = false;
   TextFormat format = TextFormat::automatic;
 };
 
-// Hands on up to `chunk` lines at a time, in their order. Throws Error (failure) naming place:line
-// for a wrong number of columns, an object without its texts, and an empty text.
+// Hands on up to `chunk` lines at a time, in their order. Throws Error (failure) naming
+// location:line for a wrong number of columns, an object without its texts, and an empty text.
 void read_text_lines(std::istream& stream, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take);
 

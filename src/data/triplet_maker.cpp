@@ -25,7 +25,7 @@ constexpr std::size_t kTripletSplits = 3;
 
 using Sets = std::array<std::vector<MatchingExample>, kTripletSplits>;
 
-// Calls take(object, place) for each line of the inputs.
+// Calls take(object, location) for each line of the inputs.
 template <class Take>
 std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
   std::string all;
@@ -38,24 +38,24 @@ std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
       const std::string_view line = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      const std::string place = fmt::format("{}:{}", input.string(), number);
+      const std::string location = fmt::format("{}:{}", input.string(), number);
       const std::optional<nlohmann::json> object = try_parse_json(line);
-      if (!object || !object->is_object()) throw_failure(place, "is not a JSON object");
-      take(*object, place);
+      if (!object || !object->is_object()) throw_failure(location, "is not a JSON object");
+      take(*object, location);
     }
   }
   return XXH3_64bits(all.data(), all.size());
 }
 
 std::string text_of(const nlohmann::json& object, const std::string& field,
-                    const std::string& place) {
+                    const std::string& location) {
   const auto found = object.find(field);
   if (found == object.end() || !found->is_string()) {
-    throw_failure(place, fmt::format("lacks \"{}\"", field));
+    throw_failure(location, fmt::format("lacks \"{}\"", field));
   }
   auto text = found->get<std::string>();
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw_failure(place, fmt::format("\"{}\" is an empty text", field));
+    throw_failure(location, fmt::format("\"{}\" is an empty text", field));
   }
   return text;
 }
@@ -66,9 +66,9 @@ std::vector<std::size_t> deal(std::size_t count, const TripletOptions& options) 
   const double whole = options.shares[0] + options.shares[1] + options.shares[2];
   std::vector<std::size_t> sets(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(count) * whole;
-    sets[order[i]] = place < options.shares[0]                       ? 0
-                     : place < options.shares[0] + options.shares[1] ? 1
+    const double point = (static_cast<double>(i) + 0.5) / static_cast<double>(count) * whole;
+    sets[order[i]] = point < options.shares[0]                       ? 0
+                     : point < options.shares[0] + options.shares[1] ? 1
                                                                      : 2;
   }
   return sets;
@@ -135,17 +135,17 @@ TripletCounts make_triplets(const TripletOptions& options) {
   std::vector<Text> texts;
   std::set<std::string> seen;  // a text that is there twice would stand in two sets
   const bool drawn = !options.topic_field.empty();
-  const std::uint64_t fingerprint =
-      for_each_object(options.inputs, [&](const nlohmann::json& object, const std::string& place) {
+  const std::uint64_t fingerprint = for_each_object(
+      options.inputs, [&](const nlohmann::json& object, const std::string& location) {
         if (drawn) {
-          Text text{.text = text_of(object, options.text_field, place),
-                    .topic = text_of(object, options.topic_field, place)};
+          Text text{.text = text_of(object, options.text_field, location),
+                    .topic = text_of(object, options.topic_field, location)};
           if (seen.insert(text.text).second) texts.push_back(std::move(text));
           return;
         }
-        MatchingExample triplet{.anchor = text_of(object, "A", place),
-                                .closer = text_of(object, "B", place),
-                                .farther = text_of(object, "C", place)};
+        MatchingExample triplet{.anchor = text_of(object, "A", location),
+                                .closer = text_of(object, "B", location),
+                                .farther = text_of(object, "C", location)};
         if (object.value("label", nlohmann::json("B")) == "C") {
           std::swap(triplet.closer, triplet.farther);
         }

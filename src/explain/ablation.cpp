@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "metrics/clustered_mean.h"
-#include "position/one_place.h"
+#include "position/one_position.h"
 
 namespace roformer {
 namespace {
@@ -14,8 +14,8 @@ constexpr double kSameScores = 1e-4;  // of the largest
 
 Attended attend_without(const AttendInputs& in, WithoutPositions what, const at::Tensor& query,
                         const at::Tensor& key, bool with_scores) {
-  const OnePlace scheme(in.scheme, what);
-  const bool biased = scheme.has_bias() || scheme.has_bias_of_places();
+  const OnePosition scheme(in.scheme, what);
+  const bool biased = scheme.has_bias() || scheme.has_bias_of_positions();
   return attend({.query = query,
                  .key = key,
                  .value = in.value,
@@ -26,14 +26,14 @@ Attended attend_without(const AttendInputs& in, WithoutPositions what, const at:
                 with_scores);
 }
 
-// Whether its terms stay what they are when all tokens stand at one place.
+// Whether its terms stay what they are when all tokens stand at one position.
 bool counts_by_content(const AttendInputs& in) {
   if (!in.scheme.has_content_scores()) return false;
   const auto scores = [&](WithoutPositions what) {
     return attend_without(in, what, in.query, in.key, /*with_scores=*/true).scores;
   };
   at::Tensor there = scores(WithoutPositions::as_they_stand);
-  at::Tensor moved = scores(WithoutPositions::one_place);
+  at::Tensor moved = scores(WithoutPositions::one_position);
   if (in.context.mask.defined()) {
     const at::Tensor hidden = in.context.mask.logical_not();
     there = there.masked_fill(hidden, 0);
@@ -52,7 +52,7 @@ at::Tensor PositionAblation::attend(const AttendInputs& in, const at::Tensor&) {
     return x - means.narrow(1, 0, x.size(2)).to(x.scalar_type());
   };
   const auto what =
-      counts_by_content(in) ? WithoutPositions::plain_products : WithoutPositions::one_place;
+      counts_by_content(in) ? WithoutPositions::plain_products : WithoutPositions::one_position;
   const at::Tensor off = attend_without(in, what, without(in.query, &PositionMeans::query),
                                         without(in.key, &PositionMeans::key), false)
                              .output;
@@ -71,13 +71,13 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
   }
   if (scheme.has_transform() || scheme.has_content_scores()) {
     lines.push_back(
-        "rotations and terms of content and position are those of query and key at one place; "
+        "rotations and terms of content and position are those of query and key at one position; "
         "where that changes no score, because positions are counted by the content, q.k is all "
         "that is left");
   } else {
     lines.push_back("queries and keys are rotated as at one position: no relative rotation");
   }
-  if (scheme.has_bias() || scheme.has_bias_of_places()) {
+  if (scheme.has_bias() || scheme.has_bias_of_positions()) {
     lines.push_back(
         "the bias is that of distance 0 for every pair: a constant, as its mean or zero would be, "
         "which the softmax does not see");

@@ -19,7 +19,7 @@ struct AblatedPart {
   std::optional<std::int64_t> layer, head;
 };
 
-// Attention without positions in the heads of a part, as position/one_place.h says; where the
+// Attention without positions in the heads of a part, as position/one_position.h says; where the
 // scheme adds something to the embedding, queries and keys lose their means at each position, too.
 // A scheme with terms of content whose scores do not change by that counts positions by the
 // content: its heads are left with q.k alone.

@@ -95,21 +95,22 @@ struct AttentionRecorder::Layer {
             const at::Tensor& token_features) const {
     const std::int64_t length = x.size(2), end = tokens + x.size(0) * length;
     for (; drawn.next < tokens_wanted.size() && tokens_wanted[drawn.next] < end; ++drawn.next) {
-      const std::int64_t place = tokens_wanted[drawn.next] - tokens;
+      const std::int64_t index = tokens_wanted[drawn.next] - tokens;
       const auto of = [&](const at::Tensor& all) {
-        return all.select(0, place / length).select(1, place % length).clone();
+        return all.select(0, index / length).select(1, index % length).clone();
       };
       drawn.vectors.push_back(of(x));
       if (token_features.defined()) drawn.features.push_back(of(token_features));
-      drawn.positions.push_back(place % length);
+      drawn.positions.push_back(index % length);
     }
   }
 
   void add_masses(const at::Tensor& probabilities, const at::Tensor& mask, std::int64_t longest) {
     const at::Tensor p = probabilities.to(at::kDouble).cpu();
     const std::int64_t length = p.size(2);
-    const at::Tensor places = at::arange(length);
-    const at::Tensor index = (places.unsqueeze(1) - places.unsqueeze(0) + (longest - 1)).flatten();
+    const at::Tensor positions = at::arange(length);
+    const at::Tensor rows =
+        (positions.unsqueeze(1) - positions.unsqueeze(0) + (longest - 1)).flatten();
     const auto by_distance_of = [&](const at::Tensor& x) {  // [N, length, length]
       return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, index, x.flatten(1));
     };
@@ -196,7 +197,8 @@ at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& f
     layer.attention = &in.attention;
     layer.context = in.context;
     layer.context->features = at::Tensor();
-    if (in.context.places.defined()) layer.context->places = in.context.places.narrow(0, 0, 1);
+    if (in.context.positions.defined())
+      layer.context->positions = in.context.positions.narrow(0, 0, 1);
   }
   layer.query.add(in.query, options_.length);
   layer.key.add(in.key, options_.length);

@@ -52,7 +52,7 @@ Table table_of_shares(const ExplainedRun& run) {
   return table;
 }
 
-Table table_of_places(const ExplainedRun& run) {
+Table table_of_positions(const ExplainedRun& run) {
   Table table({{.title = "layer, head", .alignment = Column::Alignment::left},
                {.title = "entropy", .unit = "nats"},
                {.title = "itself", .unit = "%"},
@@ -105,8 +105,8 @@ void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
       "variance over shuffled contents and all visible pairs is split without remainder: what "
       "contents alone explain (**content-content**), where the key stands for a query's content "
       "(**content-position**), where the query stands for a key's content "
-      "(**position-content**), what both places explain whatever the contents "
-      "(**position-position**), and how far the meeting of two contents depends on both places "
+      "(**position-content**), what both positions explain whatever the contents "
+      "(**position-position**), and how far the meeting of two contents depends on both positions "
       "(**interaction**, which only schemes have whose score is no sum of such terms: rotations, "
       "for instance). What is the same for all keys of a query is left out, since the softmax "
       "does not see it.");
@@ -143,7 +143,7 @@ void add_distances(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
     }
   }
   for (const ExplainedRun& run : runs) {
-    report.table(table_of_places(run),
+    report.table(table_of_positions(run),
                  prefix_of(run, runs) +
                      "mean attention of the queries that see such a key, with "
                      "standard errors by the texts. The "

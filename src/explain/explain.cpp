@@ -158,8 +158,9 @@ class Explainer {
     }
     const PositionScheme& scheme = one.stack.stack->scheme();
     one.adds_to_embedding =
-        scheme.draws_places() ? scheme.embedding_at(one.recorder.layer(0).context->places).defined()
-                              : scheme.embedding(Positions::range(0, 1)).defined();
+        scheme.draws_positions()
+            ? scheme.embedding_at(one.recorder.layer(0).context->drawn_positions).defined()
+            : scheme.embedding(Positions::range(0, 1)).defined();
     if (!one.adds_to_embedding) one.means.clear();
     for (const PositionScheme* each : schemes) {
       for (const std::string& line : ablation_in_words(*each, one.adds_to_embedding)) {

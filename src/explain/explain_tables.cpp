@@ -17,7 +17,7 @@ Column figure(const std::string& key, const NumberFormat& format = {}) {
   return {.title = key, .key = key, .format = format};
 }
 
-std::vector<Column> with_place(std::vector<Column> columns) {
+std::vector<Column> with_location(std::vector<Column> columns) {
   std::vector<Column> all{{.title = "run", .alignment = Column::Alignment::left},
                           {.title = "layer"},
                           {.title = "head"}};
@@ -55,7 +55,7 @@ Table head_table(const std::vector<ExplainedRun>& runs) {
                    figure("own", kShare), figure("previous", kShare), figure("next", kShare),
                    figure("first", kShare), figure("loss_without_positions", kLoss)});
   columns.push_back(figure("score_deviation"));
-  Table table(with_place(std::move(columns)));
+  Table table(with_location(std::move(columns)));
   for_each_head(runs, [&](const ExplainedRun& run, const LayerExplanation& layer,
                           const HeadExplanation& head) {
     const ScoreShares& s = head.shares;
@@ -96,7 +96,7 @@ Table distance_table(const std::vector<ExplainedRun>& runs) {
   std::vector<Column> columns{{.title = "first_distance"}, {.title = "last_distance"}};
   for (const Column& column : with_errors({figure("mass")})) columns.push_back(column);
   columns.push_back(figure("uniform"));
-  Table table(with_place(std::move(columns)));
+  Table table(with_location(std::move(columns)));
   for_each_layer(runs, [&](const ExplainedRun& run, const LayerExplanation& layer) {
     for (const DistanceBin& bin : distance_bins(layer.masses)) {
       for (std::size_t h = 0; h < bin.mass.size(); ++h) {
@@ -112,7 +112,7 @@ Table frequency_table(const std::vector<ExplainedRun>& runs) {
   std::vector<Column> columns{
       {.title = "pair"}, figure("wavelength"), figure("query_norm"), figure("key_norm")};
   for (const Column& column : with_errors({figure("variance_share")})) columns.push_back(column);
-  Table table(with_place(std::move(columns)));
+  Table table(with_location(std::move(columns)));
   for_each_layer(runs, [&](const ExplainedRun& run, const LayerExplanation& layer) {
     if (!layer.frequencies) return;
     const Cell number = layer_cell(layer.layer);
@@ -132,7 +132,7 @@ Table frequency_table(const std::vector<ExplainedRun>& runs) {
 }
 
 Table ablation_table(const std::vector<ExplainedRun>& runs) {
-  Table table(with_place(
+  Table table(with_location(
       {figure("loss", kLoss), figure("loss_change", kLoss), figure("standard_error", kLoss)}));
   for (const ExplainedRun& run : runs) {
     const Explanation& all = run.explanation;

@@ -28,10 +28,10 @@ class SameTokens {
     const std::int64_t* const values = ids.const_data_ptr<std::int64_t>();
     for (const TokenBlock& block : layout.blocks) {
       for (std::int64_t i = 0; i < block.sequences * block.length; ++i) {
-        const auto place = static_cast<std::size_t>(i % block.length);
+        const auto position = static_cast<std::size_t>(i % block.length);
         const std::int64_t id = values[block.begin + i];
-        if (first_[place] < 0) first_[place] = id;
-        if (first_[place] != id) same_[place] = false;
+        if (first_[position] < 0) first_[position] = id;
+        if (first_[position] != id) same_[position] = false;
       }
     }
   }
@@ -117,10 +117,10 @@ RowLosses losses_of_rows(const LanguageModel& model, std::span<const LanguageBat
         model.loss(to_device(batch, model.plan().device), {.training = false}, {}, probe);
     const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
     for (std::int64_t i = 0; i < losses.numel(); ++i) {
-      const std::int64_t place = batch.target_positions.defined()
-                                     ? batch.target_positions.const_data_ptr<std::int64_t>()[i]
-                                     : i;
-      result.add(place / length, losses.const_data_ptr<double>()[i]);
+      const std::int64_t position = batch.target_positions.defined()
+                                        ? batch.target_positions.const_data_ptr<std::int64_t>()[i]
+                                        : i;
+      result.add(position / length, losses.const_data_ptr<double>()[i]);
     }
   }
   return std::move(result).result();

@@ -42,20 +42,20 @@ HeatMap::Colours colours_of(const std::vector<std::vector<double>>& rows) {
 
 }  // namespace
 
-at::Tensor bias_of_pairs(const PositionScheme& scheme, const BiasPlace& place) {
+at::Tensor bias_of_pairs(const PositionScheme& scheme, const PicturedBias& pictured) {
   const c10::AutoGradMode no_gradient(false);
-  const PositionScheme& own = scheme.of_layer(place.layer);
+  const PositionScheme& own = scheme.of_layer(pictured.layer);
   if (!own.has_bias()) return {};
-  const Positions positions = Positions::range(0, place.length);
+  const Positions positions = Positions::range(0, pictured.length);
   const at::Tensor bias = own.bias({.queries = positions,
                                     .keys = positions,
-                                    .layer = place.layer,
-                                    .causal = place.causal,
-                                    .device = place.device})
+                                    .layer = pictured.layer,
+                                    .causal = pictured.causal,
+                                    .device = pictured.device})
                               .to(at::kCPU, at::kDouble)
                               .squeeze(0)
                               .clone();
-  if (!place.causal) return bias;
+  if (!pictured.causal) return bias;
   const at::Tensor future = positions.tensor().unsqueeze(1) < positions.tensor().unsqueeze(0);
   return bias.masked_fill(future, std::numeric_limits<double>::quiet_NaN());
 }

@@ -16,13 +16,13 @@ namespace roformer {
 
 // The bias of a layer's scheme where `length` tokens see each other, [H or 1, L, L] float64; with a
 // causal mask the future is NaN. Undefined: it has none.
-struct BiasPlace {
+struct PicturedBias {
   std::int64_t layer = 0;
   std::int64_t length = 0;  // L
   bool causal = false;
   at::Device device = at::kCPU;  // of the scheme's parameters
 };
-at::Tensor bias_of_pairs(const PositionScheme& scheme, const BiasPlace& place);
+at::Tensor bias_of_pairs(const PositionScheme& scheme, const PicturedBias& pictured);
 
 // One map a head, at most `heads` of them, named from `first` on.
 struct BiasPicture {

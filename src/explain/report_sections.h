@@ -13,7 +13,7 @@ namespace roformer {
 void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs);
 // Shares of the scores' variance.
 void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs);
-// Masses by distance and at known places.
+// Masses by distance and at known positions.
 void add_distances(HtmlReport& report, const std::vector<ExplainedRun>& runs);
 // Biases and parameters as trained.
 void add_trained_positions(HtmlReport& report, const std::vector<ExplainedRun>& runs);

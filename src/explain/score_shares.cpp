@@ -67,7 +67,7 @@ class Group {
  public:
   Group(const ScoreInputs& in, std::int64_t first, std::int64_t count)
       : in_(in), first_(first), count_(count) {
-    scheme_bias_ = in.scheme.has_bias() || in.scheme.has_bias_of_places()
+    scheme_bias_ = in.scheme.has_bias() || in.scheme.has_bias_of_positions()
                        ? in.scheme.bias(in.context)
                        : at::Tensor();
     keys_ = placed(in.key, in.key_positions, first, count);
@@ -130,7 +130,7 @@ class Group {
     to.in_rows = to.in_rows.defined() ? to.in_rows + in_rows : in_rows;
   }
 
-  // Each content at all places: [N, H, C] -> [count, H, L, C].
+  // Each content at all positions: [N, H, C] -> [count, H, L, C].
   at::Tensor placed(const at::Tensor& contents, const at::Tensor& positions, std::int64_t first,
                     std::int64_t count) const {
     const at::Tensor everywhere =

@@ -23,8 +23,8 @@
 // more than m is taken out of the estimates (expected mean squares of the crossed random design,
 // Searle 1971), and the groups of contents are averaged. How far they differ from one another gives
 // the standard errors (the jackknife, Quenouille 1956: each group left out once). A scheme that
-// counts tokens by their content is asked with y at every place. H heads, L length, D head width, F
-// features, N contents.
+// counts tokens by their content is asked with y at every position. H heads, L length, D head
+// width, F features, N contents.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -30,11 +30,11 @@ std::string in_words(const ExplainedRun& run) {
         {"the next token", layer.masses.next},
         {"the first token", layer.masses.first},
         {"the query's own token", layer.masses.own}};
-    for (const auto& [name, mass] : places) {
+    for (const auto& [name, mass] : masses) {
       const double value = mass[head.head].item<double>();
       if (value <= most) continue;
       most = value;
-      looking = fmt::format("{} looks at one place the most: {} of its attention is on {}",
+      looking = fmt::format("{} looks at one position the most: {} of its attention is on {}",
                             title_of(head), shown_share(value), name);
     }
   });

@@ -155,7 +155,7 @@ CausalConfig parse_causal_config(std::string_view text, const std::string& file)
   settings.position.scheme = "rope";
   RopeSettings& rope = settings.position.of<RopeSettings>();
   rope = parse_rope(fields, file,
-                    {.places = settings.data.length,
+                    {.max_positions = settings.data.length,
                      .base = neox ? fields.number("rotary_emb_base", 10000, 1, 1e12) : 10000,
                      .fraction = neox ? fields.number("rotary_pct", 0.25, 0, 1) : 1});
   const std::int64_t share = rotary_share(rope.fraction, settings.model.features_of_head());

@@ -82,7 +82,7 @@ class CausalReader {
     const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
     if (at::equal(weights_.take(name, table.sizes().vec()), table)) return;
     throw_failure(
-        weights_.place(),
+        weights_.location(),
         fmt::format("\"{}\" differs from the table of tokens, which config.json says it is", name),
         "\"tie_word_embeddings\": false");
   }
@@ -92,7 +92,7 @@ class CausalReader {
     for (const std::string& name : weights_.unused()) {
       if (is_old_buffer(name)) continue;
       if (name.starts_with("layers.") || name.starts_with("embed")) {
-        throw_failure(weights_.place(),
+        throw_failure(weights_.location(),
                       fmt::format("holds {}, which transformers' {} does not have", printable(name),
                                   causal_family_name(config_.family)),
                       "the model computes something else than config.json says");

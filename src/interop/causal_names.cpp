@@ -145,9 +145,9 @@ at::Tensor neighbours_to_halves(const at::Tensor& rows, std::int64_t heads, std:
   std::vector<std::int64_t> order;
   const std::vector<std::int64_t> pairs = half_permutation(rotated);
   for (std::int64_t row = 0; row < rows.size(0); ++row) {
-    const std::int64_t place = row % head_width;
-    const bool is_rotated = row / head_width < heads && place < rotated;
-    order.push_back(is_rotated ? row - place + pairs[static_cast<std::size_t>(place)] : row);
+    const std::int64_t feature = row % head_width;
+    const bool is_rotated = row / head_width < heads && feature < rotated;
+    order.push_back(is_rotated ? row - feature + pairs[static_cast<std::size_t>(feature)] : row);
   }
   return at::index_select(rows, 0, at::tensor(order, at::kLong));
 }

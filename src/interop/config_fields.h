@@ -10,7 +10,7 @@ namespace roformer {
 
 class ConfigFields {
  public:
-  // The object and the file's name must outlive it. Every reader throws Error (failure, place
+  // The object and the file's name must outlive it. Every reader throws Error (failure, location
   // `file`).
   ConfigFields(const nlohmann::json& object, const std::string& file)
       : object_(object), file_(file) {}

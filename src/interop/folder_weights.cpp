@@ -50,13 +50,13 @@ void check_manifest(const fs::path& folder) {
 }  // namespace
 
 FolderWeights::FolderWeights(const fs::path& folder, const CanonicalName& canonical_name)
-    : file_(open_weights(folder)), place_(file_.path().string()) {
+    : file_(open_weights(folder)), location_(file_.path().string()) {
   check_manifest(folder);
   for (const std::string& name : file_.names()) {
     const std::string canonical = canonical_name(name);
     if (!names_.try_emplace(canonical, name).second) {
-      throw_failure(place_, fmt::format("holds {} and {}, which are the same weight",
-                                        printable(names_[canonical]), printable(name)));
+      throw_failure(location_, fmt::format("holds {} and {}, which are the same weight",
+                                           printable(names_[canonical]), printable(name)));
     }
   }
 }
@@ -65,7 +65,7 @@ at::Tensor FolderWeights::take(const std::string& canonical,
                                const std::vector<std::int64_t>& shape) {
   const auto found = names_.find(canonical);
   if (found == names_.end()) {
-    throw_failure(place_, fmt::format("has no tensor \"{}\"", canonical),
+    throw_failure(location_, fmt::format("has no tensor \"{}\"", canonical),
                   "the file and config.json must be of one model");
   }
   const std::string& name = found->second;
@@ -74,19 +74,19 @@ at::Tensor FolderWeights::take(const std::string& canonical,
                                [](std::int64_t a, std::int64_t b) { return a == b || b == -1; });
   if (!same) {
     const std::string wanted = fmt::format("{}", fmt::join(shape, ", "));
-    throw_failure(place_, fmt::format("\"{}\" has the shape [{}], config.json makes it [{}]", name,
-                                      fmt::join(entry.shape, ", "),
-                                      shape[0] == -1 ? "any" + wanted.substr(2) : wanted));
+    throw_failure(location_, fmt::format("\"{}\" has the shape [{}], config.json makes it [{}]",
+                                         name, fmt::join(entry.shape, ", "),
+                                         shape[0] == -1 ? "any" + wanted.substr(2) : wanted));
   }
   const at::Tensor stored = file_.tensor(name);
   if (!stored.is_floating_point()) {
-    throw_failure(place_, fmt::format("\"{}\" has the type {}, wanted F32, F16, BF16 or F64", name,
-                                      safetensors_name(entry.type)));
+    throw_failure(location_, fmt::format("\"{}\" has the type {}, wanted F32, F16, BF16 or F64",
+                                         name, safetensors_name(entry.type)));
   }
   at::Tensor value = stored.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
   const std::int64_t finite = at::isfinite(value).sum().item<std::int64_t>();
   if (finite != value.numel()) {
-    throw_failure(place_,
+    throw_failure(location_,
                   fmt::format("{} of the {} values of \"{}\" are NaN or infinite",
                               value.numel() - finite, value.numel(), name),
                   "the weights are damaged, or their training had diverged");

@@ -22,7 +22,7 @@ class FolderWeights {
   using CanonicalName = std::function<std::string(const std::string& name)>;
   FolderWeights(const std::filesystem::path& folder, const CanonicalName& canonical_name);
 
-  const std::string& place() const { return place_; }  // the file, for messages
+  const std::string& location() const { return location_; }  // the file, for messages
   bool contains(const std::string& canonical) const { return names_.contains(canonical); }
   // [shape] float32; a size of -1 may be any. Throws Error (failure) for a tensor that is not
   // there, of another shape, not of a floating type, or not finite.
@@ -32,7 +32,7 @@ class FolderWeights {
 
  private:
   Safetensors file_;
-  std::string place_;
+  std::string location_;
   std::map<std::string, std::string> names_;  // canonical -> in the file
   std::set<std::string> used_;
 };

@@ -88,7 +88,7 @@ class FolderReader {
            });
   }
 
-  // RoFormer's file carries the sines and cosines of its positions, [places, head width].
+  // RoFormer's file carries the sines and cosines of its positions, [positions, head width].
   void check_sinusoids() {
     if (!weights_.contains(kSinusoidName)) return;
     const ModelSettings& model = result_.settings.model;
@@ -99,7 +99,7 @@ class FolderReader {
     constexpr double kSinglePrecision = 1e-4, kHalfPrecision = 0.01;
     if (difference > kHalfPrecision) {
       throw_failure(
-          weights_.place(),
+          weights_.location(),
           fmt::format("\"{}\" are not RoFormer's sines and cosines of base 10000", kSinusoidName));
     }
     if (difference > kSinglePrecision) {
@@ -127,7 +127,7 @@ class FolderReader {
                           at::equal(weights_.take(kOldOutputBias, {model.vocabulary}),
                                     result_.tensors.at("head.decoder.bias"));
     if (!tied || !one_bias) {
-      throw_failure(weights_.place(),
+      throw_failure(weights_.location(),
                     fmt::format("\"{}\" differs from \"{}\"", tied ? kOldOutputBias : kOutputs,
                                 tied ? kOutputBias : "embeddings.word_embeddings.weight"),
                     "this program's language head always shares the table of tokens");
@@ -164,7 +164,7 @@ class FolderReader {
     const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
     if (at::equal(weights_.take(kModernBertOutputs, table.sizes().vec()), table)) return;
     throw_failure(
-        weights_.place(),
+        weights_.location(),
         fmt::format("\"{}\" differs from the table of tokens, which config.json says it is",
                     kModernBertOutputs),
         "\"tie_word_embeddings\": false");
@@ -175,7 +175,7 @@ class FolderReader {
         result_.tensors.at(last + ".bias").size(0)) {
       return;
     }
-    throw_failure(weights_.place(), "the classifier's weight and bias differ in their classes");
+    throw_failure(weights_.location(), "the classifier's weight and bias differ in their classes");
   }
 
   void read_classification_head() {
@@ -196,7 +196,7 @@ class FolderReader {
       // What stands inside the encoder takes part in the computation.
       if (name.starts_with("encoder.") || name.starts_with("embeddings") ||
           name.starts_with("layers.") || name.starts_with("final_norm")) {
-        throw_failure(weights_.place(),
+        throw_failure(weights_.location(),
                       fmt::format("holds {}, which transformers' {} does not have", printable(name),
                                   family_name(config_.family)),
                       "the model computes something else than config.json says");

@@ -111,11 +111,11 @@ ModelSettings parse_model(const ConfigFields& fields, HuggingFaceFamily family) 
 }
 
 PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily family,
-                                std::int64_t places) {
+                                std::int64_t max_positions) {
   PositionSettings position;
   if (family == HuggingFaceFamily::bert) {
     position.scheme = "learned";
-    position.of<LearnedSettings>().length = places;
+    position.of<LearnedSettings>().length = max_positions;
   } else {
     position.scheme = "rope";
     position.of<RopeSettings>().layout = RotaryLayout::interleaved;
@@ -126,13 +126,13 @@ PositionSettings parse_position(const ConfigFields& fields, HuggingFaceFamily fa
 
 Settings parse_settings(const ConfigFields& fields, HuggingFaceFamily family) {
   const bool roformer = family == HuggingFaceFamily::roformer;
-  const std::int64_t places =
+  const std::int64_t max_positions =
       fields.count("max_position_embeddings", roformer ? 1536 : 512, 1, 1 << 20);
   Settings settings;
   settings.model = parse_model(fields, family);
   settings.attention.dropout = fields.probability("attention_probs_dropout_prob", 0.1);
-  settings.position = parse_position(fields, family, places);
-  settings.data.length = places;
+  settings.position = parse_position(fields, family, max_positions);
+  settings.data.length = max_positions;
   settings.glue.head = roformer ? ClassifierHead::roformer : ClassifierHead::bert;
   settings.glue.head_dropout =
       roformer ? settings.model.dropout

@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // transformers' default; its tables can hold no text that is longer.
-constexpr std::int64_t kRoFormerPlaces = 1536;
+constexpr std::int64_t kRoFormerMaxPositions = 1536;
 // What ModernBERT's rotations, which have no table, are said to reach.
-constexpr std::int64_t kModernBertPlaces = 8192;
+constexpr std::int64_t kModernBertMaxPositions = 8192;
 constexpr std::int64_t kBertTokenTypes = 2;
 
 class Exporter {
@@ -49,7 +49,7 @@ class Exporter {
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
     require_new_folder(folder);
     OutputFolder output({.output = folder, .contents = "an empty folder"});
-    write_hugging_face_tokenizer(model_.tokenizer, places(), output.path(), summary_.notes);
+    write_hugging_face_tokenizer(model_.tokenizer, max_positions(), output.path(), summary_.notes);
     // "format" is what transformers demands of a file that it loads.
     write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
     write_file_atomically(output.path() / "config.json",
@@ -133,7 +133,7 @@ class Exporter {
 
   void add_sinusoids() {
     add_tensor(kSinusoidName,
-               rotary_sinusoids(places(), settings_.model.width / settings_.model.heads));
+               rotary_sinusoids(max_positions(), settings_.model.width / settings_.model.heads));
   }
 
   void add_heads() {
@@ -158,10 +158,11 @@ class Exporter {
     }
   }
 
-  std::int64_t places() const {
+  std::int64_t max_positions() const {
     if (family_ == HuggingFaceFamily::bert) return settings_.position.of<LearnedSettings>().length;
-    return std::max(family_ == HuggingFaceFamily::roformer ? kRoFormerPlaces : kModernBertPlaces,
-                    settings_.data.length);
+    return std::max(
+        family_ == HuggingFaceFamily::roformer ? kRoFormerMaxPositions : kModernBertMaxPositions,
+        settings_.data.length);
   }
 
   ExportedConfig config() const {
@@ -170,7 +171,7 @@ class Exporter {
             .architecture = summary_.architecture,
             .token_types =
                 settings_.model.token_types > 0 ? settings_.model.token_types : kBertTokenTypes,
-            .positions = places(),
+            .positions = max_positions(),
             .padding = model_.tokenizer.special().padding,
             .classification = model_.tokenizer.special().classification,
             .separator = model_.tokenizer.special().separator,

@@ -35,7 +35,7 @@ std::string with_prefix(const std::string& canonical, HuggingFaceFamily family);
 // as today's.
 std::function<std::string(const std::string& name)> canonical_names(HuggingFaceFamily family);
 
-// RoFormer's stored sinusoids [places, head width], which are no parameter here.
+// RoFormer's stored sinusoids [positions, head width], which are no parameter here.
 inline constexpr const char* kSinusoidName = "encoder.embed_positions.weight";
 
 }  // namespace roformer

@@ -107,9 +107,9 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   const fs::path dictionary = file.parent_path() / kDictionary;
   if (is_there(dictionary)) {
     return make_word_tokenizer(word_model({.vocabulary = std::move(vocabulary),
-                                           .vocabulary_place = file.string(),
+                                           .vocabulary_location = file.string(),
                                            .dictionary = read_file(dictionary),
-                                           .dictionary_place = dictionary.string(),
+                                           .dictionary_location = dictionary.string(),
                                            .cased = cased}),
                                file.string());
   }
@@ -120,7 +120,7 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
         "to have its words");
   }
   return make_wordpiece_tokenizer(
-      {.contents = std::move(vocabulary), .cased = cased, .place = file.string()});
+      {.contents = std::move(vocabulary), .cased = cased, .location = file.string()});
 }
 
 }  // namespace

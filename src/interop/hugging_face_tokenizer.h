@@ -20,7 +20,7 @@ namespace roformer {
 std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const std::filesystem::path& folder,
                                                        std::vector<std::string>& notes);
 
-// `longest`: tokens that the model has places for.
+// `longest`: tokens that the model has positions for.
 void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
                                   const std::filesystem::path& folder,
                                   std::vector<std::string>& notes);

@@ -25,7 +25,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kMarianPlaces = 1024;  // transformers' default
+constexpr std::int64_t kMarianMaxPositions = 1024;  // transformers' default
 
 // All that MarianMTModel cannot be made to compute.
 void require_expressible(const Settings& settings) {
@@ -95,8 +95,8 @@ class MarianExporter {
     require_new_folder(folder);
     OutputFolder output({.output = folder, .contents = "an empty folder"});
     write_marian_tokenizers(
-        {.source = translator_.source, .target = translator_.target, .separate = !shared}, places(),
-        output.path(), notes_);
+        {.source = translator_.source, .target = translator_.target, .separate = !shared},
+        max_positions(), output.path(), notes_);
     // "format" is what transformers demands of a file that it loads.
     write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
     const ExportedMarianConfig config = this->config();
@@ -159,7 +159,9 @@ class MarianExporter {
     tensors_.push_back({.name = kMarianOutputBias, .value = bias});
   }
 
-  std::int64_t places() const { return std::max(kMarianPlaces, settings_.data.length); }
+  std::int64_t max_positions() const {
+    return std::max(kMarianMaxPositions, settings_.data.length);
+  }
 
   ExportedMarianConfig config() const {
     const std::int64_t padding = translator_.target.special().padding;
@@ -169,7 +171,7 @@ class MarianExporter {
                                            .begin = translator_.begin,
                                            .end = translator_.end},
                                 .never = translator_.never,
-                                .positions = places()};
+                                .positions = max_positions()};
     for (std::int64_t id = translator_.target.vocabulary_size(); id < vocabularies_.target; ++id) {
       result.never.push_back(id);
     }

@@ -76,12 +76,14 @@ class MarianReader {
       if (!weights_.contains(name)) continue;
       const at::Tensor value = weights_.take(name, {rows, result_.settings.model.width});
       if (table.defined() && !at::equal(table, value)) {
-        throw_failure(weights_.place(), fmt::format("\"{}\" differs from \"{}\"", name, names[0]),
+        throw_failure(weights_.location(),
+                      fmt::format("\"{}\" differs from \"{}\"", name, names[0]),
                       "config.json says that they are one table");
       }
       if (!table.defined()) table = value;
     }
-    if (!table.defined()) throw_failure(weights_.place(), fmt::format("has no \"{}\"", names[0]));
+    if (!table.defined())
+      throw_failure(weights_.location(), fmt::format("has no \"{}\"", names[0]));
     return table;
   }
 
@@ -115,7 +117,7 @@ class MarianReader {
       if (stored.numel() == 0) continue;
       const at::Tensor wanted = rotary_sinusoids(stored.size(0), stored.size(1));
       if ((stored - wanted).abs().max().item<double>() <= kHalfPrecision) continue;
-      throw_failure(weights_.place(),
+      throw_failure(weights_.location(),
                     fmt::format("\"{}\" are not sines and cosines of base 10000", name));
     }
   }
@@ -123,7 +125,7 @@ class MarianReader {
   void report_rest() const {
     for (const std::string& name : weights_.unused()) {
       throw_failure(
-          weights_.place(),
+          weights_.location(),
           fmt::format("holds {}, which transformers' MarianMTModel does not have", printable(name)),
           "the model computes something else than config.json says");
     }

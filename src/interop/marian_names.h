@@ -28,7 +28,7 @@ std::vector<MarianWeight> marian_weights(const Settings& settings,
                                          const MarianVocabularies& vocabularies);
 
 inline constexpr const char* kMarianOutputBias = "final_logits_bias";  // [1, V]
-// The tables of sinusoids [places, width], which are no parameter here.
+// The tables of sinusoids [positions, width], which are no parameter here.
 inline constexpr const char* kMarianSinusoids[] = {"encoder.embed_positions.weight",
                                                    "decoder.embed_positions.weight"};
 // All names of the tables of tokens; those that are tied may be missing, or stand there twice.

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostPlaces = 1 << 30;
+constexpr std::int64_t kMostPositions = 1 << 30;
 // The first name of a scaling is the one that is written; "su" was longrope's.
 constexpr std::array kScalings = {
     std::pair("default", RopeScaling::none),        std::pair("linear", RopeScaling::linear),
@@ -89,7 +89,7 @@ const char* rope_scaling_name(RopeScaling scaling) {
 
 RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
                         const RopeDefaults& defaults) {
-  const std::int64_t places = defaults.places;
+  const std::int64_t max_positions = defaults.max_positions;
   const ConfigFields rope(rope_object(fields), file);
   const auto either = [&](const char* name, double standard, double least, double most) {
     return (rope.find(name) != nullptr ? rope : fields).number(name, standard, least, most);
@@ -103,15 +103,14 @@ RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
       rope.find("original_max_position_embeddings") != nullptr ? rope : fields;
   result.original_length =
       result.scaling == RopeScaling::linear || result.scaling == RopeScaling::dynamic_ntk
-          ? places
-          : original.count("original_max_position_embeddings", places, 1, kMostPlaces);
+          ? max_positions
+          : original.count("original_max_position_embeddings", max_positions, 1, kMostPositions);
   const bool by_length =
       rope.find("factor") == nullptr &&
       (result.scaling == RopeScaling::longrope || result.scaling == RopeScaling::yarn);
-  result.factor =
-      by_length
-          ? std::max(1.0, static_cast<double>(places) / static_cast<double>(result.original_length))
-          : rope.number("factor", 0, 1, 1e6);
+  result.factor = by_length ? std::max(1.0, static_cast<double>(max_positions) /
+                                                static_cast<double>(result.original_length))
+                            : rope.number("factor", 0, 1, 1e6);
   if (result.scaling == RopeScaling::yarn || result.scaling == RopeScaling::longrope) {
     result.attention_factor = rope.number("attention_factor", 0, 0, 1e3);
   }

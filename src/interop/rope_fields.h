@@ -13,8 +13,8 @@
 namespace roformer {
 
 struct RopeDefaults {
-  std::int64_t places = 0;  // max_position_embeddings
-  double base = 10000;      // where the file does not say
+  std::int64_t max_positions = 0;  // max_position_embeddings
+  double base = 10000;             // where the file does not say
   double fraction = 1;
 };
 // Throws Error (failure) for a scaling that this program does not have and for values out of range.

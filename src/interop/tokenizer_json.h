@@ -7,8 +7,8 @@
 
 namespace roformer {
 
-// The vocab.txt that its WordPiece comes to. Throws Error (failure, place `file`) for another kind
-// of tokenizer and for ids that are not 0, 1, 2, ...
+// The vocab.txt that its WordPiece comes to. Throws Error (failure, location `file`) for another
+// kind of tokenizer and for ids that are not 0, 1, 2, ...
 std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file);
 
 }  // namespace roformer

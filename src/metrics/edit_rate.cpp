@@ -149,7 +149,7 @@ std::u32string shifted(std::u32string_view words, std::int64_t start, std::int64
 }
 
 struct Shift {
-  // Better shifts are greater: the gain, then longer, then from and to earlier places.
+  // Better shifts are greater: the gain, then longer, then from and to earlier positions.
   std::tuple<std::int32_t, std::int64_t, std::int64_t, std::int64_t> rank;
   std::u32string words;
 };
@@ -219,8 +219,8 @@ class ShiftSearch {
                     std::int64_t length, std::optional<Shift>& best) {
     std::int64_t previous = -1;
     for (std::int64_t offset = -1; offset < length; ++offset) {
-      const std::int64_t place = target + offset;
-      const std::int64_t to = place < 0 ? 0 : alignment.of_reference[place] + 1;
+      const std::int64_t word = target + offset;
+      const std::int64_t to = word < 0 ? 0 : alignment.of_reference[word] + 1;
       if (to == previous) continue;
       previous = to;
       std::u32string words = shifted(words_, start, length, to);

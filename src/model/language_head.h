@@ -1,6 +1,7 @@
 // The head of a language model. BERT's: dense, activation, norm, then the decoder, tied to the
 // token table, with a bias. Or the decoder alone, without one, as today's causal models have it.
-// Only the places that carry a loss are ever given to it; a causal model uses it at all places.
+// Only the positions that carry a loss are ever given to it; a causal model uses it at all
+// positions.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +17,7 @@ class LanguageHead {
  public:
   LanguageHead(const TransformerStack& stack, ParameterStore& parameters);
 
-  // Cross entropy at the places. states [P, M], labels [P] int64.
+  // Cross entropy at the positions. states [P, M], labels [P] int64.
   CrossEntropy loss(const at::Tensor& states, const at::Tensor& labels) const;
   // [P, V] in the parameters' type.
   at::Tensor logits(const at::Tensor& states) const;

@@ -25,28 +25,29 @@ Positions positions_of(const StackInputs& in) {
   return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
 }
 
-// Where the tokens stand by a scheme that draws places, with those in the cache; else undefined.
-at::Tensor places_of(const PositionScheme& scheme, const StackInputs& in, std::uint64_t key) {
-  if (!scheme.draws_places()) return {};
+// Where the tokens stand by a scheme that draws positions, with those in the cache; else undefined.
+at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& in,
+                              std::uint64_t key) {
+  if (!scheme.draws_positions()) return {};
   const std::vector<std::int64_t> lengths = in.cache != nullptr
                                                 ? std::vector<std::int64_t>{in.layout.longest}
                                                 : sequence_lengths(in.layout.blocks);
-  const at::Tensor drawn =
-      scheme.draw_places({.lengths = lengths,
-                          .training = in.training,
-                          .key = random_key({key, random_word("places")}),
-                          .earlier = in.cache != nullptr ? in.cache->places : at::Tensor()});
+  const at::Tensor drawn = scheme.draw_positions(
+      {.lengths = lengths,
+       .training = in.training,
+       .key = random_key({key, random_word("places")}),
+       .earlier = in.cache != nullptr ? in.cache->drawn_positions : at::Tensor()});
   if (in.cache == nullptr) return drawn;
-  const bool begun = in.cache->places.defined();
-  return in.cache->places = begun ? at::cat({in.cache->places, drawn}, 1) : drawn;
+  const bool begun = in.cache->drawn_positions.defined();
+  return in.cache->drawn_positions = begun ? at::cat({in.cache->drawn_positions, drawn}, 1) : drawn;
 }
 
 // What the scheme adds to the embedding of the pass's tokens.
 at::Tensor embedded_positions(const PositionScheme& scheme, const Positions& positions,
-                              const at::Tensor& places) {
-  if (!places.defined()) return scheme.embedding(positions);
+                              const at::Tensor& drawn) {
+  if (!drawn.defined()) return scheme.embedding(positions);
   const std::int64_t count = positions.count();
-  return scheme.embedding_at(places.narrow(1, places.size(1) - count, count));
+  return scheme.embedding_at(drawn.narrow(1, drawn.size(1) - count, count));
 }
 
 at::Tensor normed(const at::Tensor& x, const Norm& norm, double epsilon) {
@@ -228,7 +229,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
     forget_hidden_keys(*in.cache, *scheme_, attention_, positions[0]);
     in.cache->begin_step(positions);
   }
-  const at::Tensor places = places_of(*scheme_, in, dropout_key);
+  const at::Tensor drawn = drawn_positions_of(*scheme_, in, dropout_key);
   const auto session = std::make_shared<PositionSession>(
       SessionInputs{.scheme = *scheme_,
                     .attention = settings_.attention,
@@ -240,7 +241,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                     .type = stored,
                     .device = embedding_->table().device(),
                     .feature_key = in.feature_key,
-                    .places = places});
+                    .drawn_positions = drawn});
   const StackPass pass{.layout = in.layout,
                        .session = *session,
                        .positions = positions,
@@ -255,7 +256,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,
                            .layout = in.layout,
-                           .positions = embedded_positions(*scheme_, positions, places),
+                           .positions = embedded_positions(*scheme_, positions, drawn),
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = random_key({dropout_key, 0})}});

@@ -52,8 +52,8 @@ class ExplicitPositions : public PositionScheme {
          .initial = truncated_normal(settings_.initialization)});
   }
 
-  bool draws_places() const override { return true; }
-  at::Tensor draw_places(const PlaceInputs& in) const override {
+  bool draws_positions() const override { return true; }
+  at::Tensor draw_positions(const DrawInputs& in) const override {
     switch (settings_.draw) {
       case PositionDraw::randomized:
         return randomized(in);
@@ -68,36 +68,36 @@ class ExplicitPositions : public PositionScheme {
     const at::Tensor table = embedding_at(positions.tensor().to(at::kDouble).unsqueeze(0));
     return table.defined() ? table.squeeze(0) : table;
   }
-  at::Tensor embedding_at(const at::Tensor& places) const override {
+  at::Tensor embedding_at(const at::Tensor& drawn) const override {
     if (settings_.form == ExplicitForm::sinusoidal) {
-      return sinusoids_at(places, width_, settings_.base, settings_.sinusoids).to(type_);
+      return sinusoids_at(drawn, width_, settings_.base, settings_.sinusoids).to(type_);
     }
     if (settings_.form != ExplicitForm::learned) return {};
-    if (places.max().item<double>() >= static_cast<double>(table_.size(0))) {
+    if (drawn.max().item<double>() >= static_cast<double>(table_.size(0))) {
       throw_usage("position.explicit_positions.positions",
                   fmt::format("the table has {} positions, the text stands at position {}",
-                              table_.size(0), places.max().item<double>()),
+                              table_.size(0), drawn.max().item<double>()),
                   "more positions, or a shorter data.length");
     }
-    return at::index_select(table_, 0, on_device(places.flatten().to(at::kLong), table_.device()))
-        .view({places.size(0), places.size(1), width_});
+    return at::index_select(table_, 0, on_device(drawn.flatten().to(at::kLong), table_.device()))
+        .view({drawn.size(0), drawn.size(1), width_});
   }
 
   bool has_transform() const override { return settings_.form == ExplicitForm::rope; }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
-    const at::Tensor places =
-        side == TokenSide::query ? query_places(context) : key_places(context);
-    return rotated_by_tables(x, tables(context, places, x.size(-1)));
+    const at::Tensor drawn_positions =
+        side == TokenSide::query ? query_positions(context) : key_positions(context);
+    return rotated_by_tables(x, tables(context, drawn, x.size(-1)));
   }
 
-  bool has_bias_of_places() const override {
+  bool has_bias_of_positions() const override {
     return settings_.form == ExplicitForm::alibi || settings_.form == ExplicitForm::noisy_alibi;
   }
   at::Tensor bias(const AttentionContext& context) const override {
-    if (!has_bias_of_places()) return {};
+    if (!has_bias_of_positions()) return {};
     const at::Tensor distance =
-        settings_.form == ExplicitForm::alibi ? past_places(context) : drawn_distances(context);
+        settings_.form == ExplicitForm::alibi ? past_distances(context) : drawn_distances(context);
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
     return on_device(distance, options).unsqueeze(1) *
            -on_device(slopes_, options).view({1, -1, 1, 1});
@@ -105,7 +105,7 @@ class ExplicitPositions : public PositionScheme {
 
  private:
   struct Tables {
-    at::Tensor places;  // [B or 1, L]
+    at::Tensor drawn_positions;  // [B or 1, L]
     std::int64_t width = 0;
     PairTables tables;
   };
@@ -119,33 +119,34 @@ class ExplicitPositions : public PositionScheme {
   mutable std::list<Tables> recent_;  // a batch's are the same in all layers
 
   // max(p_i - p_j, 0), [B or 1, Lq, Lk].
-  static at::Tensor past_places(const AttentionContext& context) {
-    return (query_places(context).unsqueeze(2) - key_places(context).unsqueeze(1)).clamp_min(0);
+  static at::Tensor past_distances(const AttentionContext& context) {
+    return (query_positions(context).unsqueeze(2) - key_positions(context).unsqueeze(1))
+        .clamp_min(0);
   }
 
-  // The drawn distance of each pair, whose places are 0, r_1, r_2, ..: [1, Lq, Lk].
+  // The drawn distance of each pair, whose positions are 0, r_1, r_2, ..: [1, Lq, Lk].
   static at::Tensor drawn_distances(const AttentionContext& context) {
     const at::Tensor past = past_of_pairs(context);
     const at::Tensor drawn =
-        at::index_select(key_places(context)[0], 0, past.abs().flatten()).view(past.sizes());
+        at::index_select(key_positions(context)[0], 0, past.abs().flatten()).view(past.sizes());
     return (drawn - (past > 0).to(at::kDouble) * kPastShift).unsqueeze(0);
   }
 
-  PairTables tables(const AttentionContext& context, const at::Tensor& places,
+  PairTables tables(const AttentionContext& context, const at::Tensor& drawn,
                     std::int64_t width) const {
     const auto known = [&](const Tables& all) {
       return all.width == width && all.tables.cosine.scalar_type() == context.type &&
-             all.tables.cosine.device() == context.device && at::equal(all.places, places);
+             all.tables.cosine.device() == context.device && at::equal(all.drawn_positions, drawn);
     };
     const auto found = std::find_if(recent_.begin(), recent_.end(), known);
     if (found != recent_.end()) return found->tables;
     constexpr std::size_t kKept = 8;
     if (recent_.size() >= kKept) recent_.pop_back();
     const at::Tensor angles =
-        (places.unsqueeze(-1) * at::tensor(rotary_frequencies(width, settings_.base), at::kDouble))
+        (drawn.unsqueeze(-1) * at::tensor(rotary_frequencies(width, settings_.base), at::kDouble))
             .unsqueeze(1);  // [B or 1, 1, L, pairs]
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
-    recent_.push_front({.places = places,
+    recent_.push_front({.drawn_positions = drawn,
                         .width = width,
                         .tables = {.cosine = on_device(angles.cos(), options),
                                    .sine = on_device(angles.sin(), options),
@@ -171,7 +172,7 @@ class ExplicitPositions : public PositionScheme {
   // One draw for all sequences. Outside of training it is always the same, of as many positions as
   // a text of the training's length has, so that what is read does not move what was read; text
   // beyond that length goes on token by token where a cache holds what came before.
-  at::Tensor randomized(const PlaceInputs& in) const {
+  at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     if (in.training) return sample(count, in.key).unsqueeze(0);
@@ -191,8 +192,8 @@ class ExplicitPositions : public PositionScheme {
   }
 
   // SHAPE: p_i = i + an offset of the sequence's own, in training.
-  at::Tensor shifted(const PlaceInputs& in) const {
-    const at::Tensor counted = counted_places(in);
+  at::Tensor shifted(const DrawInputs& in) const {
+    const at::Tensor counted = counted_positions(in);
     if (!in.training) return counted;
     std::vector<double> offsets;
     for (std::size_t s = 0; s < in.lengths.size(); ++s) {
@@ -205,12 +206,12 @@ class ExplicitPositions : public PositionScheme {
   // CAPE: p_i = (i - middle + g + e_i) e^s, where g and s are the sequence's and e_i the token's; 0
   // outside of training. The middle is the sequence's, or where each token sees only what precedes
   // it that of a text of the training's length: a text's own is not known while it is written.
-  at::Tensor augmented(const PlaceInputs& in) const {
-    const at::Tensor counted = counted_places(in);
+  at::Tensor augmented(const DrawInputs& in) const {
+    const at::Tensor counted = counted_positions(in);
     if (causal_ && !in.training) return counted - middle_of(training_length_);
     const auto sequences = static_cast<std::int64_t>(in.lengths.size());
-    const at::Tensor places = at::empty({sequences, counted.size(1)}, at::kDouble);
-    double* value = places.mutable_data_ptr<double>();
+    const at::Tensor drawn_positions = at::empty({sequences, counted.size(1)}, at::kDouble);
+    double* value = drawn.mutable_data_ptr<double>();
     const auto around_zero = [](Random& random, double bound) {
       return bound * (2 * random.uniform() - 1);
     };
@@ -221,17 +222,17 @@ class ExplicitPositions : public PositionScheme {
       const double scale = std::exp(around_zero(random, std::log(settings_.largest_scale)));
       for (std::int64_t i = 0; i < counted.size(1); ++i) {
         const double own = around_zero(random, settings_.local_shift);
-        const double place = static_cast<double>(i) - middle;
-        *value++ = in.training ? (place + shift + own) * scale : place;
+        const double centred = static_cast<double>(i) - middle;
+        *value++ = in.training ? (centred + shift + own) * scale : centred;
       }
     }
-    return places;
+    return drawn;
   }
 
   static double middle_of(std::int64_t length) { return static_cast<double>(length - 1) / 2; }
 
   // 0, 1, 2, .., behind what is in the cache, [1, L].
-  static at::Tensor counted_places(const PlaceInputs& in) {
+  static at::Tensor counted_positions(const DrawInputs& in) {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     return at::arange(before, before + count, at::kDouble).unsqueeze(0);

@@ -62,8 +62,8 @@ at::Tensor FormulaEvaluator::pairs(const AttentionContext& context) const {
 at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
                                     const at::Tensor& score) const {
   const at::ScalarType type = score.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  Place place{.context = context, .type = type, .score = score.to(type)};
-  const Value value = evaluate(root_, place);
+  Operands operands{.context = context, .type = type, .score = score.to(type)};
+  const Value value = evaluate(root_, operands);
   const at::Tensor result = value.tensor.defined() ? value.tensor : formula_number(value.number);
   return result.to(score.scalar_type()).expand_as(score);
 }
@@ -77,14 +77,14 @@ at::Tensor FormulaEvaluator::at_distances(const AttentionContext& context,
   return root_.uses.constant() ? kept(root_, context, context.type, make) : make();
 }
 
-// At places of queries and keys that broadcast, in context.type.
+// At positions of queries and keys that broadcast, in context.type.
 at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionContext& context,
                                     const at::Tensor& query, const at::Tensor& key) const {
-  Place place{.context = context,
-              .type = context.type == at::kDouble ? at::kDouble : at::kFloat,
-              .query = query,
-              .key = key};
-  const Value value = evaluate(node, place);
+  Operands operands{.context = context,
+                    .type = context.type == at::kDouble ? at::kDouble : at::kFloat,
+                    .query = query,
+                    .key = key};
+  const Value value = evaluate(node, operands);
   return on_device(value.tensor.defined() ? value.tensor : formula_number(value.number),
                    at::TensorOptions().dtype(context.type).device(context.device));
 }
@@ -133,43 +133,45 @@ at::Tensor FormulaEvaluator::kept(const FormulaNode& node, const AttentionContex
   return last.tensor;
 }
 
-FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node, Place& place) const {
+FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
+                                                   Operands& operands) const {
   if (is_number(node) && node.operation != Op::parameter) {
-    return {.number = evaluate_formula(node, numbers_of(place))};
+    return {.number = evaluate_formula(node, numbers_of(operands))};
   }
   const FormulaUses& uses = node.uses;
   // With a score, what is of pairs alone is made as a bias is.
-  if (!place.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
-    return {.tensor = spread(node, place.context)};
+  if (!operands.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
+    return {.tensor = spread(node, operands.context)};
   }
-  const bool constant_part = !place.exact && uses.constant() && uses.bound.empty();
-  if (!constant_part) return operation(node, place);
+  const bool constant_part = !operands.exact && uses.constant() && uses.bound.empty();
+  if (!constant_part) return operation(node, operands);
   // In float64, then in the type of what it meets.
   const auto make = [&] {
-    Place exact{.context = place.context,
-                .type = at::kDouble,
-                .query = place.query,
-                .key = place.key,
-                .exact = true};
+    Operands exact{.context = operands.context,
+                   .type = at::kDouble,
+                   .query = operands.query,
+                   .key = operands.key,
+                   .exact = true};
     const Value value = operation(node, exact);
     const at::Tensor tensor = value.tensor.defined() ? value.tensor : formula_number(value.number);
-    return tensor.scalar_type() == at::kBool ? tensor : tensor.to(place.type);
+    return tensor.scalar_type() == at::kBool ? tensor : tensor.to(operands.type);
   };
   // The root is kept where it has been spread.
   if (&node == &root_) return {.tensor = make()};
-  return {.tensor = kept(node, place.context, place.type, make)};
+  return {.tensor = kept(node, operands.context, operands.type, make)};
 }
 
-FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node, Place& place) const {
+FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node,
+                                                    Operands& operands) const {
   switch (node.operation) {
     case Op::number:
       return {.number = node.number};
     case Op::variable:
-      return variable(node, place);
+      return variable(node, operands);
     case Op::parameter:
-      return parameter(node, place);
+      return parameter(node, operands);
     case Op::sum:
-      return sum(node, place);
+      return sum(node, operands);
     default:
       break;
   }
@@ -177,12 +179,12 @@ FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node, Pla
   const FormulaNode* const small =
       node.operation == Op::logarithm ? beyond_one(node.arguments[0]) : nullptr;
   if (small != nullptr) {
-    const Value value = evaluate(*small, place);
+    const Value value = evaluate(*small, operands);
     return {.tensor =
                 at::log1p(value.tensor.defined() ? value.tensor : formula_number(value.number))};
   }
   for (const FormulaNode& argument : node.arguments) {
-    const Value value = evaluate(argument, place);
+    const Value value = evaluate(argument, operands);
     if (value.tensor.defined()) {
       arguments.push_back(value.tensor);
     } else if (argument.type == FormulaType::boolean) {
@@ -194,42 +196,42 @@ FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node, Pla
   return {.tensor = apply_formula(node.operation, arguments)};
 }
 
-FormulaEvaluator::Value FormulaEvaluator::sum(const FormulaNode& node, Place& place) const {
-  const FormulaTerms terms = sum_terms(node, numbers_of(place));
+FormulaEvaluator::Value FormulaEvaluator::sum(const FormulaNode& node, Operands& operands) const {
+  const FormulaTerms terms = sum_terms(node, numbers_of(operands));
   at::Tensor total;
   for (long t = terms.first; t <= terms.last; ++t) {
-    place.sums[node.name] = static_cast<double>(t);
-    const Value value = evaluate(node.arguments[2], place);
+    operands.sums[node.name] = static_cast<double>(t);
+    const Value value = evaluate(node.arguments[2], operands);
     const at::Tensor term = value.tensor.defined() ? value.tensor : formula_number(value.number);
     total = total.defined() ? total + term : term;
   }
-  place.sums.erase(node.name);
+  operands.sums.erase(node.name);
   return {.tensor = total};
 }
 
 FormulaEvaluator::Value FormulaEvaluator::variable(const FormulaNode& node,
-                                                   const Place& place) const {
-  if (node.name == "i") return {.tensor = place.query};
-  if (node.name == "j") return {.tensor = place.key};
-  if (node.name == "score") return {.tensor = place.score};
+                                                   const Operands& operands) const {
+  if (node.name == "i") return {.tensor = operands.query};
+  if (node.name == "j") return {.tensor = operands.key};
+  if (node.name == "score") return {.tensor = operands.score};
   if (node.name == "h") return {.tensor = at::arange(heads_, at::kDouble).view({-1, 1, 1})};
-  return {.number = numbers_of(place).variable(node.name)};
+  return {.number = numbers_of(operands).variable(node.name)};
 }
 
-FormulaValues FormulaEvaluator::numbers_of(const Place& place) const {
+FormulaValues FormulaEvaluator::numbers_of(const Operands& operands) const {
   return {.variable =
               [&](const std::string& name) {
-                const auto bound = place.sums.find(name);
-                if (bound != place.sums.end()) return bound->second;
-                return static_cast<double>(name == "layer"    ? place.context.layer
+                const auto bound = operands.sums.find(name);
+                if (bound != operands.sums.end()) return bound->second;
+                return static_cast<double>(name == "layer"    ? operands.context.layer
                                            : name == "heads"  ? heads_
                                            : name == "layers" ? layers_
-                                                              : place.context.keys.count());
+                                                              : operands.context.keys.count());
               },
           .parameter =
               [&](std::size_t parameter, double at) {
                 const FormulaNumbers& numbers = numbers_[parameter];
-                const at::Tensor& all = numbers.of(place.context.layer);
+                const at::Tensor& all = numbers.of(operands.context.layer);
                 const auto size = static_cast<double>(numbers.table ? all.size(1) : 1);
                 const double inside = std::min(std::max(at, 0.0), size - 1);
                 if (inside != at && !numbers.clamped) {
@@ -242,22 +244,23 @@ FormulaValues FormulaEvaluator::numbers_of(const Place& place) const {
               }};
 }
 
-FormulaEvaluator::Value FormulaEvaluator::parameter(const FormulaNode& node, Place& place) const {
+FormulaEvaluator::Value FormulaEvaluator::parameter(const FormulaNode& node,
+                                                    Operands& operands) const {
   const FormulaNumbers& numbers = numbers_[node.parameter];
-  if (numbers.table) return {.tensor = entries(node, place)};
-  const at::Tensor values = numbers.of(place.context.layer).to(place.type);
+  if (numbers.table) return {.tensor = entries(node, operands)};
+  const at::Tensor values = numbers.of(operands.context.layer).to(operands.type);
   return {.tensor = values.view({-1, 1, 1})};
 }
 
-at::Tensor FormulaEvaluator::index(const FormulaNode& node, Place& place) const {
+at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) const {
   const FormulaNumbers& numbers = numbers_[node.parameter];
-  const std::int64_t size = numbers.of(place.context.layer).size(1);
-  Place exact{.context = place.context,
-              .type = at::kDouble,
-              .query = place.query,
-              .key = place.key,
-              .exact = true,
-              .sums = place.sums};
+  const std::int64_t size = numbers.of(operands.context.layer).size(1);
+  Operands exact{.context = operands.context,
+                 .type = at::kDouble,
+                 .query = operands.query,
+                 .key = operands.key,
+                 .exact = true,
+                 .sums = operands.sums};
   const Value value = evaluate(node.arguments[0], exact);
   at::Tensor entries =
       (value.tensor.defined() ? value.tensor : formula_number(value.number)).to(at::kLong);
@@ -273,12 +276,12 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Place& place) const 
   return entries;
 }
 
-// The table's entries at the index, [1 or H, Lq or 1, Lk or places].
-at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Place& place) const {
-  const at::Tensor table = numbers_[node.parameter].of(place.context.layer).to(place.type);
-  const auto make = [&] { return index(node, place); };
-  const bool keeps = node.arguments[0].uses.bound.empty() && !place.exact;
-  const at::Tensor at = keeps ? kept(node.arguments[0], place.context, at::kLong, make)
+// The table's entries at the index, [1 or H, Lq or 1, Lk or positions].
+at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands) const {
+  const at::Tensor table = numbers_[node.parameter].of(operands.context.layer).to(operands.type);
+  const auto make = [&] { return index(node, operands); };
+  const bool keeps = node.arguments[0].uses.bound.empty() && !operands.exact;
+  const at::Tensor at = keeps ? kept(node.arguments[0], operands.context, at::kLong, make)
                               : on_device(make(), table.device());
   std::vector<std::int64_t> sizes = at.sizes().vec();
   if (at.size(0) == 1) {

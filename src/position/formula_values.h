@@ -49,7 +49,7 @@ class FormulaEvaluator {
     at::Tensor tensor;  // undefined: the number
   };
   // What is evaluated where.
-  struct Place {
+  struct Operands {
     const AttentionContext& context;
     at::ScalarType type;    // of trained numbers and of what is made of them
     at::Tensor query, key;  // i and j, float64 on the CPU; undefined: to be spread where asked for
@@ -68,13 +68,13 @@ class FormulaEvaluator {
   std::int64_t heads_, layers_;
   mutable std::map<std::pair<const FormulaNode*, std::int64_t>, Kept> kept_;
 
-  Value evaluate(const FormulaNode& node, Place& place) const;
-  Value operation(const FormulaNode& node, Place& place) const;
-  Value sum(const FormulaNode& node, Place& place) const;
-  Value variable(const FormulaNode& node, const Place& place) const;
-  Value parameter(const FormulaNode& node, Place& place) const;
-  at::Tensor entries(const FormulaNode& node, Place& place) const;
-  at::Tensor index(const FormulaNode& node, Place& place) const;
+  Value evaluate(const FormulaNode& node, Operands& operands) const;
+  Value operation(const FormulaNode& node, Operands& operands) const;
+  Value sum(const FormulaNode& node, Operands& operands) const;
+  Value variable(const FormulaNode& node, const Operands& operands) const;
+  Value parameter(const FormulaNode& node, Operands& operands) const;
+  at::Tensor entries(const FormulaNode& node, Operands& operands) const;
+  at::Tensor index(const FormulaNode& node, Operands& operands) const;
   template <class Make>
   at::Tensor kept(const FormulaNode& node, const AttentionContext& context, at::ScalarType type,
                   const Make& make) const;
@@ -83,7 +83,7 @@ class FormulaEvaluator {
                           const at::Tensor& distances) const;
   at::Tensor valued(const FormulaNode& node, const AttentionContext& context,
                     const at::Tensor& query, const at::Tensor& key) const;
-  FormulaValues numbers_of(const Place& place) const;
+  FormulaValues numbers_of(const Operands& operands) const;
 };
 
 }  // namespace roformer

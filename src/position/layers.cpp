@@ -35,7 +35,7 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
-  // At most one of them adds something or draws places.
+  // At most one of them adds something or draws positions.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
       at::Tensor rows = part.scheme->embedding(positions);
@@ -44,20 +44,20 @@ class Layers : public PositionScheme {
     return {};
   }
 
-  at::Tensor embedding_at(const at::Tensor& places) const override {
+  at::Tensor embedding_at(const at::Tensor& positions) const override {
     const PositionScheme* const drawing = that_draws();
-    return drawing != nullptr ? drawing->embedding_at(places) : at::Tensor();
+    return drawing != nullptr ? drawing->embedding_at(positions) : at::Tensor();
   }
-  bool draws_places() const override { return that_draws() != nullptr; }
-  at::Tensor draw_places(const PlaceInputs& inputs) const override {
+  bool draws_positions() const override { return that_draws() != nullptr; }
+  at::Tensor draw_positions(const DrawInputs& inputs) const override {
     const PositionScheme* const drawing = that_draws();
-    return drawing != nullptr ? drawing->draw_places(inputs) : at::Tensor();
+    return drawing != nullptr ? drawing->draw_positions(inputs) : at::Tensor();
   }
 
  private:
   const PositionScheme* that_draws() const {
     for (const Part& part : parts_) {
-      if (part.scheme->draws_places()) return part.scheme.get();
+      if (part.scheme->draws_positions()) return part.scheme.get();
     }
     return nullptr;
   }

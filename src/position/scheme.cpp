@@ -17,20 +17,20 @@ at::Tensor PositionScheme::bias(const AttentionContext& context) const {
                           [&](const at::Tensor& distances) { return bias_at(context, distances); });
 }
 
-at::Tensor key_places(const AttentionContext& context) {
-  const at::Tensor places = context.places.defined()
-                                ? context.places
-                                : context.keys.tensor().to(at::kDouble).unsqueeze(0);
-  ROFORMER_ASSERT(places.size(1) == context.keys.count());
-  return places;
+at::Tensor key_positions(const AttentionContext& context) {
+  const at::Tensor positions = context.drawn_positions.defined()
+                                   ? context.drawn_positions
+                                   : context.keys.tensor().to(at::kDouble).unsqueeze(0);
+  ROFORMER_ASSERT(positions.size(1) == context.keys.count());
+  return positions;
 }
 
-at::Tensor query_places(const AttentionContext& context) {
+at::Tensor query_positions(const AttentionContext& context) {
   const std::int64_t queries = context.queries.count();
-  if (!context.places.defined()) {
+  if (!context.drawn_positions.defined()) {
     return context.queries.tensor().to(at::kDouble).unsqueeze(0);
   }
-  return key_places(context).narrow(1, context.keys.count() - queries, queries);
+  return key_positions(context).narrow(1, context.keys.count() - queries, queries);
 }
 
 std::string layer_parameter(std::int64_t layer, const std::string& name) {

@@ -55,14 +55,14 @@ struct AttentionContext {
   at::Tensor features;
   // In a stack: the scheme's shared_parameters() for this layer; empty: themselves.
   std::vector<at::Tensor> shared;
-  // Of schemes that draw places: where the keys stand, float64 [B or 1, Lk]; undefined: at their
+  // Of schemes that draw positions: where the keys stand, float64 [B or 1, Lk]; undefined: at their
   // positions. The queries stand at the last Lq.
-  at::Tensor places;
+  at::Tensor drawn_positions;
 };
 
-// The places of the keys, or of the queries: float64 [B or 1, L] on the host.
-at::Tensor key_places(const AttentionContext& context);
-at::Tensor query_places(const AttentionContext& context);
+// The positions of the keys, or of the queries: float64 [B or 1, L] on the host.
+at::Tensor key_positions(const AttentionContext& context);
+at::Tensor query_positions(const AttentionContext& context);
 
 // A parameter of those, as the layer is to use it.
 inline const at::Tensor& shared_parameter(const AttentionContext& context, std::size_t index,
@@ -95,12 +95,12 @@ struct AttentionWeights {
   at::Tensor remainder;  // [B, H, Lq]: what the weights lack of 1
 };
 
-// What a scheme that draws places knows of a batch.
-struct PlaceInputs {
+// What a scheme that draws positions knows of a batch.
+struct DrawInputs {
   std::span<const std::int64_t> lengths;  // of the sequences, in tokens
   bool training = false;
   std::uint64_t key = 0;  // of the batch: random numbers are functions of it
-  at::Tensor earlier;     // decoding: the places of the tokens before, [1, L']
+  at::Tensor earlier;     // decoding: the positions of the tokens before, [1, L']
 };
 
 enum class TokenSide { query, key };
@@ -117,8 +117,8 @@ class PositionScheme {
 
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
-  // The same at places that the scheme has drawn, [S or 1, L] -> [S or 1, L, M].
-  virtual at::Tensor embedding_at(const at::Tensor& places) const { return {}; }
+  // The same at positions that the scheme has drawn, [S or 1, L] -> [S or 1, L, M].
+  virtual at::Tensor embedding_at(const at::Tensor& positions) const { return {}; }
 
   // 2. How q and k are rotated; `width` is the head width or, with linear attention, the features.
   virtual std::optional<RotationPair> rotation(const AttentionContext& context,
@@ -148,7 +148,7 @@ class PositionScheme {
     return {};
   }
   // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
-  virtual bool has_bias_of_places() const { return false; }
+  virtual bool has_bias_of_positions() const { return false; }
   // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
   // matrix where nothing else needs one.
   virtual bool has_running_sums() const { return false; }
@@ -207,8 +207,8 @@ class PositionScheme {
 
   // Places that are drawn for each batch and are its tokens' positions: float64 [S or 1, L] for the
   // longest of its S sequences, or of the tokens behind the earlier ones.
-  virtual bool draws_places() const { return false; }
-  virtual at::Tensor draw_places(const PlaceInputs& inputs) const { return {}; }
+  virtual bool draws_positions() const { return false; }
+  virtual at::Tensor draw_positions(const DrawInputs& inputs) const { return {}; }
 
   // 9. Capabilities beyond those of the facts table.
   // False where a token's result changes with how many tokens follow it, even if it sees none of

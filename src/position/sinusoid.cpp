@@ -11,7 +11,7 @@
 
 namespace roformer {
 
-at::Tensor sinusoids_at(const at::Tensor& places, std::int64_t width, double base,
+at::Tensor sinusoids_at(const at::Tensor& positions, std::int64_t width, double base,
                         SinusoidalLayout layout) {
   const std::int64_t half = width / 2;
   std::vector<double> frequencies;
@@ -23,7 +23,7 @@ at::Tensor sinusoids_at(const at::Tensor& places, std::int64_t width, double bas
     frequencies.push_back(std::pow(base, -exponent));
   }
   const at::Tensor angles =
-      places.to(at::kDouble).unsqueeze(-1) * at::tensor(frequencies, at::kDouble);
+      positions.to(at::kDouble).unsqueeze(-1) * at::tensor(frequencies, at::kDouble);
   return layout == SinusoidalLayout::interleaved
              ? at::stack({angles.sin(), angles.cos()}, -1).flatten(-2)
              : at::cat({angles.sin(), angles.cos()}, -1);

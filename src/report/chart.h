@@ -69,7 +69,7 @@ struct LineChartGrid {
   int panel_height = 300;
 };
 
-// A figure for each name, on an axis that is fitted to the figures: 4.755 and 4.756 are two places.
+// A figure for each name, on an axis that is fitted to the figures: 4.755 and 4.756 are two points.
 struct Dot {
   std::string name;
   double value = 0;           // not finite: no dot, "–"
@@ -108,7 +108,7 @@ struct ShareChart {
   int width = 816;
 };
 
-// A matrix, row 0 at the top. Values that are not finite (masked places) are drawn grey.
+// A matrix, row 0 at the top. Values that are not finite (masked positions) are drawn grey.
 struct HeatMap {
   enum class Colours {
     sequential,  // from the least to the greatest value

@@ -89,8 +89,8 @@ class DotDrawing {
   Legend legend_;
   PlotArea area_;
 
-  double place(double value) const {
-    return area_.left + area_.width * std::clamp(scale_.place(value), 0.0, 1.0);
+  double x_of(double value) const {
+    return area_.left + area_.width * std::clamp(scale_.fraction(value), 0.0, 1.0);
   }
 
   int colour(const Dot& dot) const {
@@ -101,7 +101,7 @@ class DotDrawing {
   }
 
   std::string draw_reference(const ReferenceLine& line) const {
-    const double x = place(line.value);
+    const double x = x_of(line.value);
     const bool right_half = x > area_.left + 0.5 * area_.width;
     return svg_line(x, area_.top - 4, x, area_.bottom(), "reference") +
            svg_text(x + (right_half ? 3 : -3), area_.top - 8, line.label,
@@ -118,20 +118,20 @@ class DotDrawing {
     if (!std::isfinite(dot.value)) return result;
     if (dot.low && dot.high && std::isfinite(*dot.low) && std::isfinite(*dot.high)) {
       const std::string classes = fmt::format("whisker c{}", c);
-      result += svg_line(place(*dot.low), y, place(*dot.high), y, classes);
+      result += svg_line(x_of(*dot.low), y, x_of(*dot.high), y, classes);
       for (const double end : {*dot.low, *dot.high}) {
-        result += svg_line(place(end), y - 4, place(end), y + 4, classes);
+        result += svg_line(x_of(end), y - 4, x_of(end), y + 4, classes);
       }
     }
     for (const double part : dot.parts) {
       if (!std::isfinite(part)) continue;
       result += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3\" class=\"line part c{}\"/>\n",
-                            coordinate(place(part)), coordinate(y), c);
+                            coordinate(x_of(part)), coordinate(y), c);
     }
     return result + fmt::format(
                         "<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"fill c{}\">"
                         "<title>{}</title></circle>\n",
-                        coordinate(place(dot.value)), coordinate(y), c,
+                        coordinate(x_of(dot.value)), coordinate(y), c,
                         escape_xml(dot.name + ": " + label_of(chart_, dot)));
   }
 };

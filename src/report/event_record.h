@@ -27,11 +27,11 @@ std::string scalar_event(const EventTime& time, std::string_view tag, float valu
 std::string text_event(const EventTime& time, std::string_view tag, std::string_view markdown);
 
 // Takes the first record off `bytes` and returns its data; nothing when too few bytes are left for
-// a whole one. Throws Error (failure, without a place) where a checksum does not match.
+// a whole one. Throws Error (failure, without a location) where a checksum does not match.
 std::optional<std::string_view> take_record(std::string_view& bytes);
 
-// The step of a serialised Event; 0 where it says none. Throws Error (failure, without a place) for
-// bytes that are not a protobuf message.
+// The step of a serialised Event; 0 where it says none. Throws Error (failure, without a location)
+// for bytes that are not a protobuf message.
 std::int64_t event_step(std::string_view event);
 
 }  // namespace roformer

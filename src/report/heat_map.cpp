@@ -41,9 +41,9 @@ constexpr std::array<Colour, 9> kDiverging{{{33, 102, 172},
 
 std::string colour_of(int level, HeatMap::Colours colours) {
   const auto& anchors = colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
-  const double place = static_cast<double>(level) / (kLevels - 1) * (anchors.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(place), anchors.size() - 2);
-  const double share = place - static_cast<double>(below);
+  const double point = static_cast<double>(level) / (kLevels - 1) * (anchors.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(point), anchors.size() - 2);
+  const double share = point - static_cast<double>(below);
   const auto blend = [share](double a, double b) {
     return static_cast<int>(std::lround(a + share * (b - a)));
   };
@@ -58,8 +58,8 @@ struct ValueRange {
   double high = 1;
 
   int level(double value) const {
-    const double place = (value - low) / (high - low) * (kLevels - 1);
-    return static_cast<int>(std::lround(std::clamp(place, 0.0, kLevels - 1.0)));
+    const double point = (value - low) / (high - low) * (kLevels - 1);
+    return static_cast<int>(std::lround(std::clamp(point, 0.0, kLevels - 1.0)));
   }
 };
 
@@ -86,8 +86,8 @@ ValueRange range_of(const HeatMap& chart) {
   return {.low = low, .high = high};
 }
 
-// The cells of each level as one path in units of cells; level -1 is for masked places. Neighbours
-// of one level in a row are one rectangle.
+// The cells of each level as one path in units of cells; level -1 is for masked positions.
+// Neighbours of one level in a row are one rectangle.
 std::map<int, std::string> cell_paths(const HeatMap& chart, const ValueRange& range) {
   std::map<int, std::string> paths;
   const auto level_of = [&](double value) {
@@ -130,7 +130,7 @@ std::string colour_bar(const HeatMap& chart, const ValueRange& range, const Plot
   }
   const AxisScale scale{.low = range.low, .high = range.high};
   for (const Tick& tick : make_ticks(scale, vertical_tick_target(bar.height))) {
-    const double y = bar.bottom() - bar.height * scale.place(tick.value);
+    const double y = bar.bottom() - bar.height * scale.fraction(tick.value);
     result += svg_line(bar.right(), y, bar.right() + 4, y, "axis");
     result += svg_text(bar.right() + 8, y + 4.2, tick.label, {.classes = "tick"});
   }
@@ -178,12 +178,12 @@ Picture draw(const HeatMap& chart) {
   }
   content += "</g>\n";
   for (const Tick& tick : row_ticks) {
-    const double y = area.top + area.height * row_scale.place(tick.value);
+    const double y = area.top + area.height * row_scale.fraction(tick.value);
     content += svg_line(area.left - 4, y, area.left, y, "axis");
     content += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
   }
   for (const Tick& tick : make_ticks(column_scale, horizontal_tick_target(area.width))) {
-    const double x = area.left + area.width * column_scale.place(tick.value);
+    const double x = area.left + area.width * column_scale.fraction(tick.value);
     content += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
     content += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
   }

@@ -80,7 +80,7 @@ class LineDrawing {
   struct Label {
     std::size_t index = 0;  // of the series
     double end = 0;         // where its line ends
-    double place = 0;       // where the name stands
+    double y = 0;           // where the name stands
   };
 
   const LineChart& chart_;
@@ -137,8 +137,8 @@ class LineDrawing {
     area_.width = chart_.width - area_.left - (direct_ ? widest + 44 : 24);
   }
 
-  // Finds each name's place beside its line's end; false where some line ends before the right edge
-  // or has no point, or a name would come to lie too far from its line.
+  // Finds each name's height beside its line's end; false where some line ends before the right
+  // edge or has no point, or a name would come to lie too far from its line.
   bool place_labels() {
     constexpr double kFarthest = 50;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
@@ -146,10 +146,10 @@ class LineDrawing {
       Label label{.index = i};
       double right = 0;
       for (std::size_t j = 0; j < series.x.size(); ++j) {
-        const double place = y_scale_.place(series.y[j]);
-        if (!std::isfinite(place) || !std::isfinite(x_scale_.place(series.x[j]))) continue;
-        right = x_scale_.place(series.x[j]);
-        label.end = area_.bottom() - area_.height * std::clamp(place, 0.0, 1.0);
+        const double height = y_scale_.fraction(series.y[j]);
+        if (!std::isfinite(height) || !std::isfinite(x_scale_.fraction(series.x[j]))) continue;
+        right = x_scale_.fraction(series.x[j]);
+        label.end = area_.bottom() - area_.height * std::clamp(height, 0.0, 1.0);
       }
       if (right < 0.97) return false;
       labels_.push_back(label);
@@ -158,19 +158,19 @@ class LineDrawing {
                      [](const Label& a, const Label& b) { return a.end < b.end; });
     std::vector<double> wanted;
     for (const Label& label : labels_) wanted.push_back(label.end);
-    const std::vector<double> places =
+    const std::vector<double> heights =
         spread_labels(wanted, {.gap = 15, .first = area_.top + 4, .last = area_.bottom()});
-    if (places.empty()) return false;
+    if (heights.empty()) return false;
     for (std::size_t i = 0; i < labels_.size(); ++i) {
-      labels_[i].place = places[i];
-      if (std::abs(places[i] - wanted[i]) > kFarthest) return false;
+      labels_[i].y = heights[i];
+      if (std::abs(heights[i] - wanted[i]) > kFarthest) return false;
     }
     return true;
   }
 
   Point point(double x, double y) const {
-    return {area_.left + area_.width * x_scale_.place(x),
-            area_.bottom() - area_.height * y_scale_.place(y)};
+    return {area_.left + area_.width * x_scale_.fraction(x),
+            area_.bottom() - area_.height * y_scale_.fraction(y)};
   }
 
   std::vector<Point> points(const Series& series, const std::vector<double>& y) const {
@@ -179,7 +179,7 @@ class LineDrawing {
     return result;
   }
 
-  // A closed shape between the two borders; places where either has a gap are left out.
+  // A closed shape between the two borders; points where either has a gap are left out.
   std::string band(const Series& series) const {
     const std::vector<Point> low = points(series, series.low);
     const std::vector<Point> high = points(series, series.high);
@@ -243,13 +243,13 @@ class LineDrawing {
     std::string result;
     for (const ReferenceLine& line : chart_.references) {
       if (line.direction == ReferenceLine::Direction::vertical) {
-        const double x = area_.left + area_.width * x_scale_.place(line.value);
+        const double x = area_.left + area_.width * x_scale_.fraction(line.value);
         result += svg_line(x, area_.top - 4, x, area_.bottom(), "reference");
         const bool right_half = x > area_.left + 0.75 * area_.width;
         result += svg_text(x + (right_half ? 3 : -3), area_.top - 8, line.label,
                            {.classes = "muted", .anchor = right_half ? "end" : "start"});
       } else {
-        const double y = area_.bottom() - area_.height * y_scale_.place(line.value);
+        const double y = area_.bottom() - area_.height * y_scale_.fraction(line.value);
         result += svg_line(area_.left, y, area_.right(), y, "reference");
         // Curves begin together on the left more often than they end together on the right.
         result += svg_text(area_.right() - 6, y - 5, line.label,
@@ -264,10 +264,9 @@ class LineDrawing {
     for (const Label& label : labels_) {
       const double x = area_.right() + 6;
       const int colour = series_colour(label.index);
-      result +=
-          fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
-                      coordinate(label.end), coordinate(x + 14), coordinate(label.place), colour);
-      result += svg_text(x + 22, label.place + 4.2, chart_.series[label.index].name,
+      result += fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
+                            coordinate(label.end), coordinate(x + 14), coordinate(label.y), colour);
+      result += svg_text(x + 22, label.y + 4.2, chart_.series[label.index].name,
                          {.classes = fmt::format("label c{}", colour)});
     }
     return result;

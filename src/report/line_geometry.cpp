@@ -54,8 +54,8 @@ std::vector<double> spread_labels(const std::vector<double>& sorted, const Label
     return Block{.center = center, .count = count, .half = half};
   };
   std::vector<Block> blocks;
-  for (const double place : sorted) {
-    blocks.push_back(make_block(place, 1));
+  for (const double centre : sorted) {
+    blocks.push_back(make_block(centre, 1));
     while (blocks.size() > 1) {
       const Block below = blocks.back();
       const Block above = blocks[blocks.size() - 2];
@@ -66,13 +66,13 @@ std::vector<double> spread_labels(const std::vector<double>& sorted, const Label
       blocks.back() = make_block(center, count);
     }
   }
-  std::vector<double> places;
+  std::vector<double> centres;
   for (const Block& block : blocks) {
     for (double i = 0; i < block.count; ++i) {
-      places.push_back(block.center - block.half + space.gap * i);
+      centres.push_back(block.center - block.half + space.gap * i);
     }
   }
-  return places;
+  return centres;
 }
 
 }  // namespace roformer

@@ -21,7 +21,7 @@ std::string line_path(const std::vector<Point>& points);
 // picture is the same, and a long run's chart stays small.
 std::vector<Point> thinned(const std::vector<Point>& points);
 
-// Moves sorted places apart to `gap`, as little as possible and all within [first, last]. Nothing
+// Moves sorted heights apart to `gap`, as little as possible and all within [first, last]. Nothing
 // when they can't all fit.
 struct LabelSpace {
   double gap = 15;

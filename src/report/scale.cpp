@@ -76,7 +76,7 @@ std::vector<double> logarithmic_ticks(double low, double high, int target) {
 
 }  // namespace
 
-double AxisScale::place(double value) const {
+double AxisScale::fraction(double value) const {
   if (scale == Axis::Scale::linear) return (value - low) / (high - low);
   if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
   return std::log(value / low) / std::log(high / low);

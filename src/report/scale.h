@@ -15,7 +15,8 @@ struct AxisScale {
   Axis::Scale scale = Axis::Scale::linear;
   std::vector<double> ticks = {};  // those the axis asks for
 
-  double place(double value) const;  // NaN for what has no place (not positive on a log axis)
+  double fraction(
+      double value) const;  // of the axis; NaN for what is not on it (not positive on a log axis)
 };
 
 // The range of an axis: of the finite values, or what the axis says. `padding` is the share of the

@@ -210,7 +210,7 @@ int vertical_tick_target(double height) {
 std::string horizontal_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area) {
   std::string result;
   for (const Tick& tick : make_ticks(scale, horizontal_tick_target(area.width))) {
-    const double x = area.left + area.width * scale.place(tick.value);
+    const double x = area.left + area.width * scale.fraction(tick.value);
     result += svg_line(x, area.top, x, area.bottom(), "grid");
     result += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
     result += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
@@ -225,7 +225,7 @@ std::string vertical_axis(const Axis& axis, const AxisScale& scale, const PlotAr
   const std::vector<Tick> ticks = make_ticks(scale, vertical_tick_target(area.height));
   std::string result;
   for (const Tick& tick : ticks) {
-    const double y = area.bottom() - area.height * scale.place(tick.value);
+    const double y = area.bottom() - area.height * scale.fraction(tick.value);
     result += svg_line(area.left, y, area.right(), y, "grid");
     result += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
   }

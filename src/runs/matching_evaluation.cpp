@@ -36,8 +36,8 @@ std::vector<MatchingShare> shares_by_length(const MatchingSet& set,
   }
   shares.push_back({.name = fmt::format("{} tokens and more", low)});
   for (std::size_t i = 0; i < right.size(); ++i) {
-    const auto place = std::ranges::lower_bound(kLengths, longest_of(set, i)) - kLengths.begin();
-    MatchingShare& share = shares[static_cast<std::size_t>(place)];
+    const auto bucket = std::ranges::lower_bound(kLengths, longest_of(set, i)) - kLengths.begin();
+    MatchingShare& share = shares[static_cast<std::size_t>(bucket)];
     ++share.examples;
     share.right += right[i] ? 1 : 0;
   }

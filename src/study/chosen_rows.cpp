@@ -8,11 +8,11 @@ namespace roformer {
 
 std::vector<StudyRow> chosen_rows(const StudySettings& study, const std::vector<StudyRow>& rows) {
   if (study.choose.empty()) return rows;
-  const std::size_t place = label_place(study, study.choose);
+  const std::size_t index = label_index(study, study.choose);
   const Column metric = metric_column(study.metric);
-  const auto others = [place](const StudyRow& row) {
+  const auto others = [index](const StudyRow& row) {
     std::vector<std::string> labels = row.labels;
-    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(place));
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(index));
     return labels;
   };
   std::vector<StudyRow> chosen;

@@ -21,11 +21,11 @@ std::map<std::string, double> figures_by_seed(const StudySettings& study, const 
                                  [](const StudyAxis& axis) { return axis.key == "seed"; });
   std::map<std::string, double> figures;
   if (seed == study.axes.end()) return figures;
-  const auto place = static_cast<std::size_t>(seed - study.axes.begin());
+  const auto index = static_cast<std::size_t>(seed - study.axes.begin());
   for (const RunResult& run : row.runs) {
     const auto found = run.figures.find(figure);
     const bool there = run.state == RunResult::State::finished && found != run.figures.end();
-    if (there && std::isfinite(found->second)) figures[run.values[place]] = found->second;
+    if (there && std::isfinite(found->second)) figures[run.values[index]] = found->second;
   }
   return figures;
 }
@@ -109,7 +109,7 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
     // A score that differs from task to task has no better end in general, but has one in a task.
     std::map<std::string, std::vector<const StudyRow*>> groups;
     for (const StudyRow& row : rows) {
-      std::string group = study.spread.empty() ? "" : row.labels[label_place(study, study.spread)];
+      std::string group = study.spread.empty() ? "" : row.labels[label_index(study, study.spread)];
       if (is_of_pieces(metric.key)) group += " " + vocabulary_of(study, row);
       groups[group].push_back(&row);
     }
@@ -135,7 +135,7 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
     if (std::find(axis.values.begin(), axis.values.end(), study.reference) == axis.values.end()) {
       continue;
     }
-    labels[label_place(study, axis.key)] = study.reference;
+    labels[label_index(study, axis.key)] = study.reference;
     replaced = true;
   }
   for (const StudyRow& other : rows) {
@@ -143,8 +143,8 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
     if (replaced) {
       for (const StudyAxis& axis : study.axes) {
         if (axis.key == "seed" || axis.key == study.choose) continue;
-        const std::size_t place = label_place(study, axis.key);
-        same &= other.labels[place] == labels[place];
+        const std::size_t index = label_index(study, axis.key);
+        same &= other.labels[index] == labels[index];
       }
     } else {
       same = !study.reference.empty() && other.title() == study.reference;

@@ -18,8 +18,8 @@ using Run = ProtocolRecord::Run;
 constexpr std::array kDataFacts = {"fingerprint", "tokenizer_fingerprint", "training_tokens",
                                    "validation_tokens", "test_tokens"};
 
-std::string text_at(const nlohmann::json& record, const std::string& place) {
-  const nlohmann::json::json_pointer pointer(place);
+std::string text_at(const nlohmann::json& record, const std::string& path) {
+  const nlohmann::json::json_pointer pointer(path);
   if (!record.is_object() || !record.contains(pointer)) return "";
   return record[pointer].is_string() ? record[pointer].get<std::string>()
                                      : describe_json(record[pointer]);
@@ -126,9 +126,9 @@ class Merger {
     }
     if (base_) {
       for (const char* fact : kDataFacts) {
-        const std::string place = std::string("/data/") + fact;
-        const std::string own = text_at(run.result.record, place);
-        const std::string wanted = text_at(base_->result.record, place);
+        const std::string path = std::string("/data/") + fact;
+        const std::string own = text_at(run.result.record, path);
+        const std::string wanted = text_at(base_->result.record, path);
         if (own == wanted) continue;
         add_reason(reasons, fmt::format("data: {} {}, here {}", fact, own, wanted));
       }

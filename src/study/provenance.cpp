@@ -12,7 +12,7 @@ namespace {
 
 struct Fact {
   const char* title;
-  const char* place;  // in run.json
+  const char* path;  // in run.json
 };
 
 constexpr std::array kFacts{
@@ -30,22 +30,22 @@ constexpr std::array kFacts{
     Fact{"fingerprint of the tokenizer", "/data/tokenizer_fingerprint"},
 };
 
-std::string text_of(const nlohmann::json& value, const std::string& place) {
-  if (place.ends_with("_bytes") && value.is_number_unsigned()) {
+std::string text_of(const nlohmann::json& value, const std::string& path) {
+  if (path.ends_with("_bytes") && value.is_number_unsigned()) {
     return format_bytes(value.get<std::uint64_t>());
   }
   return value.is_string() ? value.get<std::string>() : describe_json(value);
 }
 
-// The different texts that the records have at the place, in the order of the runs.
-std::string texts_at(const std::vector<StudyRow>& rows, const std::string& place) {
-  const nlohmann::json::json_pointer pointer(place);
+// The different texts that the records have at the path, in the order of the runs.
+std::string texts_at(const std::vector<StudyRow>& rows, const std::string& path) {
+  const nlohmann::json::json_pointer pointer(path);
   std::vector<std::string> seen;
   std::string text;
   for (const StudyRow& row : rows) {
     for (const RunResult& run : row.runs) {
       if (!run.record.is_object() || !run.record.contains(pointer)) continue;
-      const std::string value = text_of(run.record[pointer], place);
+      const std::string value = text_of(run.record[pointer], path);
       if (std::find(seen.begin(), seen.end(), value) != seen.end()) continue;
       seen.push_back(value);
       text += (text.empty() ? "" : ", ") + value;
@@ -59,8 +59,8 @@ std::string texts_at(const std::vector<StudyRow>& rows, const std::string& place
 Table provenance_table(const std::vector<StudyRow>& rows) {
   Table table({{.title = "what", .alignment = Column::Alignment::left},
                {.title = "of the runs", .alignment = Column::Alignment::left}});
-  for (const auto& [title, place] : kFacts) {
-    const std::string text = texts_at(rows, place);
+  for (const auto& [title, path] : kFacts) {
+    const std::string text = texts_at(rows, path);
     if (text.empty()) continue;
     std::vector<Cell> cells;
     cells.emplace_back(std::string(title));

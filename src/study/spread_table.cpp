@@ -28,7 +28,7 @@ std::string title_of(const StudySettings& study, const StudyRow& row) {
   std::string title;
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
-    title += (title.empty() ? "" : ", ") + row.labels[label_place(study, axis.key)];
+    title += (title.empty() ? "" : ", ") + row.labels[label_index(study, axis.key)];
   }
   return title.empty() ? study.name : title;
 }
@@ -53,7 +53,7 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
   std::vector<Line> lines;
   for (const StudyRow& row : rows) {
     const auto column =
-        static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
+        static_cast<std::size_t>(column_of(row.labels[label_index(study, study.spread)]));
     line_of(title_of(study, row), axis->values.size(), lines).cells[column] =
         figure_cell(row, metric, use);
   }
@@ -61,7 +61,7 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
     for (const StudyRow& row : rows) {
       if (!row.commonest_class) continue;
       const auto column =
-          static_cast<std::size_t>(column_of(row.labels[label_place(study, study.spread)]));
+          static_cast<std::size_t>(column_of(row.labels[label_index(study, study.spread)]));
       line_of(kCommonestClass, axis->values.size(), lines).cells[column] = *row.commonest_class;
     }
   }

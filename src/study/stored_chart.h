@@ -11,7 +11,7 @@ namespace roformer {
 
 nlohmann::ordered_json stored_chart(const StudyChart& chart);
 
-// Throws Error (failure, place `file`) for what stored_chart did not write.
+// Throws Error (failure, location `file`) for what stored_chart did not write.
 StudyChart read_stored_chart(const nlohmann::json& value, const std::string& file);
 
 }  // namespace roformer

@@ -11,7 +11,7 @@ namespace roformer {
 
 nlohmann::ordered_json stored_table(const Table& table);
 
-// Throws Error (failure, place `file`) for what stored_table did not write.
+// Throws Error (failure, location `file`) for what stored_table did not write.
 Table read_stored_table(const nlohmann::json& value, const std::string& file);
 
 }  // namespace roformer

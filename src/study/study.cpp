@@ -99,9 +99,9 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
 // Null where another process has the run, or has finished it by now.
 std::shared_ptr<void> claim_training(const StudyRun& run, ChildProcess::Command& command) {
   try {
-    const fs::path place = run.settings.runs / "claims" / run.name;
-    make_directories(place);
-    auto lock = std::make_shared<DirectoryLock>(place);
+    const fs::path folder = run.settings.runs / "claims" / run.name;
+    make_directories(folder);
+    auto lock = std::make_shared<DirectoryLock>(folder);
     const TrainingRunStatus status = training_status(run);
     if (status.state == State::finished) return nullptr;
     const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");

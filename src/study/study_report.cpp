@@ -44,13 +44,13 @@ std::string checkpoint_sentence(const StudySettings& study) {
   const auto seeds = std::find_if(study.axes.begin(), study.axes.end(),
                                   [](const StudyAxis& axis) { return axis.key == "seed"; });
   if (seeds == study.axes.end() || seeds->values.size() < 2) return "";
-  const auto place = static_cast<std::size_t>(seeds - study.axes.begin());
+  const auto index = static_cast<std::size_t>(seeds - study.axes.begin());
   // From where the runs of each row start.
   std::map<std::vector<std::string>, std::set<std::string>> sources;
   for (const StudyRun& run : study.runs) {
     if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
     std::vector<std::string> labels = run.values;
-    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(place));
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(index));
     sources[labels].insert(run.settings.model.from.string());
   }
   for (const auto& [labels, from] : sources) {

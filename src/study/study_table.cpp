@@ -146,11 +146,11 @@ Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
   return fmt::format("{} ({})", alone.text(0, 0), share);
 }
 
-std::size_t label_place(const StudySettings& study, const std::string& axis) {
-  std::size_t place = 0;
+std::size_t label_index(const StudySettings& study, const std::string& axis) {
+  std::size_t index = 0;
   for (const StudyAxis& other : study.axes) {
-    if (other.key == axis) return place;
-    place += other.key != kSeed;
+    if (other.key == axis) return index;
+    index += other.key != kSeed;
   }
   ROFORMER_ASSERT(!"an axis of the study");
   return 0;
@@ -235,10 +235,10 @@ std::string vocabulary_of(const StudySettings& study, const StudyRow& row) {
   const bool of_text =
       !study.runs.empty() && task_facts(study.runs.front().settings.task).evaluates_text;
   if (!of_text) return "";
-  const nlohmann::json::json_pointer place("/data/tokenizer_fingerprint");
+  const nlohmann::json::json_pointer pointer("/data/tokenizer_fingerprint");
   for (const RunResult& run : row.runs) {
-    if (!run.record.is_object() || !run.record.contains(place)) continue;
-    if (run.record[place].is_string()) return run.record[place].get<std::string>();
+    if (!run.record.is_object() || !run.record.contains(pointer)) continue;
+    if (run.record[pointer].is_string()) return run.record[pointer].get<std::string>();
   }
   return "";
 }
@@ -328,7 +328,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
     std::vector<Cell> cells;
     for (const StudyAxis& axis : study.axes) {
       if (axis.key == kSeed) continue;
-      cells.emplace_back(axis_value_title(axis.key, row.labels[label_place(study, axis.key)]));
+      cells.emplace_back(axis_value_title(axis.key, row.labels[label_index(study, axis.key)]));
     }
     if (untitled) cells.emplace_back(row.title());
     if (protocol) {

@@ -42,7 +42,7 @@ struct StudyRow {
 };
 
 // Where in the labels of a row the value of an axis stands; the axis is there and is not the seed.
-std::size_t label_place(const StudySettings& study, const std::string& axis);
+std::size_t label_index(const StudySettings& study, const std::string& axis);
 
 // True where the row belongs before the other: rows of which all runs have the figure first, rows
 // without any last, and among equals the better one by its metric.

@@ -39,11 +39,11 @@ void add_target_differences(const StudySettings& study, const std::vector<Length
       RunResult& run = rows[i].runs[k];
       const RunResult* const other = same_seed(study, *reference, run);
       if (other == nullptr) continue;
-      const auto place = static_cast<std::size_t>(other - reference->runs.data());
+      const auto index = static_cast<std::size_t>(other - reference->runs.data());
       for (std::size_t c = 0; c < lengths[i].cells.size(); ++c) {
         const LengthCell& own = lengths[i].cells[c];
-        if (own.runs.size() <= k || wanted.cells[c].runs.size() <= place) continue;
-        const LanguageEvaluation& first = wanted.cells[c].runs[place];
+        if (own.runs.size() <= k || wanted.cells[c].runs.size() <= index) continue;
+        const LanguageEvaluation& first = wanted.cells[c].runs[index];
         if (first.loss_sums_by_row.size() < 2 || own.runs[k].loss_sums_by_row.size() < 2) continue;
         const PairedLosses paired = compare_losses(first, own.runs[k]);
         const std::string name = test_loss_at(own.length, run_named(study, run.name).settings);

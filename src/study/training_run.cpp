@@ -150,9 +150,9 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
     result.curves["score"].push_back({.x = static_cast<double>(record.step), .y = record.ranked()});
   }
   for (const char* size : {"training_examples", "validation_examples"}) {
-    const nlohmann::json::json_pointer place(std::string("/data/") + size);
-    if (!result.record.is_object() || !result.record.contains(place)) continue;
-    if (result.record[place].is_number()) result.figures[size] = result.record[place];
+    const nlohmann::json::json_pointer pointer(std::string("/data/") + size);
+    if (!result.record.is_object() || !result.record.contains(pointer)) continue;
+    if (result.record[pointer].is_number()) result.figures[size] = result.record[pointer];
   }
 }
 
@@ -218,9 +218,9 @@ JobProgress training_progress(const StudyRun& run) {
 }
 
 std::string data_fingerprint(const nlohmann::json& record) {
-  const nlohmann::json::json_pointer place("/data/fingerprint");
-  if (!record.is_object() || !record.contains(place)) return "";
-  return record[place].is_string() ? record[place].get<std::string>() : "";
+  const nlohmann::json::json_pointer pointer("/data/fingerprint");
+  if (!record.is_object() || !record.contains(pointer)) return "";
+  return record[pointer].is_string() ? record[pointer].get<std::string>() : "";
 }
 
 bool shows_best_validation(const StudyRun& run) {

@@ -1,6 +1,6 @@
 // The loss of a model that knows how frequent each token is and nothing else: the cross-entropy of
 // the training text's frequencies on the held-out text. A language model that stands there has
-// learned nothing yet from the words around a place.
+// learned nothing yet from the words around a position.
 #pragma once
 
 #include <optional>

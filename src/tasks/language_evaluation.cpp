@@ -122,10 +122,10 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
         batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
                                          : nullptr;
     for (std::int64_t i = 0; i < targets; ++i) {
-      const std::int64_t place = positions != nullptr ? positions[i] : i;
-      const auto row = static_cast<std::size_t>(place / kept);
+      const std::int64_t index = positions != nullptr ? positions[i] : i;
+      const auto row = static_cast<std::size_t>(index / kept);
       const auto origin =
-          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(place % kept)]);
+          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(index % kept)]);
       figures[kRows + 2 * row] += losses[i];
       figures[kRows + 2 * row + 1] += 1;
       sums[origin] += losses[i];

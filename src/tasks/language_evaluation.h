@@ -32,7 +32,7 @@ struct LanguageEvaluation {
   std::vector<std::int64_t> targets_by_row;
   Split split = Split::validation;
   std::optional<DenominatorFigures> denominators;  // of linear attention
-  // XXH3 of the labels and their places; 0 where several processes share the batches.
+  // XXH3 of the labels and their positions; 0 where several processes share the batches.
   std::uint64_t targets_fingerprint = 0;
 };
 

@@ -85,12 +85,12 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
 }
 
 at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layout,
-                                 const at::Tensor& places,
+                                 const at::Tensor& rows,
                                  const std::optional<Positions>& positions) const {
   return head_.logits(encoder_.forward({.ids = ids,
                                         .layout = layout,
                                         .positions = positions,
-                                        .rows = places,
+                                        .rows = rows,
                                         .precision = plan_.precision}));
 }
 

@@ -43,7 +43,7 @@ class LanguageModel {
                     const std::optional<Positions>& positions = std::nullopt,
                     AttentionProbe* probe = nullptr) const;
   // [P, V]
-  at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& places,
+  at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& rows,
                     const std::optional<Positions>& positions = std::nullopt) const;
 
  private:

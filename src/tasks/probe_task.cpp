@@ -31,8 +31,8 @@ struct ProbeBatch : TrainingBatch {
 // Questions of one kind as a model is given them.
 struct ProbeForm {
   ProbeKind kind = ProbeKind::copy;
-  // The id that stands in the answer's places, all of them predicted at once; -1: the answer stands
-  // there, each character predicted from what precedes it.
+  // The id that stands in the answer's positions, all of them predicted at once; -1: the answer
+  // stands there, each character predicted from what precedes it.
   std::int64_t mask = -1;
 
   bool masked() const { return mask >= 0; }
@@ -123,10 +123,10 @@ class ProbeTask : public TrainingTask {
     for (std::int64_t times = 1; times <= settings_.probe.longest; times *= 2) {
       const Answers answers = answers_at(times, processes);
       result.tokens += answers.tokens;
-      const std::string place = times == 1 ? "" : fmt::format("_at_x{}", times);
+      const std::string suffix = times == 1 ? "" : fmt::format("_at_x{}", times);
       if (times == 1) result.figures["loss"] = answers.loss;
-      result.figures["accuracy" + place] = answers.right;
-      result.figures["symbol_accuracy" + place] = answers.right_symbols;
+      result.figures["accuracy" + suffix] = answers.right;
+      result.figures["symbol_accuracy" + suffix] = answers.right_symbols;
     }
     return result;
   }

@@ -20,11 +20,11 @@ std::string joined(const std::vector<std::string>& texts) {
 
 std::vector<std::string> split(const std::string& whole) {
   std::vector<std::string> texts;
-  for (std::size_t place = 0; place < whole.size();) {
+  for (std::size_t offset = 0; offset < whole.size();) {
     std::uint64_t size = 0;
-    std::memcpy(&size, whole.data() + place, sizeof size);
-    texts.push_back(whole.substr(place + sizeof size, size));
-    place += sizeof size + size;
+    std::memcpy(&size, whole.data() + offset, sizeof size);
+    texts.push_back(whole.substr(offset + sizeof size, size));
+    offset += sizeof size + size;
   }
   return texts;
 }

@@ -25,19 +25,19 @@ ROFORMER_INLINE double load(const double& value) {
   return value;
 }
 
-ROFORMER_INLINE void store(float& place, float value) {
-  place = value;
+ROFORMER_INLINE void store(float& target, float value) {
+  target = value;
 }
-ROFORMER_INLINE void store(double& place, double value) {
-  place = value;
+ROFORMER_INLINE void store(double& target, double value) {
+  target = value;
 }
 // Round to nearest even; NaN stays NaN because its quiet bit is kept by the addition's limits.
-ROFORMER_INLINE void store(c10::BFloat16& place, float value) {
+ROFORMER_INLINE void store(c10::BFloat16& target, float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  place.x = static_cast<std::uint16_t>(is_nan ? 0x7fc0u : rounded >> 16);
+  target.x = static_cast<std::uint16_t>(is_nan ? 0x7fc0u : rounded >> 16);
 }
 
 // exp for float with a relative error below 2e-7: 2^n times a polynomial of the remainder (Cephes
@@ -62,8 +62,8 @@ ROFORMER_INLINE double exponential(double x) {
   return std::exp(x);
 }
 
-// The largest of some numbers; what is not a number is passed over. In lanes by hand: the vectoriser
-// takes a largest number only where there may be none that is not one.
+// The largest of some numbers; what is not a number is passed over. In lanes by hand: the
+// vectoriser takes a largest number only where there may be none that is not one.
 template <typename T>
 ROFORMER_INLINE Accumulate<T> largest_of(const T* numbers, std::int64_t count) {
   using A = Accumulate<T>;

@@ -110,12 +110,12 @@ Gradients backward(const KeptBody& kept, const Gradients& gradients) {
     roots.push_back(torch::autograd::impl::gradient_edge(outputs[i]));
     flowing.push_back(gradients[i]);
   }
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
   Gradients results;
   for (const std::vector<at::Tensor>* all : {&inputs, &loans, &kept.parameters}) {
     for (const at::Tensor& x : *all) {
       if (x.requires_grad()) {
-        places.push_back(results.size());
+        indices.push_back(results.size());
         wanted.push_back(torch::autograd::impl::gradient_edge(x));
       }
       results.emplace_back();
@@ -127,7 +127,7 @@ Gradients backward(const KeptBody& kept, const Gradients& gradients) {
       torch::autograd::Engine::get_default_engine().execute(roots, flowing, /*keep_graph=*/false,
                                                             /*create_graph=*/false,
                                                             /*accumulate_grad=*/false, wanted);
-  for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = found[i];
+  for (std::size_t i = 0; i < indices.size(); ++i) results[indices[i]] = found[i];
   return results;
 }
 

@@ -49,7 +49,7 @@ struct Exchange {
   RelativeIndex::Reach reach;
 };
 
-// The same for `count` neighbours: products[n * step] with pairs[n], where step 0 is one place.
+// The same for `count` neighbours: products[n * step] with pairs[n], where step 0 is one entry.
 template <typename T>
 void exchange_run(Move move, T* __restrict pairs, T* __restrict products, std::int64_t step,
                   std::int64_t count) {
@@ -70,16 +70,16 @@ void exchange_run(Move move, T* __restrict pairs, T* __restrict products, std::i
     }
     return;
   }
-  const auto each = [&](auto place) {
+  const auto each = [&](auto index_of) {
     switch (move) {
       case Move::add_to_pairs:
-        for (std::int64_t n = 0; n < count; ++n) pairs[n] += products[place(n)];
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] += products[index_of(n)];
         break;
       case Move::set_pairs:
-        for (std::int64_t n = 0; n < count; ++n) pairs[n] = products[place(n)];
+        for (std::int64_t n = 0; n < count; ++n) pairs[n] = products[index_of(n)];
         break;
       case Move::sum_pairs:
-        for (std::int64_t n = 0; n < count; ++n) products[place(n)] += pairs[n];
+        for (std::int64_t n = 0; n < count; ++n) products[index_of(n)] += pairs[n];
         break;
     }
   };

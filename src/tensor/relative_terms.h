@@ -14,8 +14,8 @@ namespace roformer {
 // Which row of a table the pair (query i, key j) uses.
 class RelativeIndex {
  public:
-  // Contiguous positions: `rows` [Lq + Lk - 1] int32 holds the row of every difference of places;
-  // entry Lq - 1 - i + j is the pair's.
+  // Contiguous positions: `rows` [Lq + Lk - 1] int32 holds the row of every difference of
+  // positions; entry Lq - 1 - i + j is the pair's.
   static RelativeIndex of_differences(at::Tensor rows, std::int64_t queries, std::int64_t keys);
   // Any positions: `rows` [Lq, Lk] int32.
   static RelativeIndex of_pairs(at::Tensor rows);
@@ -37,7 +37,7 @@ class RelativeIndex {
 
   // Neighbouring keys of a query whose rows follow each other (step 1 or -1) or are the same (0).
   struct Run {
-    std::int64_t begin = 0, end = 0;  // places in rows_
+    std::int64_t begin = 0, end = 0;  // indices in rows_
     std::int64_t step = 0;
   };
   // Calls function(first key, count, row of the first key, step) for the pairs of a query with
@@ -60,7 +60,7 @@ void RelativeIndex::for_runs(std::int64_t query, std::int64_t first, std::int64_
   if (!differences_) return function(first, count, rows[first], std::int64_t{2});
   const std::int64_t origin = queries_ - 1 - query, begin = origin + first, end = begin + count;
   auto run = std::upper_bound(runs_.begin(), runs_.end(), begin,
-                              [](std::int64_t place, const Run& r) { return place < r.end; });
+                              [](std::int64_t index, const Run& r) { return index < r.end; });
   for (; run != runs_.end() && run->begin < end; ++run) {
     const std::int64_t from = std::max(begin, run->begin), to = std::min(end, run->end);
     function(from - origin, to - from, rows[from - origin], run->step);

@@ -65,11 +65,11 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
     sums = for_rows_with_sums(rows, columns, 3,
                               shape.options().dtype(accumulate_type(shape.scalar_type())),
                               [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
-                                A* const places = partial.mutable_data_ptr<A>();
+                                A* const sums = partial.mutable_data_ptr<A>();
                                 kernels::ResidualNorm<T> piece = work;
-                                piece.bias_gradient = saved.has_bias ? places : nullptr;
-                                piece.gain_gradient = places + columns;
-                                piece.shift_gradient = places + 2 * columns;
+                                piece.bias_gradient = saved.has_bias ? sums : nullptr;
+                                piece.gain_gradient = sums + columns;
+                                piece.shift_gradient = sums + 2 * columns;
                                 kernels::table<T>().residual_norm_backward(piece, begin, end);
                               });
   });
@@ -96,7 +96,8 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
   if (!runs_loops(shape)) return composed::residual_norm(in);
 
-  GradientRecorder recorder("elementwise/residual_norm", {in.input, in.bias, in.residual, in.gain, in.shift});
+  GradientRecorder recorder("elementwise/residual_norm",
+                            {in.input, in.bias, in.residual, in.gain, in.shift});
   const at::ScalarType type = shape.scalar_type();
   const auto statistics = shape.options().dtype(accumulate_type(type)).requires_grad(false);
   const auto plain = shape.options().requires_grad(false);

@@ -99,7 +99,7 @@ void Safetensors::add_file(const fs::path& path) {
   if (metadata_.empty()) metadata_ = std::move(header.metadata);
   for (SafetensorsEntry& entry : header.entries) {
     const std::string name = entry.name;
-    if (!entries_.try_emplace(name, Place{file, std::move(entry)}).second) {
+    if (!entries_.try_emplace(name, Location{file, std::move(entry)}).second) {
       throw_failure(path.string(), "holds \"" + name + "\", which another shard holds too");
     }
   }
@@ -121,11 +121,11 @@ void Safetensors::add_index(const fs::path& path) {
 
 std::vector<std::string> Safetensors::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, place] : entries_) names.push_back(name);
+  for (const auto& [name, location] : entries_) names.push_back(name);
   return names;
 }
 
-const Safetensors::Place& Safetensors::place(const std::string& name) const {
+const Safetensors::Location& Safetensors::location_of(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     throw_failure(path_.string(), "has no tensor \"" + name + "\"");
@@ -134,11 +134,11 @@ const Safetensors::Place& Safetensors::place(const std::string& name) const {
 }
 
 const SafetensorsEntry& Safetensors::entry(const std::string& name) const {
-  return place(name).entry;
+  return location_of(name).entry;
 }
 
 at::Tensor Safetensors::tensor(const std::string& name) const {
-  const auto& [file, entry] = place(name);
+  const auto& [file, entry] = location_of(name);
   const std::byte* const data = file->map.bytes().data() + file->data_offset + entry.begin;
   const auto options = at::TensorOptions().dtype(scalar_type(entry.type));
   // from_blob takes a mutable pointer; the map itself stays read-only.

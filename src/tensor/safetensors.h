@@ -33,7 +33,7 @@ class Safetensors {
 
   std::vector<std::string> names() const;  // sorted
   bool contains(const std::string& name) const { return entries_.contains(name); }
-  // Type, shape and place of a tensor; the name must be there.
+  // Type, shape and location of a tensor; the name must be there.
   const SafetensorsEntry& entry(const std::string& name) const;
   // A read-only view of the mapped file that keeps the map alive (a copy where the file does not
   // align it); writing into it is a segmentation fault. Throws Error (failure) for a missing name.
@@ -44,17 +44,17 @@ class Safetensors {
 
  private:
   struct File;
-  struct Place {
+  struct Location {
     std::shared_ptr<const File> file;
     SafetensorsEntry entry;
   };
   std::filesystem::path path_;
-  std::map<std::string, Place> entries_;
+  std::map<std::string, Location> entries_;
   std::map<std::string, std::string> metadata_;
 
   void add_file(const std::filesystem::path& path);
   void add_index(const std::filesystem::path& path);
-  const Place& place(const std::string& name) const;
+  const Location& location_of(const std::string& name) const;
 };
 
 at::ScalarType scalar_type(SafetensorsType type);

@@ -27,12 +27,12 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries = {};        // by place in the file
+  std::vector<SafetensorsEntry> entries = {};        // by offset in the file
   std::map<std::string, std::string> metadata = {};  // "__metadata__"
   std::size_t data_offset = 0;                       // where the data begin in the file
 };
 
-// Reads the header of a whole file. Throws Error (failure, place `file`) unless every field is
+// Reads the header of a whole file. Throws Error (failure, location `file`) unless every field is
 // known, every size agrees with type and shape, and the ranges cover the data without gap or
 // overlap.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> bytes,

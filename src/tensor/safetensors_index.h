@@ -8,8 +8,8 @@
 
 namespace roformer {
 
-// Tensor to file name. Throws Error (failure, place `file`) unless there is a weight_map and each
-// of its files is a plain name: a path would let a foreign index read anything.
+// Tensor to file name. Throws Error (failure, location `file`) unless there is a weight_map and
+// each of its files is a plain name: a path would let a foreign index read anything.
 std::map<std::string, std::string> parse_safetensors_index(std::string_view text,
                                                            const std::string& file);
 

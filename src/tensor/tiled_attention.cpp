@@ -408,18 +408,19 @@ void check(const TiledAttention& in) {
   }
 }
 
-// A place for each segment's gradient of a bias of differences that is wanted, [H, Lq + Lk - 1]:
+// A tensor for each segment's gradient of a bias of differences that is wanted, [H, Lq + Lk - 1]:
 // segments are many threads' work, and their order in the sum must not depend on that.
-std::vector<at::Tensor> places_of_differences(const TiledAttention& in,
-                                              const std::vector<at::Tensor>& wanted) {
-  std::vector<at::Tensor> places(in.segments.size());
-  if (wanted.empty()) return places;
-  for (std::size_t s = 0; s < places.size(); ++s) {
+std::vector<at::Tensor> gradients_of_differences(const TiledAttention& in,
+                                                 const std::vector<at::Tensor>& wanted) {
+  std::vector<at::Tensor> gradients_by_difference(in.segments.size());
+  if (wanted.empty()) return gradients_by_difference;
+  for (std::size_t s = 0; s < gradients_by_difference.size(); ++s) {
     if (in.segments[s].additive < 0) continue;
     const at::Tensor& sum = wanted[static_cast<std::size_t>(in.segments[s].additive)];
-    if (sum.defined() && by_difference(sum)) places[s] = at::zeros(sum.sizes(), sum.options());
+    if (sum.defined() && by_difference(sum))
+      gradients_by_difference[s] = at::zeros(sum.sizes(), sum.options());
   }
-  return places;
+  return gradients_by_difference;
 }
 
 }  // namespace
@@ -451,7 +452,7 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
                               const TiledAttentionGradients& gradients) {
   check(in);
   const std::vector<Work> works = split(in, gradients.additive);
-  const std::vector<at::Tensor> differences = places_of_differences(in, gradients.additive);
+  const std::vector<at::Tensor> differences = gradients_of_differences(in, gradients.additive);
   with_types(in.query, [&](auto memory, auto product) {
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),

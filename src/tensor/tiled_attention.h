@@ -23,8 +23,8 @@ struct TiledAttention {
   at::Tensor query, key, value;
   std::vector<AttentionSegment> segments;
   // Added to the scores in the type of their sums, -infinity hides: [1 or H, Lq, Lk], or where it
-  // depends on the difference of places alone [1 or H, Lq + Lk - 1], whose entry Lq - 1 - i + j is
-  // that of query i and key j.
+  // depends on the difference of positions alone [1 or H, Lq + Lk - 1], whose entry Lq - 1 - i + j
+  // is that of query i and key j.
   std::vector<at::Tensor> additive;
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  // G; 0: H

@@ -32,7 +32,7 @@ class AddedTokens {
              const std::function<void(TokenId)>& on_token) const;
 
  private:
-  PieceTrie trie_;  // of places in tokens_
+  PieceTrie trie_;  // of indices in tokens_
   std::vector<AddedToken> tokens_;
 
   bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) const;

@@ -32,8 +32,8 @@ std::string escaped(std::string_view text) {
 
 class ByteLevelReader {
  public:
-  ByteLevelReader(std::string_view text, const std::string& place)
-      : place_(place), document_(parse_json(text, place, RepeatedNames::refused)) {}
+  ByteLevelReader(std::string_view text, const std::string& location)
+      : location_(location), document_(parse_json(text, location, RepeatedNames::refused)) {}
 
   ByteLevelFile read() {
     require(document_.is_object(), "is not a JSON object");
@@ -61,13 +61,13 @@ class ByteLevelReader {
   }
 
  private:
-  const std::string& place_;
+  const std::string& location_;
   ByteLevelJson document_;
   ByteLevelFile file_;
   std::unordered_map<std::string, TokenId> ids_;
 
   [[noreturn]] void refuse(const std::string& message, const std::string& hint = "") const {
-    throw_failure(place_, message, hint);
+    throw_failure(location_, message, hint);
   }
   void require(bool good, const std::string& message) const {
     if (!good) refuse(message);
@@ -277,7 +277,7 @@ class ByteLevelReader {
              "Isolated and Removed are read");
     }
     // So that a pattern which cannot be read is known now.
-    SplitPattern(result.pattern, place_);
+    SplitPattern(result.pattern, location_);
     file_.steps.push_back(std::move(result));
   }
 
@@ -371,8 +371,8 @@ class ByteLevelReader {
 
 }  // namespace
 
-ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& place) {
-  return ByteLevelReader(text, place).read();
+ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& location) {
+  return ByteLevelReader(text, location).read();
 }
 
 bool is_byte_level_file(std::string_view text) {

@@ -35,9 +35,9 @@ struct ByteLevelFile {
   SpecialTokens special;
 };
 
-// Throws Error (failure, `place`) for what is not such a tokenizer, for one with a part that is not
-// known here, and for ids and merges that contradict each other.
-ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& place);
+// Throws Error (failure, `location`) for what is not such a tokenizer, for one with a part that is
+// not known here, and for ids and merges that contradict each other.
+ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& location);
 
 // Whether the text looks like such a file: JSON with merges and bytes as letters.
 bool is_byte_level_file(std::string_view text);

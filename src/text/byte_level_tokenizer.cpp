@@ -36,7 +36,7 @@ class ByteLevelTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
 
-  ByteLevelTokenizer(std::string contents, ByteLevelFile file, const std::string& place)
+  ByteLevelTokenizer(std::string contents, ByteLevelFile file, const std::string& location)
       : contents_(std::move(contents)),
         pieces_(std::move(file.pieces)),
         bytes_(pieces_.size()),
@@ -55,7 +55,7 @@ class ByteLevelTokenizer final : public Tokenizer {
     for (const std::string& name : file.normal_forms) normal_forms_.emplace_back(name);
     for (CuttingStep& step : file.steps) {
       std::optional<SplitPattern> pattern;
-      if (!step.pattern.empty()) pattern.emplace(step.pattern, place);
+      if (!step.pattern.empty()) pattern.emplace(step.pattern, location);
       steps_.push_back({.settings = std::move(step), .pattern = std::move(pattern)});
     }
     for (AddedToken& token : file.added) add(std::move(token));
@@ -85,8 +85,8 @@ class ByteLevelTokenizer final : public Tokenizer {
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string bytes;
     for (const TokenId id : ids) {
-      const std::size_t place = checked(id);
-      if (with_special || !hidden_[place]) bytes += bytes_[place];
+      const std::size_t index = checked(id);
+      if (with_special || !hidden_[index]) bytes += bytes_[index];
     }
     std::string repaired;
     std::uint64_t replaced = 0;
@@ -156,12 +156,12 @@ class ByteLevelTokenizer final : public Tokenizer {
 
   // Only what is written in the alphabet can be met: words are.
   void index_piece(TokenId id) {
-    const auto place = static_cast<std::size_t>(id);
-    if (!is_in_alphabet(pieces_[place], bytes_[place])) return;
-    if (bytes_[place].size() == 1) {
-      byte_ids_[static_cast<std::size_t>(single_byte(pieces_[place]))] = id;
+    const auto index = static_cast<std::size_t>(id);
+    if (!is_in_alphabet(pieces_[index], bytes_[index])) return;
+    if (bytes_[index].size() == 1) {
+      byte_ids_[static_cast<std::size_t>(single_byte(pieces_[index]))] = id;
     }
-    if (whole_words_first_) words_.emplace(bytes_[place], id);
+    if (whole_words_first_) words_.emplace(bytes_[index], id);
   }
 
   void add(AddedToken token) {
@@ -251,9 +251,9 @@ class ByteLevelTokenizer final : public Tokenizer {
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(std::string contents,
-                                                     const std::string& place) {
-  ByteLevelFile file = parse_byte_level_file(contents, place);
-  return std::make_unique<ByteLevelTokenizer>(std::move(contents), std::move(file), place);
+                                                     const std::string& location) {
+  ByteLevelFile file = parse_byte_level_file(contents, location);
+  return std::make_unique<ByteLevelTokenizer>(std::move(contents), std::move(file), location);
 }
 
 }  // namespace roformer

@@ -10,8 +10,8 @@
 
 namespace roformer {
 
-// Throws Error (failure, `place`) as parse_byte_level_file.
+// Throws Error (failure, `location`) as parse_byte_level_file.
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(std::string contents,
-                                                     const std::string& place);
+                                                     const std::string& location);
 
 }  // namespace roformer

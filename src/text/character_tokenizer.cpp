@@ -108,31 +108,31 @@ bool is_character_vocabulary(std::string_view contents) {
 }
 
 std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents,
-                                                    const std::string& place) {
-  const auto json = parse_json(contents, place);
+                                                    const std::string& location) {
+  const auto json = parse_json(contents, location);
   if (!is_character_list(json)) {
-    throw_failure(place, fmt::format("is not a character vocabulary: no \"format\": \"{}\"",
-                                     kCharactersFormat));
+    throw_failure(location, fmt::format("is not a character vocabulary: no \"format\": \"{}\"",
+                                        kCharactersFormat));
   }
   const auto version = json.value("version", nlohmann::json());
   if (version != kCharactersVersion) {
-    throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     describe_json(version), kCharactersVersion));
+    throw_failure(location, fmt::format("has version {}, this program reads version {}",
+                                        describe_json(version), kCharactersVersion));
   }
   const auto list = json.value("characters", nlohmann::json());
   if (!list.is_array() || list.empty()) {
-    throw_failure(place, "lacks the list \"characters\"");
+    throw_failure(location, "lacks the list \"characters\"");
   }
   std::vector<std::string> characters;
   std::unordered_map<std::string, std::size_t> seen;
   for (const auto& entry : list) {
     if (!entry.is_string() || !is_one_character(entry.get<std::string>())) {
-      throw_failure(place, fmt::format("entry {} of \"characters\" is not one character: {}",
-                                       characters.size() + 1, describe_json(entry)));
+      throw_failure(location, fmt::format("entry {} of \"characters\" is not one character: {}",
+                                          characters.size() + 1, describe_json(entry)));
     }
     characters.push_back(entry.get<std::string>());
     if (!seen.emplace(characters.back(), characters.size()).second) {
-      throw_failure(place, fmt::format("\"characters\" lists {} twice", describe_json(entry)));
+      throw_failure(location, fmt::format("\"characters\" lists {} twice", describe_json(entry)));
     }
   }
   return std::make_unique<CharacterTokenizer>(std::move(contents), std::move(characters));

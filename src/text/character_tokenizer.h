@@ -16,9 +16,10 @@ namespace roformer {
 // True when the contents say that they are a character vocabulary.
 bool is_character_vocabulary(std::string_view contents);
 
-// Throws Error naming the place when a field is missing or wrong. Ids 0 to 4 are [PAD], [UNK],
+// Throws Error naming the location when a field is missing or wrong. Ids 0 to 4 are [PAD], [UNK],
 // [CLS], [SEP], [MASK]; the characters follow in the file's order.
-std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents, const std::string& place);
+std::unique_ptr<Tokenizer> make_character_tokenizer(std::string contents,
+                                                    const std::string& location);
 
 // Counts the characters of a corpus and writes the vocabulary.
 class CharacterCounter {

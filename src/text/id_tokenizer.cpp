@@ -77,14 +77,14 @@ bool is_id_model(std::string_view contents) {
   return contents.starts_with(kIdModel);
 }
 
-std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& place) {
+std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& location) {
   std::int64_t vocabulary = -1;
   if (is_id_model(contents) && contents.ends_with('\n')) {
     const std::string_view text = contents;
     vocabulary = whole_number(text.substr(kIdModel.size(), text.size() - kIdModel.size() - 1));
   }
   if (vocabulary < 1 || vocabulary > std::numeric_limits<TokenId>::max()) {
-    throw_failure(place, "does not say how many ids there are",
+    throw_failure(location, "does not say how many ids there are",
                   "its two lines are \"roformer ids\" and a number");
   }
   return std::make_unique<IdTokenizer>(std::move(contents), vocabulary);

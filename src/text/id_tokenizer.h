@@ -17,8 +17,8 @@ std::string id_model(std::int64_t vocabulary);
 // True when the contents say that they are such a file.
 bool is_id_model(std::string_view contents);
 
-// Without special tokens. Throws Error (failure) naming the place for other contents. Its encode()
-// throws Error (usage) for a word that is no id.
-std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& place);
+// Without special tokens. Throws Error (failure) naming the location for other contents. Its
+// encode() throws Error (usage) for a word that is no id.
+std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& location);
 
 }  // namespace roformer

@@ -29,32 +29,32 @@ struct Parts {
   std::string_view vocabulary, sentencepiece;
 };
 
-Parts parts_of(std::string_view contents, const std::string& place) {
-  if (!is_marian_model(contents)) throw_failure(place, "is not a Marian tokenizer");
+Parts parts_of(std::string_view contents, const std::string& location) {
+  if (!is_marian_model(contents)) throw_failure(location, "is not a Marian tokenizer");
   contents.remove_prefix(kFirstLine.size());
   const std::size_t end = contents.find('\n');
-  if (end == std::string_view::npos) throw_failure(place, "ends within its vocabulary");
+  if (end == std::string_view::npos) throw_failure(location, "ends within its vocabulary");
   return {.vocabulary = contents.substr(0, end), .sentencepiece = contents.substr(end + 1)};
 }
 
-MarianVocabulary parse_vocabulary(std::string_view text, const std::string& place) {
-  const nlohmann::json json = parse_json(text, place);
+MarianVocabulary parse_vocabulary(std::string_view text, const std::string& location) {
+  const nlohmann::json json = parse_json(text, location);
   MarianVocabulary vocabulary;
   const auto pieces = json.is_object() ? json.find("pieces") : json.end();
-  if (pieces == json.end() || !pieces->is_array()) throw_failure(place, "lacks its pieces");
+  if (pieces == json.end() || !pieces->is_array()) throw_failure(location, "lacks its pieces");
   for (const nlohmann::json& piece : *pieces) {
-    if (!piece.is_string()) throw_failure(place, "has a piece that is no text");
+    if (!piece.is_string()) throw_failure(location, "has a piece that is no text");
     vocabulary.pieces.push_back(piece.get<std::string>());
   }
   for (const auto& [name, member] : kSpecialFields) {
     const nlohmann::json id = json.value(name, nlohmann::json());
     if (!id.is_number_integer() || id < -1 || id >= vocabulary.pieces.size()) {
-      throw_failure(place, fmt::format("\"{}\" is {}, wanted the number of a piece or -1", name,
-                                       describe_json(id)));
+      throw_failure(location, fmt::format("\"{}\" is {}, wanted the number of a piece or -1", name,
+                                          describe_json(id)));
     }
     vocabulary.special.*member = id.get<TokenId>();
   }
-  if (vocabulary.special.unknown < 0) throw_failure(place, "has no unknown token");
+  if (vocabulary.special.unknown < 0) throw_failure(location, "has no unknown token");
   return vocabulary;
 }
 
@@ -70,15 +70,16 @@ class MarianTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
 
-  MarianTokenizer(std::string contents, const std::string& place) : contents_(std::move(contents)) {
-    const Parts parts = parts_of(contents_, place);
-    vocabulary_ = parse_vocabulary(parts.vocabulary, place);
+  MarianTokenizer(std::string contents, const std::string& location)
+      : contents_(std::move(contents)) {
+    const Parts parts = parts_of(contents_, location);
+    vocabulary_ = parse_vocabulary(parts.vocabulary, location);
     const std::string problem = load_sentencepiece(processor_, parts.sentencepiece);
-    if (!problem.empty()) throw_failure(place, "has no SentencePiece model: " + problem);
+    if (!problem.empty()) throw_failure(location, "has no SentencePiece model: " + problem);
     for (std::size_t i = 0; i < vocabulary_.pieces.size(); ++i) {
       const bool is_new = ids_.emplace(vocabulary_.pieces[i], static_cast<TokenId>(i)).second;
       if (!is_new) {
-        throw_failure(place, fmt::format("has \"{}\" twice", vocabulary_.pieces[i]));
+        throw_failure(location, fmt::format("has \"{}\" twice", vocabulary_.pieces[i]));
       }
     }
   }
@@ -169,8 +170,9 @@ bool is_marian_model(std::string_view contents) {
   return contents.starts_with(kFirstLine);
 }
 
-std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& place) {
-  return std::make_unique<MarianTokenizer>(std::move(contents), place);
+std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents,
+                                                 const std::string& location) {
+  return std::make_unique<MarianTokenizer>(std::move(contents), location);
 }
 
 std::string_view sentencepiece_of(const Tokenizer& marian) {

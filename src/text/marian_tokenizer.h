@@ -23,8 +23,8 @@ std::string marian_model(const MarianVocabulary& vocabulary, std::string_view se
 bool is_marian_model(std::string_view contents);
 
 // A text that begins with a language's code, ">>fr<<", gives the code's id first. Pieces that the
-// vocabulary lacks are unknown. Throws Error naming the place when the contents are not whole.
-std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& place);
+// vocabulary lacks are unknown. Throws Error naming the location when the contents are not whole.
+std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& location);
 
 // The SentencePiece model of such a tokenizer.
 std::string_view sentencepiece_of(const Tokenizer& marian);

@@ -29,9 +29,9 @@ class PieceTrie {
   static constexpr std::uint32_t kNone = 0xffffffffU;
 
   std::vector<std::int32_t> ids_;  // per node, -1 where no entry ends
-  std::vector<Edge> edges_;        // a power of two of places, at most half of them taken
+  std::vector<Edge> edges_;        // a power of two of slots, at most half of them taken
 
-  std::size_t place(std::uint32_t node, std::uint8_t byte) const;
+  std::size_t slot(std::uint32_t node, std::uint8_t byte) const;
   void grow();
 };
 

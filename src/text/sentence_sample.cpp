@@ -26,16 +26,16 @@ void SentenceSample::add(std::string_view line) {
 void SentenceSample::add_sentence(std::string_view sentence) {
   if (sentence.find_first_not_of(" \t\r") == std::string_view::npos) return;
   ++seen_;
-  std::size_t place = sentences_.size();
+  std::size_t slot = sentences_.size();
   if (limit_ > 0 && sentences_.size() == limit_) {
-    place = random_.below(seen_);
-    if (place >= limit_) return;
+    slot = random_.below(seen_);
+    if (slot >= limit_) return;
   } else {
     sentences_.emplace_back();
   }
-  sentences_[place] = sentence;
+  sentences_[slot] = sentence;
   // The trainer leaves out sentences with a NUL.
-  std::replace(sentences_[place].begin(), sentences_[place].end(), '\0', ' ');
+  std::replace(sentences_[slot].begin(), sentences_[slot].end(), '\0', ' ');
 }
 
 }  // namespace roformer

@@ -17,10 +17,10 @@ class SentencePieceTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
 
-  SentencePieceTokenizer(std::string contents, const std::string& place)
+  SentencePieceTokenizer(std::string contents, const std::string& location)
       : contents_(std::move(contents)) {
     const std::string problem = load_sentencepiece(processor_, contents_);
-    if (!problem.empty()) throw_failure(place, "is not a SentencePiece model: " + problem);
+    if (!problem.empty()) throw_failure(location, "is not a SentencePiece model: " + problem);
     special_ = {.padding = processor_.pad_id(),
                 .unknown = processor_.unk_id(),
                 .classification = processor_.bos_id(),
@@ -146,8 +146,8 @@ bool is_sentencepiece_model(std::string_view contents) {
 }
 
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(std::string contents,
-                                                        const std::string& place) {
-  return std::make_unique<SentencePieceTokenizer>(std::move(contents), place);
+                                                        const std::string& location) {
+  return std::make_unique<SentencePieceTokenizer>(std::move(contents), location);
 }
 
 }  // namespace roformer

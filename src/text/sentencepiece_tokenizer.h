@@ -13,9 +13,9 @@ namespace roformer {
 // True when the contents are a model that the library reads.
 bool is_sentencepiece_model(std::string_view contents);
 
-// Throws Error naming the place when the contents are not a model. The special tokens are the
+// Throws Error naming the location when the contents are not a model. The special tokens are the
 // model's padding, unknown, begin ([CLS]) and end ([SEP]) ids, and the piece [MASK] or <mask>.
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(std::string contents,
-                                                        const std::string& place);
+                                                        const std::string& location);
 
 }  // namespace roformer

@@ -26,30 +26,30 @@ class VectorIterator final : public sentencepiece::SentenceIterator {
 
 // The number behind `words` in the library's message, or "".
 std::string number_behind(std::string_view message, std::string_view words) {
-  const std::size_t place = message.find(words);
-  if (place == std::string_view::npos) return "";
-  const std::string_view rest = message.substr(place + words.size());
+  const std::size_t begin = message.find(words);
+  if (begin == std::string_view::npos) return "";
+  const std::string_view rest = message.substr(begin + words.size());
   return std::string(rest.substr(0, rest.find_first_not_of("0123456789")));
 }
 
 [[noreturn]] void throw_training_failure(const SentencePieceTraining& training,
                                          const std::string& message) {
-  const std::string place = "training of the tokenizer";
+  const std::string location = "training of the tokenizer";
   if (const std::string most = number_behind(message, "a value <= "); !most.empty()) {
     throw_failure(
-        place,
+        location,
         fmt::format("the text yields at most {} pieces, {} are wanted", most, training.pieces),
         "give more text or fewer --pieces");
   }
   const std::string few = number_behind(message, fmt::format("{} vs ", training.pieces));
   if (!few.empty()) {
-    throw_failure(place,
+    throw_failure(location,
                   fmt::format("{} pieces are too few: the text has {} characters and "
                               "special tokens that need one",
                               training.pieces, few),
                   "give more --pieces or a lower --coverage");
   }
-  throw_failure(place, message);
+  throw_failure(location, message);
 }
 
 }  // namespace

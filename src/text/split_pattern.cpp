@@ -80,8 +80,8 @@ class PatternMatcher {
 
 }  // namespace
 
-SplitPattern::SplitPattern(std::string_view pattern, const std::string& place)
-    : program_(std::make_unique<const SplitProgram>(read_split_pattern(pattern, place))) {}
+SplitPattern::SplitPattern(std::string_view pattern, const std::string& location)
+    : program_(std::make_unique<const SplitProgram>(read_split_pattern(pattern, location))) {}
 
 SplitPattern::~SplitPattern() = default;
 SplitPattern::SplitPattern(SplitPattern&&) noexcept = default;

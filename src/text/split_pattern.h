@@ -16,9 +16,9 @@ struct SplitProgram;
 
 class SplitPattern {
  public:
-  // Throws Error (failure, `place`) for what is no such pattern and for one that matches nothing
+  // Throws Error (failure, `location`) for what is no such pattern and for one that matches nothing
   // between two characters.
-  SplitPattern(std::string_view pattern, const std::string& place);
+  SplitPattern(std::string_view pattern, const std::string& location);
   ~SplitPattern();
   SplitPattern(SplitPattern&&) noexcept;
   SplitPattern& operator=(SplitPattern&&) noexcept;

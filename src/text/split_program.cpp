@@ -44,9 +44,9 @@ std::optional<std::uint32_t> categories_named(std::string_view name) {
 // Reads a pattern from its end of each sequence backwards: a node knows the one that follows it.
 class PatternReader {
  public:
-  PatternReader(std::string_view pattern, const std::string& place, std::vector<PatternNode>& nodes,
-                std::vector<CharacterClass>& sets)
-      : pattern_(pattern), place_(place), nodes_(nodes), sets_(sets) {}
+  PatternReader(std::string_view pattern, const std::string& location,
+                std::vector<PatternNode>& nodes, std::vector<CharacterClass>& sets)
+      : pattern_(pattern), location_(location), nodes_(nodes), sets_(sets) {}
 
   int read() {
     const int start = read_choice(kAccept, false, 0);
@@ -64,13 +64,13 @@ class PatternReader {
   };
 
   std::string_view pattern_;
-  const std::string& place_;
+  const std::string& location_;
   std::vector<PatternNode>& nodes_;
   std::vector<CharacterClass>& sets_;
   std::size_t position_ = 0;
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw_failure(place_,
+    throw_failure(location_,
                   fmt::format("splits text by {}, which has {}, nothing that is read here",
                               printable(pattern_), what),
                   "classes, counts, groups, (?i:...) and lookahead are");
@@ -325,9 +325,9 @@ bool CharacterClass::look_up(char32_t c) const {
   return inside != negated_;
 }
 
-SplitProgram read_split_pattern(std::string_view pattern, const std::string& place) {
+SplitProgram read_split_pattern(std::string_view pattern, const std::string& location) {
   SplitProgram program;
-  program.start = PatternReader(pattern, place, program.nodes, program.sets).read();
+  program.start = PatternReader(pattern, location, program.nodes, program.sets).read();
   return program;
 }
 

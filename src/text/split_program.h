@@ -56,7 +56,7 @@ struct SplitProgram {
   int start = kAccept;
 };
 
-// Throws Error (failure, `place`) as SplitPattern does.
-SplitProgram read_split_pattern(std::string_view pattern, const std::string& place);
+// Throws Error (failure, `location`) as SplitPattern does.
+SplitProgram read_split_pattern(std::string_view pattern, const std::string& location);
 
 }  // namespace roformer

@@ -114,7 +114,7 @@ class SubwordTokenizer final : public Tokenizer {
 
 // Calls take(line, number) for each line that is not empty.
 template <class Take>
-void for_each_line(std::string_view text, const std::string& place, Take take) {
+void for_each_line(std::string_view text, const std::string& location, Take take) {
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -123,7 +123,7 @@ void for_each_line(std::string_view text, const std::string& place, Take take) {
     std::string repaired;
     std::uint64_t replaced = 0;
     repair_utf8(line, repaired, replaced);
-    if (replaced > 0) throw_failure(fmt::format("{}:{}", place, number), "is not valid UTF-8");
+    if (replaced > 0) throw_failure(fmt::format("{}:{}", location, number), "is not valid UTF-8");
     if (!line.empty()) take(line, number);
   }
 }
@@ -150,13 +150,13 @@ struct Codes {
 Codes parse_codes(const SubwordFiles& files) {
   Codes codes;
   bool fast_bpe = false;
-  for_each_line(files.codes, files.codes_place, [&](std::string_view line, std::int64_t number) {
-    const auto place = [&] { return fmt::format("{}:{}", files.codes_place, number); };
+  for_each_line(files.codes, files.codes_location, [&](std::string_view line, std::int64_t number) {
+    const auto location = [&] { return fmt::format("{}:{}", files.codes_location, number); };
     const std::vector<std::string_view> words = words_of(line);
     if (number == 1 && line.starts_with("#version:")) {
       const std::string_view version = words.back();
       if (version != "0.1" && version != "0.2") {
-        throw_failure(place(), fmt::format("has version {}, wanted 0.1 or 0.2", version));
+        throw_failure(location(), fmt::format("has version {}, wanted 0.1 or 0.2", version));
       }
       codes.word_end = version == "0.2" ? WordEnd::attached : WordEnd::separate;
       return;
@@ -168,7 +168,7 @@ Codes parse_codes(const SubwordFiles& files) {
     }
     if (with_count != fast_bpe || (!with_count && words.size() != 2) || words[0].empty() ||
         words[1].empty()) {
-      throw_failure(place(),
+      throw_failure(location(),
                     fmt::format("\"{}\" is no merge, wanted two pieces and a space between"
                                 " them{}",
                                 line, fast_bpe ? ", then a count" : ""),
@@ -176,7 +176,7 @@ Codes parse_codes(const SubwordFiles& files) {
     }
     codes.merges.emplace_back(words[0], words[1]);
   });
-  if (codes.merges.empty()) throw_failure(files.codes_place, "holds no merges");
+  if (codes.merges.empty()) throw_failure(files.codes_location, "holds no merges");
   return codes;
 }
 
@@ -184,27 +184,29 @@ std::vector<std::string> parse_vocabulary(const SubwordFiles& files) {
   std::vector<std::string> pieces;
   std::unordered_map<std::string, std::int64_t> line_of;
   for_each_line(
-      files.vocabulary, files.vocabulary_place, [&](std::string_view line, std::int64_t number) {
-        const auto place = [&] { return fmt::format("{}:{}", files.vocabulary_place, number); };
+      files.vocabulary, files.vocabulary_location, [&](std::string_view line, std::int64_t number) {
+        const auto location = [&] {
+          return fmt::format("{}:{}", files.vocabulary_location, number);
+        };
         const std::vector<std::string_view> words = words_of(line);
         std::int64_t count = 0;
         if (words.size() == 2 && is_count(words[1])) {
           std::from_chars(words[1].data(), words[1].data() + words[1].size(), count);
         } else {
-          throw_failure(place(),
+          throw_failure(location(),
                         fmt::format("\"{}\" is no entry, wanted a piece and its count", line),
                         "give the vocabulary of `subword-nmt get-vocab` or a dict.txt of fairseq");
         }
         if (count < files.threshold) return;
         const auto [first, is_new] = line_of.emplace(words[0], number);
         if (!is_new) {
-          throw_failure(place(),
+          throw_failure(location(),
                         fmt::format("\"{}\" stands in line {} already", words[0], first->second));
         }
         pieces.emplace_back(words[0]);
       });
   if (pieces.empty()) {
-    throw_failure(files.vocabulary_place,
+    throw_failure(files.vocabulary_location,
                   files.threshold > 0
                       ? fmt::format("holds no piece with a count of {}", files.threshold)
                       : "holds no pieces");
@@ -233,30 +235,32 @@ bool is_subword_model(std::string_view contents) {
   return json && json->is_object() && json->value("format", nlohmann::json()) == kSubwordsFormat;
 }
 
-std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents, const std::string& place) {
-  const auto json = parse_json(contents, place);
+std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents,
+                                                  const std::string& location) {
+  const auto json = parse_json(contents, location);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kSubwordsFormat) {
-    throw_failure(place,
+    throw_failure(location,
                   fmt::format("is not a subword model: no \"format\": \"{}\"", kSubwordsFormat));
   }
   const auto version = json.value("version", nlohmann::json());
   if (version != kSubwordsVersion) {
-    throw_failure(place, fmt::format("has version {}, this program reads version {}",
-                                     describe_json(version), kSubwordsVersion));
+    throw_failure(location, fmt::format("has version {}, this program reads version {}",
+                                        describe_json(version), kSubwordsVersion));
   }
   const auto word_end = json.value("word_end", nlohmann::json());
   if (word_end != "attached" && word_end != "separate") {
-    throw_failure(place, "\"word_end\" is neither \"attached\" nor \"separate\"");
+    throw_failure(location, "\"word_end\" is neither \"attached\" nor \"separate\"");
   }
   const auto texts = [&](const char* key) {
     const auto list = json.value(key, nlohmann::json());
     if (!list.is_array() || list.empty()) {
-      throw_failure(place, fmt::format("lacks the list \"{}\"", key));
+      throw_failure(location, fmt::format("lacks the list \"{}\"", key));
     }
     std::vector<std::string> values;
     for (const auto& entry : list) {
       if (!entry.is_string() || entry.get_ref<const std::string&>().empty()) {
-        throw_failure(place, fmt::format("entry {} of \"{}\" is no text", values.size() + 1, key));
+        throw_failure(location,
+                      fmt::format("entry {} of \"{}\" is no text", values.size() + 1, key));
       }
       values.push_back(entry.get<std::string>());
     }
@@ -266,7 +270,7 @@ std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents, const st
   for (const std::string& merge : texts("merges")) {
     const std::size_t space = merge.find(' ');
     if (space == std::string::npos || space == 0 || space + 1 == merge.size()) {
-      throw_failure(place, fmt::format("\"{}\" is no merge of two pieces", merge));
+      throw_failure(location, fmt::format("\"{}\" is no merge of two pieces", merge));
     }
     merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
   }

@@ -18,10 +18,10 @@ struct SubwordFiles {
   // One merge a line, "left right"; versions 0.1 and 0.2 of subword-nmt, or fastBPE's, whose lines
   // have a count as well.
   std::string codes;
-  std::string codes_place;  // named in errors
+  std::string codes_location;  // named in errors
   // One piece a line, "piece count", with its joiner. The order gives the ids.
   std::string vocabulary;
-  std::string vocabulary_place;
+  std::string vocabulary_location;
   std::int64_t threshold = 0;  // pieces that are rarer are split into smaller ones
 };
 
@@ -32,7 +32,8 @@ std::string subword_model(const SubwordFiles& files);
 bool is_subword_model(std::string_view contents);
 
 // Ids 0 to 3 are [PAD], [UNK], [CLS] (begins a sentence), [SEP] (ends it); the vocabulary follows.
-// Throws Error naming the place when a field is missing or wrong.
-std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents, const std::string& place);
+// Throws Error naming the location when a field is missing or wrong.
+std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents,
+                                                  const std::string& location);
 
 }  // namespace roformer

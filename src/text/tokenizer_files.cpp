@@ -27,7 +27,7 @@ constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
 
-TokenizerKind kind_of(std::string_view contents, const std::string& place) {
+TokenizerKind kind_of(std::string_view contents, const std::string& location) {
   if (is_word_model(contents)) return TokenizerKind::words;
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
@@ -37,7 +37,7 @@ TokenizerKind kind_of(std::string_view contents, const std::string& place) {
   if (is_byte_level_file(contents)) return TokenizerKind::byte_level;
   if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
   throw_failure(
-      place, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
+      location, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
       "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
       "BPE, and character lists");
 }
@@ -46,35 +46,35 @@ struct TokenizerSource {
   TokenizerKind kind = TokenizerKind::automatic;
   std::string contents;
   bool cased = false;
-  std::string place;  // named in errors
+  std::string location;  // named in errors
 };
 
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
   switch (source.kind) {
     case TokenizerKind::sentencepiece:
-      return make_sentencepiece_tokenizer(std::move(source.contents), source.place);
+      return make_sentencepiece_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::wordpiece:
       return make_wordpiece_tokenizer({.contents = std::move(source.contents),
                                        .cased = source.cased,
-                                       .place = std::move(source.place)});
+                                       .location = std::move(source.location)});
     case TokenizerKind::characters:
-      return make_character_tokenizer(std::move(source.contents), source.place);
+      return make_character_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::bytes:
       return make_byte_tokenizer();
     case TokenizerKind::subwords:
-      return make_subword_tokenizer(std::move(source.contents), source.place);
+      return make_subword_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::marian:
-      return make_marian_tokenizer(std::move(source.contents), source.place);
+      return make_marian_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::words:
-      return make_word_tokenizer(std::move(source.contents), source.place);
+      return make_word_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::ids:
-      return make_id_tokenizer(std::move(source.contents), source.place);
+      return make_id_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::byte_level:
-      return make_byte_level_tokenizer(std::move(source.contents), source.place);
+      return make_byte_level_tokenizer(std::move(source.contents), source.location);
     case TokenizerKind::automatic:
       break;
   }
-  source.kind = kind_of(source.contents, source.place);
+  source.kind = kind_of(source.contents, source.location);
   return make_tokenizer(std::move(source));
 }
 
@@ -147,9 +147,9 @@ std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
                 "tokenizer.file: the vocab.txt of a model of Chinese words");
   }
   return make_word_tokenizer(word_model({.vocabulary = read_file(settings.file),
-                                         .vocabulary_place = settings.file.string(),
+                                         .vocabulary_location = settings.file.string(),
                                          .dictionary = read_file(settings.dictionary),
-                                         .dictionary_place = settings.dictionary.string(),
+                                         .dictionary_location = settings.dictionary.string(),
                                          .cased = settings.cased,
                                          .characters = settings.characters}),
                              settings.file.string());
@@ -182,7 +182,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
   return make_tokenizer({.kind = settings.kind,
                          .contents = read_file(settings.file),
                          .cased = settings.cased,
-                         .place = settings.file.string()});
+                         .location = settings.file.string()});
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
@@ -233,7 +233,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
       make_tokenizer({.kind = description.kind,
                       .contents = std::move(contents),
                       .cased = description.description == "wordpiece cased",
-                      .place = (folder / description.file).string()});
+                      .location = (folder / description.file).string()});
   if (tokenizer->description() != description.description ||
       tokenizer->file_name() != description.file ||
       tokenizer->vocabulary_size() != description.vocabulary_size) {

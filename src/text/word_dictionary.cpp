@@ -52,7 +52,7 @@ Line parse_line(std::string_view line, const std::string& where) {
 
 }  // namespace
 
-WordDictionary::WordDictionary(std::string_view contents, const std::string& place)
+WordDictionary::WordDictionary(std::string_view contents, const std::string& location)
     : edges_(1 << 10), weights_(1, kNoWord) {
   struct Entry {
     std::uint32_t node;
@@ -69,7 +69,7 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& pla
     line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
     line = line.substr(0, line.find_last_not_of(kBlank) + 1);
     if (line.empty()) continue;
-    const std::string where = fmt::format("{}:{}", place, number);
+    const std::string where = fmt::format("{}:{}", location, number);
     std::string repaired;
     std::uint64_t replaced = 0;
     repair_utf8(line, repaired, replaced);
@@ -82,7 +82,7 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& pla
     entries.push_back({.node = node, .count = parsed.count});
     total += static_cast<double>(parsed.count);
   }
-  if (total == 0) throw_failure(place, "is no dictionary: it has no word with a count above 0");
+  if (total == 0) throw_failure(location, "is no dictionary: it has no word with a count above 0");
   // As jieba: the count of a word's last line holds, the sum is over all lines.
   const double logarithm = std::log(total);
   unknown_weight_ = -logarithm;
@@ -93,7 +93,7 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& pla
   words_ = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w != kNoWord; });
 }
 
-std::size_t WordDictionary::place(std::uint64_t key) const {
+std::size_t WordDictionary::slot(std::uint64_t key) const {
   const std::size_t mask = edges_.size() - 1;
   std::size_t at = (key * 0x9e3779b97f4a7c15ULL) >> 20 & mask;
   while (edges_[at].child != 0 && edges_[at].key != key) at = (at + 1) & mask;
@@ -101,27 +101,27 @@ std::size_t WordDictionary::place(std::uint64_t key) const {
 }
 
 std::uint32_t WordDictionary::child(std::uint32_t node, char32_t character) const {
-  return edges_[place(edge_key(node, character))].child;
+  return edges_[slot(edge_key(node, character))].child;
 }
 
 std::uint32_t WordDictionary::add_child(std::uint32_t node, char32_t character) {
   const std::uint64_t key = edge_key(node, character);
-  if (const Edge& found = edges_[place(key)]; found.child != 0) return found.child;
+  if (const Edge& found = edges_[slot(key)]; found.child != 0) return found.child;
   if (2 * weights_.size() >= edges_.size()) {
     const std::vector<Edge> old = std::exchange(edges_, std::vector<Edge>(edges_.size() * 2));
     for (const Edge& edge : old) {
-      if (edge.child != 0) edges_[place(edge.key)] = edge;
+      if (edge.child != 0) edges_[slot(edge.key)] = edge;
     }
   }
   const auto made = static_cast<std::uint32_t>(weights_.size());
-  edges_[place(key)] = {.key = key, .child = made};
+  edges_[slot(key)] = {.key = key, .child = made};
   weights_.push_back(kNoWord);
   return made;
 }
 
-// From the last character to the first: the best way to cut what follows each place. Of equal ways
-// the one with the longer first word, as in jieba. Digits and letters of ASCII that stand alone are
-// joined afterwards.
+// From the last character to the first: the best way to cut what follows each location. Of equal
+// ways the one with the longer first word, as in jieba. Digits and letters of ASCII that stand
+// alone are joined afterwards.
 void WordDictionary::cut_block(const std::vector<char32_t>& characters,
                                std::vector<std::size_t>& ends) const {
   const std::size_t size = characters.size();

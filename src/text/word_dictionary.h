@@ -14,8 +14,8 @@ namespace roformer {
 class WordDictionary {
  public:
   // One word a line with its count: "word count", and whatever follows a second space. Throws Error
-  // naming place:line for a line without a count and for text that is not UTF-8.
-  WordDictionary(std::string_view contents, const std::string& place);
+  // naming location:line for a line without a count and for text that is not UTF-8.
+  WordDictionary(std::string_view contents, const std::string& location);
 
   // Appends to `ends` where each word of valid UTF-8 ends, in bytes. White space and punctuation
   // are words, too: a character each.
@@ -31,12 +31,12 @@ class WordDictionary {
   };
   static constexpr double kNoWord = 1;  // of a prefix; logarithms of shares are 0 at most
 
-  std::vector<Edge> edges_;      // a power of two of places, at most half of them taken
+  std::vector<Edge> edges_;      // a power of two of slots, at most half of them taken
   std::vector<double> weights_;  // of nodes: the logarithm of the word's share, or kNoWord
   double unknown_weight_ = 0;    // of a character that is no word: that of a count of 1
   std::int64_t words_ = 0;
 
-  std::size_t place(std::uint64_t key) const;
+  std::size_t slot(std::uint64_t key) const;
   std::uint32_t add_child(std::uint32_t node, char32_t character);
   std::uint32_t child(std::uint32_t node, char32_t character) const;
   void cut_block(const std::vector<char32_t>& characters, std::vector<std::size_t>& ends) const;

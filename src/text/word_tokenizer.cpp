@@ -47,7 +47,7 @@ bool is_chinese_character(std::string_view piece) {
 struct WordModel {
   WordFiles files;
   std::string contents;
-  std::string place;
+  std::string location;
 };
 
 class WordTokenizer final : public Tokenizer {
@@ -58,10 +58,10 @@ class WordTokenizer final : public Tokenizer {
       : contents_(std::move(model.contents)),
         cased_(model.files.cased),
         characters_(model.files.characters),
-        dictionary_(model.files.dictionary, model.files.dictionary_place),
+        dictionary_(model.files.dictionary, model.files.dictionary_location),
         pieces_(make_wordpiece_tokenizer({.contents = std::move(model.files.vocabulary),
                                           .cased = cased_,
-                                          .place = model.files.vocabulary_place})) {
+                                          .location = model.files.vocabulary_location})) {
     for (TokenId id = 0; id < static_cast<TokenId>(pieces_->vocabulary_size()); ++id) {
       if (!pieces_->is_special(id)) ids_[pieces_->piece(id)] = id;
     }
@@ -159,38 +159,38 @@ class WordTokenizer final : public Tokenizer {
   std::unordered_map<std::string, TokenId> ids_;
 };
 
-WordModel parse_model(std::string contents, const std::string& place) {
-  const nlohmann::json document = parse_json(contents, place);
+WordModel parse_model(std::string contents, const std::string& location) {
+  const nlohmann::json document = parse_json(contents, location);
   const auto field = [&](const char* key, nlohmann::json::value_t type) -> const nlohmann::json& {
     const auto found = document.find(key);
     if (found == document.end() || found->type() != type) {
-      throw_failure(place, fmt::format("lacks \"{}\", or it is of another type", key));
+      throw_failure(location, fmt::format("lacks \"{}\", or it is of another type", key));
     }
     return *found;
   };
   if (!document.is_object() || document.value("format", nlohmann::json()) != kWordsFormat) {
-    throw_failure(place, "is not a model of words of this program");
+    throw_failure(location, "is not a model of words of this program");
   }
   if (document.value("version", nlohmann::json()) != kWordsVersion) {
-    throw_failure(
-        place, fmt::format("has another version than {}, which this program reads", kWordsVersion));
+    throw_failure(location, fmt::format("has another version than {}, which this program reads",
+                                        kWordsVersion));
   }
   using Type = nlohmann::json::value_t;
   WordFiles files{.vocabulary = field("vocabulary", Type::string).get<std::string>(),
-                  .vocabulary_place = place + " (vocabulary)",
+                  .vocabulary_location = location + " (vocabulary)",
                   .dictionary = field("dictionary", Type::string).get<std::string>(),
-                  .dictionary_place = place + " (dictionary)",
+                  .dictionary_location = location + " (dictionary)",
                   .cased = field("cased", Type::boolean).get<bool>(),
                   .characters = field("characters", Type::boolean).get<bool>()};
-  return {.files = std::move(files), .contents = std::move(contents), .place = place};
+  return {.files = std::move(files), .contents = std::move(contents), .location = location};
 }
 
 }  // namespace
 
 std::string word_model(const WordFiles& files) {
   // Both are read for their mistakes, which the files' own names and lines tell.
-  make_wordpiece_tokenizer({.contents = files.vocabulary, .place = files.vocabulary_place});
-  const WordDictionary dictionary(files.dictionary, files.dictionary_place);
+  make_wordpiece_tokenizer({.contents = files.vocabulary, .location = files.vocabulary_location});
+  const WordDictionary dictionary(files.dictionary, files.dictionary_location);
   const nlohmann::ordered_json model = {
       {"format", kWordsFormat},         {"version", kWordsVersion},
       {"cased", files.cased},           {"characters", files.characters},
@@ -203,8 +203,8 @@ bool is_word_model(std::string_view contents) {
          contents.substr(0, 100).find(kWordsFormat) != std::string_view::npos;
 }
 
-std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& place) {
-  return std::make_unique<WordTokenizer>(parse_model(std::move(contents), place));
+std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& location) {
+  return std::make_unique<WordTokenizer>(parse_model(std::move(contents), location));
 }
 
 WordFiles word_files(const Tokenizer& tokenizer) {

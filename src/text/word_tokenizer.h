@@ -19,9 +19,9 @@ namespace roformer {
 // The two files of a published model, and how it was made.
 struct WordFiles {
   std::string vocabulary;  // BERT's vocab.txt
-  std::string vocabulary_place;
+  std::string vocabulary_location;
   std::string dictionary;  // jieba's dict.txt
-  std::string dictionary_place;
+  std::string dictionary_location;
   bool cased = false;
   bool characters = false;
 };
@@ -32,8 +32,8 @@ std::string word_model(const WordFiles& files);
 // True when the contents say that they are such a model file.
 bool is_word_model(std::string_view contents);
 
-// Throws Error naming the place when a field is missing or wrong.
-std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& place);
+// Throws Error naming the location when a field is missing or wrong.
+std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& location);
 
 // The vocabulary and the dictionary of a tokenizer of kind `words`, for folders of other programs.
 WordFiles word_files(const Tokenizer& tokenizer);

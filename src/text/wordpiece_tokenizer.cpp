@@ -248,14 +248,14 @@ bool is_wordpiece_vocabulary(std::string_view contents) {
 
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
   if (!is_wordpiece_vocabulary(options.contents)) {
-    throw_failure(options.place, "is not a WordPiece vocabulary: no line \"[UNK]\"",
+    throw_failure(options.location, "is not a WordPiece vocabulary: no line \"[UNK]\"",
                   "give BERT's vocab.txt, one entry a line");
   }
   std::string repaired;
   std::uint64_t replaced = 0;
   repair_utf8(options.contents, repaired, replaced);
   if (replaced > 0) {
-    throw_failure(options.place, fmt::format("is not valid UTF-8 in {} places", replaced));
+    throw_failure(options.location, fmt::format("is not valid UTF-8 in {} places", replaced));
   }
   return std::make_unique<WordPieceTokenizer>(std::move(options));
 }

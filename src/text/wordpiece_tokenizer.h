@@ -19,7 +19,7 @@ bool is_wordpiece_vocabulary(std::string_view contents);
 struct WordPieceOptions {
   std::string contents;  // of a vocab.txt: one entry a line, the line's number is the id
   bool cased = false;    // false: lower case without accents
-  std::string place;     // named in errors
+  std::string location;  // named in errors
 };
 
 // Throws Error when the contents are not a vocabulary.

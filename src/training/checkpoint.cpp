@@ -73,16 +73,16 @@ std::vector<NamedTensor> moment_tensors(const CheckpointParts& parts) {
 
 // Names, types and shapes of the file must be those of the tensors, no more and no fewer.
 void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors) {
-  const std::string place = file.path().string();
+  const std::string location = file.path().string();
   for (const NamedTensor& tensor : tensors) {
     const SafetensorsEntry& entry = file.entry(tensor.name);
     if (entry.shape != tensor.value.sizes().vec()) {
-      throw_failure(place, fmt::format("\"{}\" has the shape [{}], this model's has [{}]",
-                                       tensor.name, fmt::join(entry.shape, ", "),
-                                       fmt::join(tensor.value.sizes().vec(), ", ")));
+      throw_failure(location, fmt::format("\"{}\" has the shape [{}], this model's has [{}]",
+                                          tensor.name, fmt::join(entry.shape, ", "),
+                                          fmt::join(tensor.value.sizes().vec(), ", ")));
     }
     if (scalar_type(entry.type) != tensor.value.scalar_type()) {
-      throw_failure(place,
+      throw_failure(location,
                     fmt::format("\"{}\" has the type {}, this model's has {}", tensor.name,
                                 safetensors_name(entry.type),
                                 safetensors_name(safetensors_type(tensor.value.scalar_type()))));
@@ -92,7 +92,7 @@ void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors
   for (const std::string& name : file.names()) {
     if (std::none_of(tensors.begin(), tensors.end(),
                      [&](const NamedTensor& tensor) { return tensor.name == name; })) {
-      throw_failure(place, "holds \"" + name + "\", which this model does not have");
+      throw_failure(location, "holds \"" + name + "\", which this model does not have");
     }
   }
 }
@@ -152,7 +152,7 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints, Unreadable unr
     } catch (const Error& problem) {
       // It may have been the best, or be on its way out.
       if (unreadable == Unreadable::left_out || has_gone(folder)) continue;
-      throw_failure(problem.parts().place, problem.parts().message,
+      throw_failure(problem.parts().location, problem.parts().message,
                     "so that the best cannot be told: name one with --checkpoint last|STEP");
     }
   }

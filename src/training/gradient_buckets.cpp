@@ -24,23 +24,23 @@ GradientBuckets::GradientBuckets(Processes& processes, const ParameterStore& par
                                  std::int64_t size)
     : processes_(processes) {
   const at::Tensor& gradients = parameters.flat_gradients();
-  struct Place {
+  struct Block {
     std::int64_t begin;
     int depth;
   };
-  std::vector<Place> places;
+  std::vector<Block> blocks;
   for (std::int64_t begin = 0; begin < gradients.numel(); begin += size) {
-    Place place{.begin = begin, .depth = std::numeric_limits<int>::max()};
+    Block block{.begin = begin, .depth = std::numeric_limits<int>::max()};
     for (const ParameterRange& range : parameters.ranges()) {
       const bool inside = range.begin < begin + size && range.end > begin;
-      if (inside) place.depth = std::min(place.depth, range.depth);
+      if (inside) block.depth = std::min(block.depth, range.depth);
     }
-    places.push_back(place);
+    blocks.push_back(block);
   }
-  std::ranges::stable_sort(places, std::ranges::greater(), &Place::depth);
-  for (const Place& place : places) {
-    const std::int64_t count = std::min(size, gradients.numel() - place.begin);
-    buckets_.push_back({.values = gradients.narrow(0, place.begin, count), .depth = place.depth});
+  std::ranges::stable_sort(blocks, std::ranges::greater(), &Block::depth);
+  for (const Block& block : blocks) {
+    const std::int64_t count = std::min(size, gradients.numel() - block.begin);
+    buckets_.push_back({.values = gradients.narrow(0, block.begin, count), .depth = block.depth});
   }
   for (const Parameter& parameter : parameters.all()) {
     if (!parameter.trained) continue;

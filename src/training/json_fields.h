@@ -12,7 +12,7 @@ namespace roformer {
 class JsonFields {
  public:
   // `path` is what stands before the names in messages ("window."). The object and the file's name
-  // must outlive it. This and every reader throw Error (failure, place `file`).
+  // must outlive it. This and every reader throw Error (failure, location `file`).
   JsonFields(const nlohmann::json& object, std::string path, const std::string& file);
 
   std::vector<std::string> names() const;

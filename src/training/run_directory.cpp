@@ -85,20 +85,20 @@ void RunDirectory::confirm() const {
 }
 
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {
-  const std::string place = path_.string();
+  const std::string location = path_.string();
   recover_run(path_);
   if (existing == ExistingRun::resume) require_run(path_);
   if (existing == ExistingRun::refuse && is_run(path_)) {
-    throw_usage(place, "holds a run already",
+    throw_usage(location, "holds a run already",
                 "--resume to continue it, --overwrite to replace it, --run NAME for another");
   }
   make_directories(path_);
   // A message of its own, since the lock of a folder that was always there needs no write.
   if (::access(path_.c_str(), W_OK) != 0) {
-    throw_failure(place, "cannot write there: " + system_message(errno));
+    throw_failure(location, "cannot write there: " + system_message(errno));
   }
   if (!is_run(path_) && holds_foreign_files(path_)) {
-    throw_usage(place, "is neither empty nor a run", "choose another name with --run");
+    throw_usage(location, "is neither empty nor a run", "choose another name with --run");
   }
   lock_.emplace(path_);
   if (existing == ExistingRun::overwrite) previous_.emplace(path_, replaced_by(is_run(path_)));

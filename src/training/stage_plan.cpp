@@ -59,16 +59,17 @@ double StagePlan::peak_rate(std::int64_t step) const {
   return stage.learning_rate * static_cast<double>(done) / static_cast<double>(stage.warmup);
 }
 
-StagePlan::Place StagePlan::of_batch(std::int64_t number) const {
+StagePlan::StageBatch StagePlan::of_batch(std::int64_t number) const {
   const auto stage =
       std::ranges::upper_bound(stages_, number, {}, &Stage::first_batch) - stages_.begin() - 1;
   return {.stage = stage, .number = number - stages_[static_cast<std::size_t>(stage)].first_batch};
 }
 
 double StagePlan::epochs(std::int64_t number, const TrainingTask& task) const {
-  const Place place = of_batch(number);
-  double epochs = static_cast<double>(place.number) / task.batches_per_epoch_of(place.stage);
-  for (std::int64_t stage = 0; stage < place.stage; ++stage) {
+  const StageBatch batch_of_stage = of_batch(number);
+  double epochs =
+      static_cast<double>(batch_of_stage.number) / task.batches_per_epoch_of(batch_of_stage.stage);
+  for (std::int64_t stage = 0; stage < batch_of_stage.stage; ++stage) {
     const auto at = static_cast<std::size_t>(stage);
     epochs += static_cast<double>(stages_[at + 1].first_batch - stages_[at].first_batch) /
               task.batches_per_epoch_of(stage);

@@ -32,12 +32,12 @@ class StagePlan {
   // The largest learning rate at a step: the stage's, rising in its warm-up.
   double peak_rate(std::int64_t step) const;
 
-  struct Place {
+  struct StageBatch {
     std::int64_t stage = 0;
     std::int64_t number = 0;  // among the stage's batches
   };
   // Of a micro-batch, counted through all stages.
-  Place of_batch(std::int64_t number) const;
+  StageBatch of_batch(std::int64_t number) const;
   // How often the data have been gone through before that micro-batch.
   double epochs(std::int64_t number, const TrainingTask& task) const;
 

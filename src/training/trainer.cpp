@@ -113,8 +113,8 @@ class Trainer {
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
-          const StagePlan::Place place = plan_.of_batch(numbers_.number(first, i));
-          return task_.make_batch_of(place.stage, place.number);
+          const StagePlan::StageBatch batch_of_stage = plan_.of_batch(numbers_.number(first, i));
+          return task_.make_batch_of(batch_of_stage.stage, batch_of_stage.number);
         }) {}
 
   TrainingSummary run() {

@@ -65,7 +65,7 @@ struct TrainingState {
 };
 
 nlohmann::json to_json(const TrainingState& state);
-// Checks every field; throws Error (failure, place `file`).
+// Checks every field; throws Error (failure, location `file`).
 TrainingState training_state_from_json(const nlohmann::json& document, const std::string& file);
 
 nlohmann::json to_json(const ValidationRecord& record);

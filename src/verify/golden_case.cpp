@@ -70,7 +70,7 @@ class Run {
                 .keys = Positions::range(0, keys),
                 .type = type_,
                 .device = device_,
-                .places = setup_.places};
+                .drawn_positions = setup_.drawn_positions};
     if (golden_.mask.defined()) context_.mask = golden_.mask.to(device_);
     context_.causal = setup_.shape.causal || hides_the_future();
     if (features_.defined()) context_.features = scheme_->remembered(features_, {});
@@ -119,8 +119,8 @@ class Run {
   }
 
   at::Tensor embed(const at::Tensor& x) const {
-    const at::Tensor added = setup_.places.defined()
-                                 ? scheme_->embedding_at(setup_.places)
+    const at::Tensor added = setup_.drawn_positions.defined()
+                                 ? scheme_->embedding_at(setup_.drawn_positions)
                                  : scheme_->embedding(Positions::range(0, x.size(1)));
     const at::Tensor scaled = x * setup_.content_scale;
     return added.defined() ? scaled + added.to(scaled.options()) : scaled;
@@ -207,8 +207,8 @@ class Run {
 at::Tensor Run::extra(const std::string& name) const {
   const std::int64_t width = setup_.shape.head_width;
   if (name == "pe") {
-    if (!context_.places.defined()) return scheme_->embedding(context_.queries);
-    const at::Tensor table = scheme_->embedding_at(context_.places);
+    if (!context_.drawn_positions.defined()) return scheme_->embedding(context_.queries);
+    const at::Tensor table = scheme_->embedding_at(context_.drawn_positions);
     return table.expand({inputs_.at("x").size(0), table.size(1), table.size(2)});
   }
   if (name == "pos_bias") return bias_.squeeze(0);

@@ -183,12 +183,12 @@ void explicit_positions(const GoldenCase& in, GoldenSetup& out) {
   }
   out.content_scale = number(in.config, "content_scale", 1);
   const bool distances = own.form == ExplicitForm::noisy_alibi;
-  const at::Tensor places = in.inputs.at(distances ? "dist" : "pos");
+  const at::Tensor drawn = in.inputs.at(distances ? "dist" : "pos");
   if (distances) {
-    if (places.dim() != 1) throw_failure("", "dist is not [L - 1]");
-    out.places = at::cat({at::zeros({1}, places.options()), places}).unsqueeze(0);
+    if (drawn.dim() != 1) throw_failure("", "dist is not [L - 1]");
+    out.drawn_positions = at::cat({at::zeros({1}, drawn.options()), drawn}).unsqueeze(0);
   } else {
-    out.places = places.dim() == 1 ? places.unsqueeze(0) : places;
+    out.drawn_positions = drawn.dim() == 1 ? drawn.unsqueeze(0) : drawn;
   }
   if (in.inputs.contains("x")) from_input(in, out);
   if (has(in, "table")) {

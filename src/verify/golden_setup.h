@@ -32,7 +32,7 @@ struct GoldenSetup {
   double content_scale = 1;  // of x, before what the scheme adds to it
   // Of schemes with features of tokens: [B, H, Lk, F] from the case's inputs.
   std::function<at::Tensor(const GoldenArrays& inputs)> features;
-  at::Tensor places;  // of the keys, [B or 1, Lk], where the case gives them
+  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], where the case gives them
   // Schemes whose constants the case gives: made of the case's tensors directly.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };

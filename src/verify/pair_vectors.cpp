@@ -282,12 +282,12 @@ PairVectors stick_breaking(const Inputs& in) {
   return result;
 }
 
-// Rotations by the difference of each pair's places, and penalties for it, with no table shared.
+// Rotations by the difference of each pair's positions, and penalties for it, with no table shared.
 PairVectors explicit_positions(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<ExplicitPositionsSettings>();
-    const at::Tensor places = key_places(in.context);
-    const at::Tensor past = places.unsqueeze(2) - places.unsqueeze(1);  // [B or 1, L, L]
+    const at::Tensor positions = key_positions(in.context);
+    const at::Tensor past = positions.unsqueeze(2) - positions.unsqueeze(1);  // [B or 1, L, L]
     const at::Tensor plain = scaled_products(in);
     const auto slopes = at::tensor(alibi_slopes(in.query.size(1)), at::kDouble).view({-1, 1, 1});
     if (settings.form == ExplicitForm::alibi) {
@@ -297,7 +297,7 @@ PairVectors explicit_positions(const Inputs& in) {
       at::Tensor distances = at::zeros({past.size(1), past.size(1)}, at::kDouble);
       for (std::int64_t i = 0; i < past.size(1); ++i) {
         for (std::int64_t j = 0; j < past.size(1); ++j) {
-          distances[i][j] = places[0][std::abs(i - j)] - (j < i ? 0.5 : 0.0);
+          distances[i][j] = positions[0][std::abs(i - j)] - (j < i ? 0.5 : 0.0);
         }
       }
       return plain - (slopes * distances).to(plain.options());

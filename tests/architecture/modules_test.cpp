@@ -150,13 +150,13 @@ TEST_CASE("a file includes its own module and those that the list allows") {
   std::string breaches;
   int sources = 0;
   for (const fs::path& file : files_below(kRoot / "src")) {
-    const fs::path place = fs::relative(file, kRoot / "src");
-    if (place == "main.cpp" || place == "main_torch.cpp" || place.extension() == ".md" ||
-        place == "modules.txt")
+    const fs::path path = fs::relative(file, kRoot / "src");
+    if (path == "main.cpp" || path == "main_torch.cpp" || path.extension() == ".md" ||
+        path == "modules.txt")
       continue;
-    const std::string module = place.begin()->string();
+    const std::string module = path.begin()->string();
     if (!floor_of(module)) {
-      breaches += "src/" + place.string() + ": is in no module\n";
+      breaches += "src/" + path.string() + ": is in no module\n";
       continue;
     }
     breaches += findings(file, [&](const std::string& line) { return breach(module, line); });

@@ -246,7 +246,7 @@ TEST_CASE("a bias of the distance alone is never made for all pairs") {
       CHECK(peak(SmallScheme(name, causal, at::kFloat), 0) < 3 * kLength * kLength);
     }
     CHECK(peak(SmallScheme("rope", causal, at::kFloat), 128) < 3 * kLength * kLength);
-    // What depends on both places has a number for each pair.
+    // What depends on both positions has a number for each pair.
     CHECK(peak(SmallScheme("fire", causal, at::kFloat), 0) > 4 * kLength * kLength);
   }
 }

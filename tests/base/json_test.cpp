@@ -35,7 +35,7 @@ TEST_CASE("brackets in a text do not count") {
   CHECK(parse_json("[" + nested(99) + "," + nested(99) + "]", "file").size() == 2);
 }
 
-TEST_CASE("what is no JSON is told by its place") {
+TEST_CASE("what is no JSON is told by its location") {
   CHECK_THROWS_WITH(parse_json("", "file"), "file: is empty, not JSON");
   CHECK_THROWS_WITH(parse_json("{\n  \"a\": 1,\n  b\n}", "file"),
                     "file: is not JSON from line 3, column 3 on");

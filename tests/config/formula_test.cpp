@@ -124,8 +124,8 @@ TEST_CASE("what is wrong with a formula stands over its caret") {
   says("table[i / 2]", "no integer expression", 7);
   says("table", "without an index", 1);
   says("table[floor(slope)]", "depends on a trained parameter", 7);
-  says("slope[layer]", "has no such place", 7);
-  says("i[h]", "has no places", 2);
+  says("slope[layer]", "has no such index", 7);
+  says("i[h]", "takes no index", 2);
   says("sum(slope, 0, 3, 1)", "slope is the name of something else", 5);
   says("sum(i, 0, 3, i)", "i is the name of something else", 5);
   says("sum(exp, 0, 3, i)", "exp is the name of something else", 5);

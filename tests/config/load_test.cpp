@@ -96,7 +96,7 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
   CHECK(load_settings(file, {{"model.from", "y"}}, source).model.from == "y");
   CHECK(asked == "y");
   CHECK(load_settings(file).model.layers == 4);  // as a run stored it
-  // What contradicts the source is said with its place.
+  // What contradicts the source is said with its location.
   CHECK(has(refusal([&] {
               load_settings(file, {{"model.freeze_layers", "8"}}, source);
             }),
@@ -131,7 +131,8 @@ TEST_CASE("values alone are read without a look at what they come to") {
   CHECK(has(refusal([&] { load_values(bad); }), "got \"x\""));
 }
 
-TEST_CASE("all problems come at once, each with its place, the value, what is allowed and a hint") {
+TEST_CASE(
+    "all problems come at once, each with its location, the value, what is allowed and a hint") {
   ConfigFolder folder;
   const auto file = folder.write("bad.yaml",
                                  "task: mlmm\n"                // 1

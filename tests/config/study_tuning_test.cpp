@@ -55,7 +55,7 @@ TEST_CASE("one tuning may serve all rows") {
   CHECK(study.tuning->study->runs[0].settings.training.batch == 8);
 }
 
-TEST_CASE("what is wrong with a tuning is said with its place") {
+TEST_CASE("what is wrong with a tuning is said with its location") {
   const StudyFolder folder;
   const std::string values = "values: {training.learning_rate: [1e-3]}";
   CHECK(folder.refused("tune: {" + values + "}\n") ==

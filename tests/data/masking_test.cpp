@@ -14,13 +14,13 @@ namespace {
 
 struct Masked {
   std::vector<TokenId> ids;
-  std::vector<std::int32_t> places;
+  std::vector<std::int32_t> positions;
   std::vector<TokenId> labels;
 };
 
 Masked mask(const Masker& masker, std::vector<TokenId> ids, std::uint64_t key) {
-  Masked result{.ids = std::move(ids), .places = {}, .labels = {}};
-  masker.mask(result.ids, key, result.places, result.labels);
+  Masked result{.ids = std::move(ids), .positions = {}, .labels = {}};
+  masker.mask(result.ids, key, result.positions, result.labels);
   return result;
 }
 
@@ -44,18 +44,18 @@ TEST_CASE("Masks have BERT's shares and spare special tokens") {
     ids[200] = ids[399] = special.separator;
     const Masked result = mask(masker, ids, key);
     text += 397;
-    chosen += static_cast<std::int64_t>(result.places.size());
-    REQUIRE(result.places.size() == result.labels.size());
+    chosen += static_cast<std::int64_t>(result.positions.size());
+    REQUIRE(result.positions.size() == result.labels.size());
     std::vector<TokenId> restored = result.ids;
-    for (std::size_t i = 0; i < result.places.size(); ++i) {
-      REQUIRE((i == 0 || result.places[i] > result.places[i - 1]));
-      const auto place = static_cast<std::size_t>(result.places[i]);
-      const TokenId now = result.ids[place];
+    for (std::size_t i = 0; i < result.positions.size(); ++i) {
+      REQUIRE((i == 0 || result.positions[i] > result.positions[i - 1]));
+      const auto position = static_cast<std::size_t>(result.positions[i]);
+      const TokenId now = result.ids[position];
       masked += now == special.mask;
       kept += now == 'x';
       random += now != special.mask && now != 'x';
       REQUIRE((now == special.mask || !tokenizer->is_special(now)));
-      restored[place] = result.labels[i];
+      restored[position] = result.labels[i];
     }
     REQUIRE(restored == ids);
   }
@@ -95,12 +95,12 @@ TEST_CASE("Whole words are masked together, at the same share") {
   std::int64_t chosen = 0;
   for (std::uint64_t key = 0; key < 300; ++key) {
     const Masked result = mask(masker, ids, key);
-    REQUIRE(result.places.size() % 4 == 0);
-    for (std::size_t i = 0; i < result.places.size(); i += 4) {
-      REQUIRE(result.places[i] % 4 == 0);
-      REQUIRE(result.places[i + 3] == result.places[i] + 3);
+    REQUIRE(result.positions.size() % 4 == 0);
+    for (std::size_t i = 0; i < result.positions.size(); i += 4) {
+      REQUIRE(result.positions[i] % 4 == 0);
+      REQUIRE(result.positions[i + 3] == result.positions[i] + 3);
     }
-    chosen += static_cast<std::int64_t>(result.places.size()) / 4;
+    chosen += static_cast<std::int64_t>(result.positions.size()) / 4;
   }
   CHECK(is_about(chosen, 300 * 100, 0.15));
 }
@@ -117,12 +117,12 @@ TEST_CASE("A rest of a word that follows a special token is a word of its own") 
   std::int64_t chosen = 0;
   for (std::uint64_t key = 0; key < 300; ++key) {
     const Masked result = mask(masker, ids, key);
-    REQUIRE(result.places.size() % 2 == 0);
-    for (std::size_t i = 0; i < result.places.size(); i += 2) {
-      REQUIRE(result.places[i] % 3 == 1);
-      REQUIRE(result.places[i + 1] == result.places[i] + 1);
+    REQUIRE(result.positions.size() % 2 == 0);
+    for (std::size_t i = 0; i < result.positions.size(); i += 2) {
+      REQUIRE(result.positions[i] % 3 == 1);
+      REQUIRE(result.positions[i + 1] == result.positions[i] + 1);
     }
-    chosen += static_cast<std::int64_t>(result.places.size()) / 2;
+    chosen += static_cast<std::int64_t>(result.positions.size()) / 2;
   }
   CHECK(is_about(chosen, 300 * 100, 0.15));
 }
@@ -130,9 +130,9 @@ TEST_CASE("A rest of a word that follows a special token is a word of its own") 
 TEST_CASE("A Chinese word is masked whole where it is several pieces, at the same share") {
   const auto tokenizer = make_word_tokenizer(
       word_model({.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n清\n华\n大\n学\n北京\n",
-                  .vocabulary_place = "vocab.txt",
+                  .vocabulary_location = "vocab.txt",
                   .dictionary = "清华 5\n大学 5\n北京 9\n",
-                  .dictionary_place = "dict.txt"}),
+                  .dictionary_location = "dict.txt"}),
       "test");
   std::string text;
   for (int i = 0; i < 50; ++i) text += "清华大学北京";
@@ -145,7 +145,8 @@ TEST_CASE("A Chinese word is masked whole where it is several pieces, at the sam
     const Masked result = mask(masker, ids, key);
     CHECK(mask(masker, ids, key).ids == result.ids);
     std::vector<char> taken(ids.size(), 0);
-    for (const std::int32_t place : result.places) taken[static_cast<std::size_t>(place)] = 1;
+    for (const std::int32_t position : result.positions)
+      taken[static_cast<std::size_t>(position)] = 1;
     for (std::size_t i = 0; i < ids.size(); i += 5) {
       REQUIRE(taken[i] == taken[i + 1]);
       REQUIRE(taken[i + 2] == taken[i + 3]);

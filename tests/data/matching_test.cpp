@@ -190,7 +190,7 @@ TEST_CASE("A bag of words compares as scikit-learn's TfidfVectorizer does") {
 
 TEST_CASE("A long text keeps its head, its tail, or half of each, and is counted") {
   const auto tokenizer = make_wordpiece_tokenizer(
-      {.contents = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n2\n3\n4\n5\n6\n", .place = "test"});
+      {.contents = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n2\n3\n4\n5\n6\n", .location = "test"});
   const auto ids = [&](TextTruncation truncation) {
     const EncodedText text = encode_text(*tokenizer, "1 2 3 4 5 6", "1", 8, truncation);
     CHECK(text.cut);

@@ -16,7 +16,7 @@ std::vector<std::string> read(const std::string& text, bool pairs,
   std::istringstream stream(text);
   std::vector<std::string> result;
   try {
-    read_text_lines(stream, {.place = "in", .pairs = pairs, .format = format}, chunk,
+    read_text_lines(stream, {.location = "in", .pairs = pairs, .format = format}, chunk,
                     [&](const std::vector<TextLine>& lines) {
                       CHECK(lines.size() <= chunk);
                       for (const TextLine& line : lines) {

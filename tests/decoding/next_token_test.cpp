@@ -36,7 +36,7 @@ struct Decoder {
                                                          .training_length = settings.data.length},
                                            parameters);
     head = std::make_unique<LanguageHead>(*encoder, parameters);
-    // Larger than initial weights, so that places differ clearly.
+    // Larger than initial weights, so that positions differ clearly.
     for (const Parameter& parameter : parameters.all()) {
       if (parameter.spec.name.find("norm") != std::string::npos) continue;
       at::Tensor value = parameter.value.detach();
@@ -145,8 +145,8 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
       model.append(text(10));
       most = std::max(most, model.remembered());
     }
-    // Schemes that draw places count the tokens, and keep them.
-    CHECK(most <= (decoder.encoder->scheme().draws_places() ? 400 : 64 + 10));
+    // Schemes that draw positions count the tokens, and keep them.
+    CHECK(most <= (decoder.encoder->scheme().draws_positions() ? 400 : 64 + 10));
   };
   for (const std::string& name : position_names()) {
     DYNAMIC_SECTION(name << " with a window") {

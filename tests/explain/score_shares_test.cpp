@@ -68,8 +68,8 @@ struct Case {
     if (own.defined()) context.mask = context.mask.defined() ? context.mask.logical_and(own) : own;
     const at::Tensor weight = normals({SmallScheme::kInner, SmallScheme::kWidth}, 3) * 0.5;
     context.projections = {.query_weight = weight, .key_weight = weight.flip(0)};
-    if (small.scheme->draws_places()) {
-      context.places = small.scheme->draw_places({.lengths = {&kLength, 1}});
+    if (small.scheme->draws_positions()) {
+      context.drawn_positions = small.scheme->draw_positions({.lengths = {&kLength, 1}});
     }
     if (small.scheme->has_features()) {
       inputs.key_features =

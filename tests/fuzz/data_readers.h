@@ -62,9 +62,9 @@ inline void read_jsonl_file(std::string_view input) {
 inline void read_codes(std::string_view input) {
   const auto tokenizer =
       make_subword_tokenizer(subword_model({.codes = std::string(input),
-                                            .codes_place = kFile,
+                                            .codes_location = kFile,
                                             .vocabulary = "a 9\nb 8\nab 7\na@@ 6\nb@@ 5\n",
-                                            .vocabulary_place = "vocabulary",
+                                            .vocabulary_location = "vocabulary",
                                             .threshold = 0}),
                              kFile);
   const std::vector<TokenId> ids = tokenizer->encode("ab ba aab");
@@ -101,13 +101,13 @@ inline void repair_checksums(std::string& shard) {
   constexpr std::size_t kHeader = 64;
   constexpr std::size_t kBlock = 1 << 16;
   if (shard.size() < kHeader) return;
-  const auto field = [&](std::size_t place) {
+  const auto field = [&](std::size_t offset) {
     std::uint64_t value = 0;
-    std::memcpy(&value, shard.data() + place, sizeof value);
+    std::memcpy(&value, shard.data() + offset, sizeof value);
     return value;
   };
-  const auto store = [&](std::size_t place, std::uint64_t value) {
-    std::memcpy(shard.data() + place, &value, sizeof value);
+  const auto store = [&](std::size_t offset, std::uint64_t value) {
+    std::memcpy(shard.data() + offset, &value, sizeof value);
   };
   const std::uint64_t version = field(8) & 0xffffffff;
   const std::uint64_t room = shard.size() - kHeader;

@@ -43,7 +43,7 @@ inline void use_tokenizer(const Tokenizer& tokenizer) {
 inline void read_wordpiece(std::string_view input) {
   if (input.empty()) return;
   use_tokenizer(*make_wordpiece_tokenizer(
-      {.contents = std::string(input.substr(1)), .cased = input[0] % 2 == 1, .place = kFile}));
+      {.contents = std::string(input.substr(1)), .cased = input[0] % 2 == 1, .location = kFile}));
 }
 
 inline void read_sentencepiece(std::string_view input) {

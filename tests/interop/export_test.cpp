@@ -103,9 +103,9 @@ TEST_CASE("a model of Chinese words is written with its dictionary, and read bac
   PretrainedModel model = read_hugging_face_folder(model_folder("roformer"));
   const std::string vocabulary = model.tokenizer->file_contents();
   const auto words = make_word_tokenizer(word_model({.vocabulary = vocabulary,
-                                                     .vocabulary_place = "vocab.txt",
+                                                     .vocabulary_location = "vocab.txt",
                                                      .dictionary = "北京 5 ns\n大学 3\n",
-                                                     .dictionary_place = "dict.txt"}),
+                                                     .dictionary_location = "dict.txt"}),
                                          "test");
   const TemporaryFolder folder;
   const ExportSummary summary = write_hugging_face_folder(

@@ -31,20 +31,20 @@ at::Tensor ids(std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("computing the last layer at the wanted places only changes nothing") {
+TEST_CASE("computing the last layer at the wanted rows only changes nothing") {
   const auto norm = GENERATE(NormPlacement::post, NormPlacement::pre);
   ParameterStore parameters(1, at::kDouble);
   const TransformerStack encoder(small("rope", norm), parameters);
   const LanguageHead head(encoder, parameters);
   parameters.flatten();
   const TokenLayout layout = TokenLayout::uniform(2, 6);
-  const at::Tensor places = at::tensor({1, 4, 7, 11}, at::kLong);
+  const at::Tensor rows = at::tensor({1, 4, 7, 11}, at::kLong);
   const at::Tensor labels = at::tensor({9, 8, 7, 6}, at::kLong);
   const auto gradient = [&](bool shortcut) {
     parameters.zero_gradients();
     const at::Tensor states =
-        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .rows = places})
-                 : at::index_select(encoder.forward({.ids = ids(12), .layout = layout}), 0, places);
+        shortcut ? encoder.forward({.ids = ids(12), .layout = layout, .rows = rows})
+                 : at::index_select(encoder.forward({.ids = ids(12), .layout = layout}), 0, rows);
     head.loss(states, labels).loss_sum.backward();
     return parameters.flat_gradients().clone();
   };

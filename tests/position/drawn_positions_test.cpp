@@ -34,7 +34,7 @@ struct Drawer {
   }
   at::Tensor operator()(std::vector<std::int64_t> lengths, bool training, std::uint64_t key = 1,
                         const at::Tensor& earlier = {}) const {
-    return scheme->draw_places(
+    return scheme->draw_positions(
         {.lengths = lengths, .training = training, .key = key, .earlier = earlier});
   }
 };
@@ -61,7 +61,7 @@ TEST_CASE("randomized positions change with the batch, and outside of training n
   CHECK(draw({12, 9}, true).size(0) == 1);
   const at::Tensor whole = draw({12}, false, 8), other = draw({12}, false, 9);
   CHECK(at::equal(whole, other));
-  // A text that is read on keeps the places of what was read.
+  // A text that is read on keeps the positions of what was read.
   const at::Tensor begun = draw({5}, false);
   CHECK(at::equal(whole.narrow(1, 0, 5), begun));
   CHECK(at::equal(whole.narrow(1, 5, 7), draw({7}, false, 1, begun)));
@@ -76,18 +76,18 @@ TEST_CASE("randomized positions change with the batch, and outside of training n
 
 TEST_CASE("noisy ALiBi draws distances that begin with 0") {
   const Drawer draw({.form = ExplicitForm::noisy_alibi, .positions = 20});
-  const at::Tensor places = draw({20}, true);
-  CHECK(at::equal(places, at::arange(20, at::kDouble).unsqueeze(0)));  // all that there are
+  const at::Tensor drawn = draw({20}, true);
+  CHECK(at::equal(drawn, at::arange(20, at::kDouble).unsqueeze(0)));  // all that there are
   CHECK(draw({6}, true)[0][0].item<double>() == 0);
 }
 
 TEST_CASE("SHAPE shifts each sequence in training and none outside") {
   const Drawer draw({.draw = PositionDraw::shape, .positions = 500});
-  const at::Tensor places = draw({6, 6, 4}, true);
-  REQUIRE(places.sizes() == at::IntArrayRef({3, 6}));
-  CHECK(at::equal(places.diff(1, 1), at::ones({3, 5}, at::kDouble)));
-  CHECK(places[0][0].item<double>() != places[1][0].item<double>());
-  CHECK(places.max().item<double>() < 506);
+  const at::Tensor drawn = draw({6, 6, 4}, true);
+  REQUIRE(drawn.sizes() == at::IntArrayRef({3, 6}));
+  CHECK(at::equal(drawn.diff(1, 1), at::ones({3, 5}, at::kDouble)));
+  CHECK(drawn[0][0].item<double>() != drawn[1][0].item<double>());
+  CHECK(drawn.max().item<double>() < 506);
   CHECK(at::equal(draw({6}, false), at::arange(6, at::kDouble).unsqueeze(0)));
   CHECK(draw({1}, false, 1, draw({6}, false)).item<double>() == 6);
 }
@@ -96,14 +96,14 @@ TEST_CASE("CAPE shifts and stretches around the middle in training and not outsi
   const ExplicitPositionsSettings own{
       .draw = PositionDraw::cape, .global_shift = 3, .local_shift = 0.25, .largest_scale = 2};
   const Drawer draw(own, /*causal=*/false);
-  const at::Tensor places = draw({7, 5}, true);
-  REQUIRE(places.size(0) == 2);
+  const at::Tensor drawn = draw({7, 5}, true);
+  REQUIRE(drawn.size(0) == 2);
   for (std::int64_t s = 0; s < 2; ++s) {
     const double middle = s == 0 ? 3 : 2;
     for (std::int64_t i = 0; i < 7; ++i) {
-      CHECK(std::abs(places[s][i].item<double>()) <=
+      CHECK(std::abs(drawn[s][i].item<double>()) <=
             (std::abs(static_cast<double>(i) - middle) + 3.25) * 2);
-      if (i > 0) CHECK(places[s][i].item<double>() > places[s][i - 1].item<double>());
+      if (i > 0) CHECK(drawn[s][i].item<double>() > drawn[s][i - 1].item<double>());
     }
   }
   CHECK(at::allclose(draw({7, 5}, false)[1], at::arange(7, at::kDouble) - 2));

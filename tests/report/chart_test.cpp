@@ -70,8 +70,8 @@ TEST_CASE("an axis is never empty") {
     }
   }
   const AxisScale logarithmic{.low = 1, .high = 100, .scale = Axis::Scale::logarithmic};
-  CHECK(logarithmic.place(10) == Approx(0.5));
-  CHECK(std::isnan(logarithmic.place(0)));
+  CHECK(logarithmic.fraction(10) == Approx(0.5));
+  CHECK(std::isnan(logarithmic.fraction(0)));
 }
 
 TEST_CASE("names that would overlap are moved apart and no further") {

@@ -62,7 +62,7 @@ TEST_CASE("a small model learns to copy, and is tested at twice the length") {
   CHECK_FALSE(figures.contains("accuracy_at_x4"));
 }
 
-TEST_CASE("a small encoder learns to copy into masked places") {
+TEST_CASE("a small encoder learns to copy into masked positions") {
   const ProbeRun run(Overrides{{"task", "masked_probe"},
                                {"training.steps", "600"},
                                {"training.learning_rate", "3e-3"},

@@ -25,7 +25,7 @@ TEST_CASE("a shifted text stands later, in the same order") {
   CHECK(numbers(shifted.positions) == Numbers{10, 11, 12, 13});
 }
 
-TEST_CASE("without its middle the rest of a text keeps its places") {
+TEST_CASE("without its middle the rest of a text keeps its positions") {
   const Arrangement dropped = arrange(10, {.shift = 5, .drop_middle = 0.4});
   CHECK(dropped.order == Numbers{0, 1, 2, 7, 8, 9});
   CHECK(numbers(dropped.positions) == Numbers{5, 6, 7, 12, 13, 14});

@@ -325,10 +325,10 @@ TEST_CASE("projection and embedding add to the gradient where it lives") {
 TEST_CASE("cross entropy by blocks equals LibTorch's over all logits") {
   const auto type = GENERATE(at::kDouble, at::kFloat);
   // More numbers than one block holds.
-  const std::int64_t places = 90, vocabulary = type == at::kFloat ? 100'000 : 500;
-  const at::Tensor hidden = random({places, 4}, type), table = random({vocabulary, 4}, type);
+  const std::int64_t rows = 90, vocabulary = type == at::kFloat ? 100'000 : 500;
+  const at::Tensor hidden = random({rows, 4}, type), table = random({vocabulary, 4}, type);
   const at::Tensor bias = random({vocabulary}, type);
-  const at::Tensor labels = at::randint(vocabulary, {places}, at::kLong);
+  const at::Tensor labels = at::randint(vocabulary, {rows}, at::kLong);
   CHECK(
       compare(
           {hidden, table, bias},

@@ -44,7 +44,7 @@ struct Example {
     segments[0].additive = 0;
     segments[1].additive = 1;
   }
-  // The same of differences of places, and one of them for two texts of the same lengths.
+  // The same of differences of positions, and one of them for two texts of the same lengths.
   void add_tables() {
     segments.push_back(
         {.query_begin = 305, .query_length = 5, .key_begin = 1330, .key_length = 1030});

@@ -19,18 +19,18 @@ nlohmann::json fixture() {
 
 SubwordFiles files_of(const nlohmann::json& one) {
   return {.codes = one["codes"],
-          .codes_place = "codes",
+          .codes_location = "codes",
           .vocabulary = one["vocabulary"],
-          .vocabulary_place = "vocabulary",
+          .vocabulary_location = "vocabulary",
           .threshold = one["threshold"]};
 }
 
 std::unique_ptr<Tokenizer> small_tokenizer(const std::string& codes,
                                            const std::string& vocabulary) {
   return make_subword_tokenizer(subword_model({.codes = codes,
-                                               .codes_place = "codes.txt",
+                                               .codes_location = "codes.txt",
                                                .vocabulary = vocabulary,
-                                               .vocabulary_place = "vocab.txt"}),
+                                               .vocabulary_location = "vocab.txt"}),
                                 "model");
 }
 

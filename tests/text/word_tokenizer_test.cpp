@@ -19,9 +19,9 @@ const std::filesystem::path kWordFixtures = FIXTURES;
 
 WordFiles fixture_files() {
   return {.vocabulary = read_file(kWordFixtures / "word_vocab.txt"),
-          .vocabulary_place = "vocab.txt",
+          .vocabulary_location = "vocab.txt",
           .dictionary = read_file(kWordFixtures / "word_dictionary.txt"),
-          .dictionary_place = "dict.txt"};
+          .dictionary_location = "dict.txt"};
 }
 
 std::unique_ptr<Tokenizer> open_words(bool cased, bool characters = false) {

@@ -26,7 +26,7 @@ std::unique_ptr<Tokenizer> open_fixture(bool cased) {
   return make_wordpiece_tokenizer(
       {.contents = read_file(kWordPieceFixtures / "wordpiece_vocab.txt"),
        .cased = cased,
-       .place = "fixture"});
+       .location = "fixture"});
 }
 
 std::string from_hexadecimal(const std::string& digits) {
@@ -163,7 +163,7 @@ TEST_CASE("WordPiece counts malformed UTF-8 and knows where words begin") {
 TEST_CASE("A file that is no WordPiece vocabulary is refused") {
   const auto open = [](std::string contents) {
     return make_wordpiece_tokenizer(
-        {.contents = std::move(contents), .cased = false, .place = "vocab.txt"});
+        {.contents = std::move(contents), .cased = false, .location = "vocab.txt"});
   };
   CHECK_THROWS_AS(open(""), Error);
   CHECK_THROWS_AS(open("a\nb\n"), Error);

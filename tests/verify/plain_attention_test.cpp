@@ -46,9 +46,10 @@ void compare_forms(SmallScheme& small) {
                            .causal = small.causal,
                            .training = true,
                            .type = at::kDouble};
-  if (small.scheme->draws_places()) {
+  if (small.scheme->draws_positions()) {
     const std::vector<std::int64_t> lengths{kLength, kLength};
-    context.places = small.scheme->draw_places({.lengths = lengths, .training = true, .key = 3});
+    context.drawn_positions =
+        small.scheme->draw_positions({.lengths = lengths, .training = true, .key = 3});
   }
   context.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
                          .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};

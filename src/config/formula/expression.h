@@ -90,7 +90,7 @@ struct FormulaError : std::runtime_error {
   std::size_t column;  // from 0
   std::string hint;
 
-  // "column 14: MESSAGE (hint: HINT)", below it the text and a caret under the place.
+  // "column 14: MESSAGE (hint: HINT)", below it the text and a caret under the column.
   std::string shown(std::string_view text) const;
 };
 

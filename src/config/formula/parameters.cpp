@@ -152,15 +152,15 @@ FormulaNames initial_names() {
   return {.variables = {"h", "layer", "heads", "layers", "index", "size"}};
 }
 
-double initial_value(const FormulaNode& initial, const InitialPlace& place) {
+double initial_value(const FormulaNode& initial, const ParameterEntry& entry) {
   const FormulaValues values{.variable =
                                  [&](const std::string& name) {
-                                   return static_cast<double>(name == "h"        ? place.head
-                                                              : name == "heads"  ? place.heads
-                                                              : name == "layer"  ? place.layer
-                                                              : name == "layers" ? place.layers
-                                                              : name == "index"  ? place.index
-                                                                                 : place.size);
+                                   return static_cast<double>(name == "h"        ? entry.head
+                                                              : name == "heads"  ? entry.heads
+                                                              : name == "layer"  ? entry.layer
+                                                              : name == "layers" ? entry.layers
+                                                              : name == "index"  ? entry.index
+                                                                                 : entry.size);
                                  },
                              .parameter = {}};
   return evaluate_formula(initial, values);

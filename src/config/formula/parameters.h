@@ -25,10 +25,10 @@ const std::string& formula_text(const FormulaSettings& settings);
 // Those of an initial value.
 FormulaNames initial_names();
 
-// Where an initial value is asked for. `index`: the place in a table.
-struct InitialPlace {
+// Where an initial value is asked for. `index`: the index in a table.
+struct ParameterEntry {
   std::int64_t head = 0, heads = 1, layer = 0, layers = 1, index = 0, size = 0;
 };
-double initial_value(const FormulaNode& initial, const InitialPlace& place);
+double initial_value(const FormulaNode& initial, const ParameterEntry& entry);
 
 }  // namespace roformer

@@ -265,7 +265,7 @@ class Parser {
     const bool known =
         std::find(names_.variables.begin(), names_.variables.end(), name) != names_.variables.end();
     if (!summed && !known) throw unknown(token);
-    if (is("[")) throw FormulaError(next().column, name + " is a number and has no places");
+    if (is("[")) throw FormulaError(next().column, name + " is a number and takes no index");
     FormulaNode node{.operation = Op::variable,
                      .name = name,
                      .type = name == "score" ? FormulaType::number : FormulaType::integer,
@@ -301,23 +301,23 @@ class Parser {
                      .name = known.name,
                      .parameter = static_cast<std::size_t>(&known - names_.parameters.data()),
                      .column = token.column};
-    std::vector<FormulaNode> places;
-    if (take("[")) places = list("]");
+    std::vector<FormulaNode> indices;
+    if (take("[")) indices = list("]");
     if (known.table) {
-      if (places.empty()) {
+      if (indices.empty()) {
         throw FormulaError(token.column, "the table " + known.name + " without an index",
                            known.name + "[floor(...)]");
       }
-      node.arguments.push_back(std::move(places.back()));
-      places.pop_back();
+      node.arguments.push_back(std::move(indices.back()));
+      indices.pop_back();
       index(node.arguments[0], known);
     }
-    for (const FormulaNode& place : places) {
-      const bool of_head = place.operation == Op::variable && place.name == "h" && known.of_head;
+    for (const FormulaNode& index : indices) {
+      const bool of_head = index.operation == Op::variable && index.name == "h" && known.of_head;
       const bool of_layer =
-          place.operation == Op::variable && place.name == "layer" && known.of_layer;
+          index.operation == Op::variable && index.name == "layer" && known.of_layer;
       if (of_head || of_layer) continue;
-      throw FormulaError(place.column, known.name + " has no such place",
+      throw FormulaError(index.column, known.name + " has no such index",
                          "its `per` says what it has one number for: h, layer or both");
     }
     type_formula(node);
@@ -352,11 +352,11 @@ std::string FormulaError::shown(std::string_view text) const {
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20; }, ' ');
   // A caret stands under a character, of which one may take several bytes.
-  std::size_t place = 0;
+  std::size_t columns = 0;
   for (std::size_t i = 0; i < std::min(column, text.size()); ++i) {
-    place += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    columns += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
   }
-  return message + "\n    " + line + "\n    " + std::string(place, ' ') + "^";
+  return message + "\n    " + line + "\n    " + std::string(columns, ' ') + "^";
 }
 
 bool is_formula_word(std::string_view name) {

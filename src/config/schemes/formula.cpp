@@ -109,9 +109,9 @@ class FormulaCheck {
     for (const FormulaNode& argument : node.arguments) uses(argument);
   }
 
-  void parameter(std::size_t place) {
-    const FormulaParameter& one = formula_.parameters[place];
-    if (read_ && !used_.contains(place)) {
+  void parameter(std::size_t index) {
+    const FormulaParameter& one = formula_.parameters[index];
+    if (read_ && !used_.contains(index)) {
       problem(fmt::format("{} is not used in the formula", one.name), "leave it out");
     }
     try {

@@ -42,7 +42,7 @@ SchemeDefinition define_none() {
                     .family = "none",
                     .linear_attention = true,
                     .also_called = "nope no",
-                    .formula = "nothing; a causal mask alone tells places apart",
+                    .formula = "nothing; a causal mask alone tells positions apart",
                     .cost = "nothing",
                     .longer = "runs, degrades",
                     .paper = "Kazemnejad 2023 (NoPE)"},

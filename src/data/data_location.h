@@ -7,7 +7,7 @@
 
 namespace roformer {
 
-// What is wrong with the place of the data, in one line with a hint; "" where they seem to be
+// What is wrong with the location of the data, in one line with a hint; "" where they seem to be
 // there. Reads a description at most, never the data.
 std::string data_problem(const Settings& settings);
 

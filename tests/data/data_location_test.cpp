@@ -1,4 +1,4 @@
-#include "data/data_place.h"
+#include "data/data_location.h"
 
 #include "base/file.h"
 #include "catch.h"

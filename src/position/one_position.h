@@ -1,6 +1,7 @@
-// A scheme asked as if all queries and keys stood at one place: what its attention would be without
-// positions, as far as its hooks can say. Rotations are then the same for all, biases those of
-// distance 0, and so are the terms between content and position. What it weighs is content alone.
+// A scheme asked as if all queries and keys stood at one position: what its attention would be
+// without positions, as far as its hooks can say. Rotations are then the same for all, biases those
+// of distance 0, and so are the terms between content and position. What it weighs is content
+// alone.
 #pragma once
 
 #include "position/scheme.h"
@@ -11,14 +12,14 @@ namespace roformer {
 // their order (a softmax takes the weights' place). The mask stays: the context holds it.
 enum class WithoutPositions {
   as_they_stand,  // nothing else
-  one_place,      // and everything else is asked at position 0
+  one_position,   // and everything else is asked at position 0
   plain_products  // and q.k is all there is: for schemes that count positions by the content
 };
 
-class OnePlace : public PositionScheme {
+class OnePosition : public PositionScheme {
  public:
   // `scheme` outlives it.
-  OnePlace(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
+  OnePosition(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override;
@@ -26,7 +27,9 @@ class OnePlace : public PositionScheme {
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override;
   bool has_bias() const override { return !plain() && scheme_.has_bias(); }
-  bool has_bias_of_places() const override { return !plain() && scheme_.has_bias_of_places(); }
+  bool has_bias_of_positions() const override {
+    return !plain() && scheme_.has_bias_of_positions();
+  }
   at::Tensor bias(const AttentionContext& context) const override;
   bool has_content_scores() const override { return !plain() && scheme_.has_content_scores(); }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
