@@ -112,7 +112,7 @@ struct AttentionRecorder::Layer {
     const at::Tensor rows =
         (positions.unsqueeze(1) - positions.unsqueeze(0) + (longest - 1)).flatten();
     const auto by_distance_of = [&](const at::Tensor& x) {  // [N, length, length]
-      return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, index, x.flatten(1));
+      return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, rows, x.flatten(1));
     };
     const auto sequences = static_cast<double>(p.size(0));
     const at::Tensor visible = mask.defined()
@@ -197,8 +197,9 @@ at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& f
     layer.attention = &in.attention;
     layer.context = in.context;
     layer.context->features = at::Tensor();
-    if (in.context.positions.defined())
-      layer.context->positions = in.context.positions.narrow(0, 0, 1);
+    if (in.context.drawn_positions.defined()) {
+      layer.context->drawn_positions = in.context.drawn_positions.narrow(0, 0, 1);
+    }
   }
   layer.query.add(in.query, options_.length);
   layer.key.add(in.key, options_.length);

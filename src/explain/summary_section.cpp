@@ -25,7 +25,7 @@ std::string in_words(const ExplainedRun& run) {
     if (needed == nullptr || head.without_positions.change > needed->without_positions.change) {
       needed = &head;
     }
-    const std::pair<const char*, const at::Tensor&> places[] = {
+    const std::pair<const char*, const at::Tensor&> masses[] = {
         {"the token before", layer.masses.previous},
         {"the next token", layer.masses.next},
         {"the first token", layer.masses.first},

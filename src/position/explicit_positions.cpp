@@ -86,7 +86,7 @@ class ExplicitPositions : public PositionScheme {
   bool has_transform() const override { return settings_.form == ExplicitForm::rope; }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
-    const at::Tensor drawn_positions =
+    const at::Tensor drawn =
         side == TokenSide::query ? query_positions(context) : key_positions(context);
     return rotated_by_tables(x, tables(context, drawn, x.size(-1)));
   }
@@ -210,7 +210,7 @@ class ExplicitPositions : public PositionScheme {
     const at::Tensor counted = counted_positions(in);
     if (causal_ && !in.training) return counted - middle_of(training_length_);
     const auto sequences = static_cast<std::int64_t>(in.lengths.size());
-    const at::Tensor drawn_positions = at::empty({sequences, counted.size(1)}, at::kDouble);
+    const at::Tensor drawn = at::empty({sequences, counted.size(1)}, at::kDouble);
     double* value = drawn.mutable_data_ptr<double>();
     const auto around_zero = [](Random& random, double bound) {
       return bound * (2 * random.uniform() - 1);

@@ -8,6 +8,11 @@
 #include "base/progress.h"
 
 namespace roformer {
+namespace {
+
+constexpr double kLargestPlain = 1e9;
+
+}  // namespace
 
 std::string format_number(double value, const NumberFormat& format) {
   if (std::isnan(value)) return "–";
@@ -16,6 +21,10 @@ std::string format_number(double value, const NumberFormat& format) {
   switch (format.style) {
     case NumberFormat::Style::general:
       text = fmt::format("{:.{}g}", value, format.digits);
+      // "10,310", not "1.031e+04", as long as the digits can be read.
+      if (text.find("e+") != std::string::npos && std::abs(value) < kLargestPlain) {
+        text = format_count(std::llround(std::stod(text)));
+      }
       break;
     case NumberFormat::Style::fixed:
       text = fmt::format("{:.{}f}", value, format.digits);

@@ -83,6 +83,10 @@ TEST_CASE("the best figure of a column") {
 }
 
 TEST_CASE("figures for people") {
+  CHECK(format_number(10309.1, {.digits = 4}) == "10,310");
+  CHECK(format_number(-123456, {.digits = 3}) == "-123,000");
+  CHECK(format_number(9999.6, {.digits = 4}) == "10,000");
+  CHECK(format_number(2.5e9, {.digits = 4}) == "2.5e+09");
   CHECK(format_number(0.00001234) == "1.234e-05");
   CHECK(format_number(3.0) == "3");
   CHECK(format_number(-0.0001, {Style::fixed, 2}) == "0.00");
