@@ -59,12 +59,15 @@ nlohmann::ordered_json described_machine() {
 void bench_compare(const CompareOptions& options) {
   SpeedComparison comparison = read_comparison(options.file);
   if (options.rounds > 0) comparison.rounds = options.rounds;
-  const auto wanted = [&options](const ComparedPair& pair) {
-    return pair.work.find(options.only) != std::string::npos;
+  const auto title = [](const ComparedPair& pair) {
+    return fmt::format("{}, against {}", pair.work, pair.peer);
+  };
+  const auto wanted = [&](const ComparedPair& pair) {
+    return title(pair).find(options.only) != std::string::npos;
   };
   if (std::ranges::none_of(comparison.pairs, wanted)) {
     throw_usage("--only",
-                fmt::format("no work of {} is named so: \"{}\"", options.file, options.only));
+                fmt::format("no pair of {} is named so: \"{}\"", options.file, options.only));
   }
   const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
   const nlohmann::ordered_json machine = described_machine();
@@ -88,8 +91,7 @@ void bench_compare(const CompareOptions& options) {
   std::vector<MeasuredPair> measured;
   for (const ComparedPair& pair : comparison.pairs) {
     if (!wanted(pair)) continue;
-    std::cerr << fmt::format("{}, against {}: {} rounds\n", pair.work, pair.peer,
-                             comparison.rounds);
+    std::cerr << fmt::format("{}: {} rounds\n", title(pair), comparison.rounds);
     measured.push_back({.pair = pair,
                         .timings = compare(pair, comparison.rounds,
                                            {.scratch = scratch.path(), .program = program}),
@@ -120,7 +122,8 @@ void add_bench_compare(CLI::App& bench) {
                   "process held. The machine should be idle otherwise.\n"});
   auto options = std::make_shared<CompareOptions>();
   command->add_option("file", options->file, "YAML file of pairs of commands")->required();
-  command->add_option("--only", options->only, "the pairs whose work has this in its name");
+  command->add_option("--only", options->only,
+                      "the pairs that have this in their title, as \"WORK, against PEER\"");
   command
       ->add_option("--rounds", options->rounds, "times that each pair runs (default: the file's)")
       ->check(positive());

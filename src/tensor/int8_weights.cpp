@@ -22,6 +22,9 @@ using PackedWeight = c10::intrusive_ptr<LinearPackedParamsBase>;
 
 thread_local const Int8Weights* weights_in_use = nullptr;
 
+// GCC 12 takes the tensor of an empty optional for one that is read.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 PackedWeight pack(const at::Tensor& weight) {
   // Symmetric, so that the zero of a weight stays one.
   const at::Tensor scales =
@@ -33,6 +36,7 @@ PackedWeight pack(const at::Tensor& weight) {
                                   .typed<PackedWeight(at::Tensor, std::optional<at::Tensor>)>();
   return prepack.call(quantized, std::nullopt);
 }
+#pragma GCC diagnostic pop
 
 }  // namespace
 
