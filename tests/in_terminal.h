@@ -2,15 +2,27 @@
 // catches what it shows.
 #pragma once
 
+#include <fcntl.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 
 namespace roformer {
+
+// False in a bare folder of a system that has no file system of terminals; a test that needs one
+// says so and ends.
+inline bool terminals_exist() {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0) return false;
+  const bool usable = ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0;
+  ::close(terminal);
+  return usable;
+}
 
 inline std::string in_terminal(unsigned short columns, const std::function<void()>& action) {
   winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};

@@ -41,6 +41,10 @@ TEST_CASE("a text is cut to the columns that there are") {
 }
 
 TEST_CASE("a status line never wraps, however narrow the terminal") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
   for (const unsigned short columns : {80, 20, 2}) {
     CAPTURE(columns);
     const std::string shown = in_terminal(columns, [] {
@@ -58,6 +62,10 @@ TEST_CASE("a status line never wraps, however narrow the terminal") {
 }
 
 TEST_CASE("slow work has a rate") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
   const std::string shown = in_terminal(80, [] {
     ProgressBar bar("evaluating", 3, "passes");
     ::usleep(500'000);
@@ -70,6 +78,10 @@ TEST_CASE("slow work has a rate") {
 }
 
 TEST_CASE("NO_COLOR is heeded") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
   const auto warn = [] {
     log::initialize();
     log::warn("a warning");
