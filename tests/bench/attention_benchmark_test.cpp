@@ -40,10 +40,11 @@ TEST_CASE("every kernel and form is measured at every length") {
     CHECK(cost.training > 0);
     CHECK(cost.memory > 0);
   }
-  // Neither linear attention nor a window holds a matrix of the length's square.
+  // Neither linear attention nor a window holds a matrix of the length's square: over 16 times the
+  // length a layer grows by about 16 (small buffers beside it come and go), such a matrix by 256.
   CHECK(result.costs[7].kernel == "favor");
   CHECK(result.costs[5].memory < 1024 * 1024 * 4);
-  CHECK(result.costs[6].memory / result.costs[2].memory < 20);
+  CHECK(result.costs[6].memory / result.costs[2].memory < 64);
   REQUIRE(result.forms.size() == 2);
   CHECK(result.forms[1].length == 1024);
   CHECK(result.forms[1].chunked > 0);
