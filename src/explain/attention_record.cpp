@@ -3,11 +3,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -19,17 +17,13 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "explain/distance_bins.h"
+#include "explain/position_moments.h"
 #include "explain/ratio_sums.h"
 
 namespace roformer {
 namespace {
 
 const at::TensorOptions kDoubles = at::TensorOptions().dtype(at::kDouble);
-
-// x [.., length, C] with zeros behind, as long as the longest.
-at::Tensor lengthened(const at::Tensor& x, std::int64_t length) {
-  return x.size(-2) == length ? x : at::constant_pad_nd(x, {0, 0, 0, length - x.size(-2)});
-}
 
 void add_to(at::Tensor& sum, const at::Tensor& more) {
   if (sum.defined()) {
@@ -42,45 +36,15 @@ void add_to(at::Tensor& sum, const at::Tensor& more) {
 }  // namespace
 
 struct AttentionRecorder::Layer {
-  // Means of queries, or of keys, by position.
-  struct Moments {
-    at::Tensor sum, squares;  // [H, L, D] float64
-
-    void add(const at::Tensor& x, std::int64_t length) {  // [B, H, l, D]
-      const at::Tensor wide = x.to(at::kDouble).cpu();
-      add_to(sum, lengthened(wide.sum(0), length));
-      add_to(squares, lengthened(wide.square().sum(0), length));
-    }
-
-    // counts [L, 1]: of the texts that reach a position and differ there.
-    at::Tensor position_means(const at::Tensor& counts) const {
-      const at::Tensor known = counts > 1;
-      const at::Tensor n = counts.clamp_min(2);
-      const at::Tensor mean = sum / n;
-      const at::Tensor used = known.to(at::kDouble);
-      const at::Tensor positions = used.sum().clamp_min(1);
-      const at::Tensor centre = (mean * used).sum(1, true) / positions;
-      const at::Tensor apart = at::where(known, mean - centre, 0.0);
-      // The variance of one text, the same at all positions; a mean of n has an n-th of it.
-      const at::Tensor of_texts =
-          at::where(known, (squares / n - mean.square()) * n / (n - 1), 0.0).sum(1, true) /
-          positions;
-      const at::Tensor noise = at::where(known, of_texts / n, 0.0);
-      const at::Tensor seen = apart.square().sum(1, true);
-      const at::Tensor explained = noise.sum(1, true) * (positions - 1) / positions;
-      const at::Tensor of_positions =
-          ((seen - explained) / (positions - 1).clamp_min(1)).clamp_min(0);
-      const at::Tensor kept = of_positions / (of_positions + noise).clamp_min(1e-300);
-      return (apart * kept).to(at::kFloat);
-    }
-  };
+  explicit Layer(std::int64_t length)
+      : query(length), key(length), counts(at::zeros({length, 1}, kDoubles)) {}
 
   const PositionScheme* scheme = nullptr;
   const AttentionSettings* attention = nullptr;
   std::optional<AttentionContext> context;
   std::int64_t tokens = 0;  // so far
-  Moments query, key;
-  at::Tensor counts;  // [L, 1]
+  PositionMoments query, key;
+  at::Tensor counts;  // [L, 1]: the texts that reach a position
   struct Drawn {
     std::vector<at::Tensor> vectors, features;
     std::vector<std::int64_t> positions;
@@ -183,7 +147,9 @@ AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(op
     order_.push_back(i);
     std::swap(order_.back(), order_[random.below(i + 1)]);
   }
-  for (std::int64_t i = 0; i < options.layers; ++i) layers_.push_back(std::make_unique<Layer>());
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    layers_.push_back(std::make_unique<Layer>(options.length));
+  }
 }
 
 AttentionRecorder::~AttentionRecorder() = default;
@@ -201,10 +167,9 @@ at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& f
       layer.context->drawn_positions = in.context.drawn_positions.narrow(0, 0, 1);
     }
   }
-  layer.query.add(in.query, options_.length);
-  layer.key.add(in.key, options_.length);
-  add_to(layer.counts, lengthened(at::full({length, 1}, static_cast<double>(sequences), kDoubles),
-                                  options_.length));
+  layer.query.add(in.query);
+  layer.key.add(in.key);
+  layer.counts.narrow(0, 0, length).add_(sequences);
   layer.draw(layer.queries, query_tokens_, in.query, {});
   layer.draw(layer.keys, key_tokens_, in.key, features);
   layer.tokens += sequences * length;
@@ -226,13 +191,13 @@ LayerRecord AttentionRecorder::layer(std::int64_t number) const {
   ROFORMER_ASSERT(layer.context.has_value());
   at::Tensor counts = layer.counts.clone();
   for (const std::int64_t position : options_.same_tokens) counts[position].zero_();
-  LayerRecord result{.scheme = layer.scheme,
-                     .attention = layer.attention,
-                     .context = layer.context,
-                     .positions = {.query = layer.query.position_means(counts),
-                                   .key = layer.key.position_means(counts)},
-                     .masses = layer.masses(options_.length),
-                     .frequencies = layer.frequencies.result()};
+  LayerRecord result{
+      .scheme = layer.scheme,
+      .attention = layer.attention,
+      .context = layer.context,
+      .positions = {.query = layer.query.means(counts), .key = layer.key.means(counts)},
+      .masses = layer.masses(options_.length),
+      .frequencies = layer.frequencies.result()};
   const auto device = layer.context->device;
   result.positions.query = result.positions.query.to(device);
   result.positions.key = result.positions.key.to(device);

@@ -16,12 +16,9 @@
 
 namespace roformer {
 
-// What positions add to the queries and keys of a layer before any rotation: their mean over texts
-// at each position, less the mean over positions. A mean of so many texts is not exact: each
-// feature is drawn towards 0 by the share of its variance over positions that the texts' own
-// variance explains (James and Stein 1961, the positive part). Where all texts hold the same token
-// ([CLS] at the beginning), nobody can tell the position from what stands there: it counts as
-// content.
+// What positions add to the queries and keys of a layer before any rotation, as PositionMoments
+// has it. Where all texts hold the same token ([CLS] at the beginning), nobody can tell the
+// position from what stands there: it counts as content.
 struct PositionMeans {
   at::Tensor query, key;  // [H, L, D] float
 };
