@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/sealed_json.h"
 
 namespace roformer {
@@ -18,10 +19,6 @@ constexpr const char* kFile = "manifest.json";
 constexpr const char* kFormat = "roformer manifest";
 constexpr int kVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
-
-std::string hexadecimal(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
 
 }  // namespace
 
@@ -85,7 +82,8 @@ std::optional<Manifest> Manifest::read(const fs::path& folder) {
     File& file = manifest.files_[name];
     file.bytes = entry["bytes"].get<std::uint64_t>();
     for (const nlohmann::json& block : entry["xxh3"]) {
-      const std::optional<std::uint64_t> value = parse_hexadecimal(block);
+      const auto value =
+          block.is_string() ? parse_hexadecimal(block.get_ref<const std::string&>()) : std::nullopt;
       if (!value) refuse();
       file.blocks.push_back(*value);
     }

@@ -1,13 +1,12 @@
 #include "base/sealed_json.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 
 namespace roformer {
@@ -21,7 +20,7 @@ constexpr const char* kChecksum = "checksum";
 // Names in alphabetical order and numbers in their shortest form, whatever the file looks like.
 std::string checksum_of(const json& object) {
   const std::string text = object.dump();
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  return hexadecimal(XXH3_64bits(text.data(), text.size()));
 }
 
 }  // namespace
@@ -51,18 +50,6 @@ json read_sealed_json(const std::filesystem::path& file) {
     throw_failure(file.string(), "is damaged: its contents do not fit their checksum");
   }
   return value;
-}
-
-std::optional<std::uint64_t> parse_hexadecimal(const json& value) {
-  constexpr std::size_t kDigits = 16;
-  if (!value.is_string()) return std::nullopt;
-  const auto& text = value.get_ref<const std::string&>();
-  std::uint64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (error != std::errc() || stop != text.data() + text.size() || text.size() != kDigits) {
-    return std::nullopt;
-  }
-  return number;
 }
 
 }  // namespace roformer

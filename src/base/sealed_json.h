@@ -3,10 +3,8 @@
 // older one) is read as it is.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
 namespace roformer {
@@ -19,9 +17,5 @@ void write_sealed_json(const std::filesystem::path& file, const nlohmann::ordere
 // The value without its "checksum". Throws Error (failure) where that does not fit, where the file
 // is not JSON, or where a name stands twice in an object.
 nlohmann::json read_sealed_json(const std::filesystem::path& file);
-
-// 64-bit hashes are written as texts, because other programs lose bits of such numbers; nothing
-// where the value is not a text of 16 hexadecimal digits.
-std::optional<std::uint64_t> parse_hexadecimal(const nlohmann::json& value);
 
 }  // namespace roformer

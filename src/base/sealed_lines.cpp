@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 
 namespace roformer {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::string_view kBegin = "# checksum of what follows: ";
 
 std::string first_line(std::string_view rest) {
-  return fmt::format("{}{:016x}\n", kBegin, XXH3_64bits(rest.data(), rest.size()));
+  return fmt::format("{}{}\n", kBegin, hexadecimal(XXH3_64bits(rest.data(), rest.size())));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -132,7 +133,7 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
     return format_count(static_cast<std::int64_t>(value));
   };
   std::cout << output.string() << ": data set " << shown_name(description) << ", fingerprint "
-            << fmt::format("{:016x}", description.fingerprint) << '\n';
+            << hexadecimal(description.fingerprint) << '\n';
   for (const Split split : kSplits) {
     const SplitCounts& counts = description[split].counts;
     if (split == Split::test && counts.tokens == 0) continue;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <vector>
 
+#include "base/hexadecimal.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/terminal.h"
@@ -69,7 +70,7 @@ std::string describe_dataset(const Dataset& dataset) {
   line("source", about.source);
   line("licence", about.licence);
   line("made by", about.command);
-  line("fingerprint", fmt::format("{:016x}", about.fingerprint));
+  line("fingerprint", hexadecimal(about.fingerprint));
   line("tokenizer", fmt::format("{}, {} entries", about.tokenizer,
                                 count(static_cast<std::uint64_t>(about.vocabulary_size))));
   for (const Split split : kSplits) {

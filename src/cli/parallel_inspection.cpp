@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/hexadecimal.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "report/table.h"
@@ -51,7 +52,7 @@ std::string describe_parallel(const ParallelDataset& dataset) {
   line("source", about.source);
   line("licence", about.licence);
   line("made by", about.command);
-  line("fingerprint", fmt::format("{:016x}", about.fingerprint));
+  line("fingerprint", hexadecimal(about.fingerprint));
   for (const Side side : kSides) {
     if (about.joint_vocabulary && side == Side::target) continue;
     const auto& facts = about.tokenizers[static_cast<std::size_t>(side)];

@@ -1,14 +1,16 @@
 // Writing and reading dataset.json.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
+#include "base/json_fields.h"
 #include "base/sealed_json.h"
 #include "data/dataset.h"
+#include "data/description_json.h"
 #include "data/missing_data.h"
 
 namespace roformer {
@@ -19,66 +21,9 @@ constexpr const char* kDatasetFormat = "roformer dataset";
 constexpr int kDatasetVersion = 2;
 constexpr int kWithLineEnds = 1;  // the version whose characters include line ends
 
-// 64-bit hashes are written as text: JSON numbers lose bits in other programs.
-std::string hexadecimal(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
+}  // namespace
 
-// Reads fields by type; every complaint names the file and the field.
-class Fields {
- public:
-  Fields(const nlohmann::json& object, std::string location, std::string prefix = "")
-      : object_(object), location_(std::move(location)), prefix_(std::move(prefix)) {}
-
-  bool has(const char* key) const { return object_.contains(key); }
-  Fields inside(const char* key) const {
-    return Fields(checked(key, &nlohmann::json::is_object, "an object"), location_,
-                  prefix_ + key + ".");
-  }
-  std::string text(const char* key) const {
-    return checked(key, &nlohmann::json::is_string, "text").get<std::string>();
-  }
-  std::uint64_t count(const char* key) const {
-    return checked(key, &nlohmann::json::is_number_unsigned, "a count").get<std::uint64_t>();
-  }
-  double number(const char* key) const {
-    return checked(key, &nlohmann::json::is_number, "a number").get<double>();
-  }
-  std::uint64_t hash(const char* key) const { return parse_hash(key, text(key)); }
-  std::vector<std::uint64_t> hashes(const char* key) const {
-    std::vector<std::uint64_t> values;
-    for (const nlohmann::json& item : checked(key, &nlohmann::json::is_array, "a list")) {
-      if (!item.is_string()) fail(key, "a list of texts");
-      values.push_back(parse_hash(key, item.get<std::string>()));
-    }
-    return values;
-  }
-
- private:
-  const nlohmann::json& object_;
-  std::string location_;
-  std::string prefix_;
-
-  [[noreturn]] void fail(const char* key, const char* wanted) const {
-    throw_failure(location_, fmt::format("lacks '{}{}' as {}", prefix_, key, wanted),
-                  kPrepareAgain);
-  }
-  const nlohmann::json& checked(const char* key, bool (nlohmann::json::*is_right)() const noexcept,
-                                const char* wanted) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !((*found).*is_right)()) fail(key, wanted);
-    return *found;
-  }
-  std::uint64_t parse_hash(const char* key, const std::string& text) const {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-    if (error != std::errc() || stop != end) fail(key, "a hexadecimal number");
-    return value;
-  }
-};
-
-nlohmann::ordered_json split_to_json(const DatasetDescription::OfSplit& split) {
+nlohmann::ordered_json to_json(const DatasetDescription::OfSplit& split) {
   std::vector<std::string> checksums;
   for (const std::uint64_t checksum : split.shard_checksums) {
     checksums.push_back(hexadecimal(checksum));
@@ -88,16 +33,14 @@ nlohmann::ordered_json split_to_json(const DatasetDescription::OfSplit& split) {
           {"unknown", split.counts.unknown},       {"shards", checksums}};
 }
 
-DatasetDescription::OfSplit split_from_json(const Fields& fields, bool old) {
-  return {.counts = {.documents = fields.count("documents"),
-                     .tokens = fields.count("tokens"),
-                     .characters = fields.count("characters"),
-                     .bytes = fields.count("bytes"),
-                     .unknown = old ? 0 : fields.count("unknown")},
+DatasetDescription::OfSplit split_from_json(const JsonFields& fields, bool with_unknown) {
+  return {.counts = {.documents = fields.unsigned_count("documents"),
+                     .tokens = fields.unsigned_count("tokens"),
+                     .characters = fields.unsigned_count("characters"),
+                     .bytes = fields.unsigned_count("bytes"),
+                     .unknown = with_unknown ? fields.unsigned_count("unknown") : 0},
           .shard_checksums = fields.hashes("shards")};
 }
-
-}  // namespace
 
 SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
   documents += other.documents;
@@ -128,9 +71,9 @@ void write_description(const DatasetDescription& description, const std::filesys
       {"files_skipped", description.files_skipped},
       {"repeats_removed", description.repeats_removed},
       {"invalid_sequences", description.invalid_sequences},
-      {"train", split_to_json(description[Split::train])},
-      {"validation", split_to_json(description[Split::validation])},
-      {"test", split_to_json(description[Split::test])},
+      {"train", to_json(description[Split::train])},
+      {"validation", to_json(description[Split::validation])},
+      {"test", to_json(description[Split::test])},
   };
   if (const auto& prefix = description.prefix) {
     json["prefix"] = {{"bytes", prefix->bytes}, {"of", prefix->of}};
@@ -165,8 +108,8 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                               describe_json(version), kWithLineEnds, kDatasetVersion),
                   kPrepareAgain);
   }
-  const Fields fields(json, path.string());
-  const Fields tokenizer = fields.inside("tokenizer");
+  const JsonFields fields(json, path.string(), kPrepareAgain);
+  const JsonFields tokenizer = fields.object("tokenizer");
   DatasetDescription description{
       .name = fields.text("name"),
       .source = fields.text("source"),
@@ -175,25 +118,25 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
       .fingerprint = fields.hash("fingerprint"),
       .tokenizer_fingerprint = tokenizer.hash("fingerprint"),
       .tokenizer = tokenizer.text("description"),
-      .vocabulary_size = static_cast<std::int64_t>(tokenizer.count("vocabulary_size")),
+      .vocabulary_size = tokenizer.count("vocabulary_size"),
       .validation_fraction = fields.number("validation_fraction"),
       .test_fraction = fields.has("test_fraction") ? fields.number("test_fraction") : 0,
-      .seed = fields.count("seed"),
-      .files = old ? 0 : fields.count("files"),
-      .files_skipped = old ? 0 : fields.count("files_skipped"),
-      .repeats_removed = fields.count("repeats_removed"),
-      .invalid_sequences = fields.count("invalid_sequences"),
+      .seed = fields.unsigned_count("seed"),
+      .files = old ? 0 : fields.unsigned_count("files"),
+      .files_skipped = old ? 0 : fields.unsigned_count("files_skipped"),
+      .repeats_removed = fields.unsigned_count("repeats_removed"),
+      .invalid_sequences = fields.unsigned_count("invalid_sequences"),
       .splits = {},
       .counts_line_ends = old,
   };
-  description[Split::train] = split_from_json(fields.inside("train"), old);
-  description[Split::validation] = split_from_json(fields.inside("validation"), old);
+  description[Split::train] = split_from_json(fields.object("train"), !old);
+  description[Split::validation] = split_from_json(fields.object("validation"), !old);
   // What was prepared before there were test sets has none.
-  if (fields.has("test")) description[Split::test] = split_from_json(fields.inside("test"), old);
+  if (fields.has("test")) description[Split::test] = split_from_json(fields.object("test"), !old);
   if (fields.has("prefix")) {
-    const Fields prefix = fields.inside("prefix");
-    description.prefix =
-        DatasetDescription::Prefix{.bytes = prefix.count("bytes"), .of = prefix.count("of")};
+    const JsonFields prefix = fields.object("prefix");
+    description.prefix = DatasetDescription::Prefix{.bytes = prefix.unsigned_count("bytes"),
+                                                    .of = prefix.unsigned_count("of")};
   }
   return description;
 }

@@ -140,11 +140,15 @@ PairReading read_pairs(const PairSource& source, const PairLanguages& languages,
   return reading;
 }
 
-std::uint64_t pair_bytes(const PairSource& source) {
+std::vector<fs::path> pair_files(const PairSource& source) {
   const CorpusReader reader = source.format == PairFormat::libreoffice_help
                                   ? CorpusReader::libreoffice_help
                                   : CorpusReader::text;
-  return corpus_bytes(list_corpus_files({.inputs = source.files(), .reader = reader}));
+  return list_corpus_files({.inputs = source.files(), .reader = reader});
+}
+
+std::uint64_t pair_bytes(const PairSource& source) {
+  return corpus_bytes(pair_files(source));
 }
 
 PairFormat guess_pair_format(const fs::path& path) {

@@ -53,7 +53,8 @@ struct PairReading {
 // in their number of lines.
 PairReading read_pairs(const PairSource& source, const PairLanguages& languages, PairSink& sink);
 
-// Bytes on the disk of what read_pairs will read, for a bar.
+// The files that read_pairs will read, those in folders too, and their bytes on the disk.
+std::vector<std::filesystem::path> pair_files(const PairSource& source);
 std::uint64_t pair_bytes(const PairSource& source);
 
 // What files of these names are: a folder is help, else the name's end decides; compression aside.

@@ -24,6 +24,7 @@ std::uint64_t count_pair_characters(std::string_view text) {
 }  // namespace
 
 struct PairWriter::Block {
+  std::uint64_t first = 0;  // number of its first pair among all that were added
   std::vector<Entry> entries;
   std::vector<std::array<std::vector<TokenId>, 2>> ids;  // of each entry, by Side
   std::size_t bytes = 0;
@@ -43,9 +44,12 @@ PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer
     : options_(std::move(options)),
       tokenizers_{&source, &target},
       ends_{sentence_tokens(source).end, sentence_tokens(target).end},
-      hash_(XXH3_createState()) {
+      hash_(XXH3_createState()),
+      read_hash_(XXH3_createState()) {
   XXH3_64bits_reset(hash_.get());
+  XXH3_64bits_reset(read_hash_.get());
   for (auto& output : outputs_) output = std::make_unique<SplitOutput>();
+  splits_[static_cast<std::size_t>(ParallelSplit::train)] = options_.finished.so_far;
 }
 
 PairWriter::~PairWriter() = default;
@@ -56,14 +60,28 @@ void PairWriter::add(Entry entry) {
   if (full && blocks_.size() == static_cast<std::size_t>(options_.threads) * kPairBlocksPerThread) {
     write_blocks();
   }
-  if (blocks_.empty() || full) blocks_.emplace_back();
+  if (blocks_.empty() || full) blocks_.emplace_back(Block{.first = added_});
+  ++added_;
   blocks_.back().bytes += entry.source.size() + entry.target.size();
   blocks_.back().entries.push_back(std::move(entry));
+}
+
+bool PairWriter::is_finished(std::uint64_t number, const Entry& entry) const {
+  return entry.split == ParallelSplit::train && number < options_.finished.pairs;
+}
+
+std::optional<PairRule> PairWriter::removed_before(std::uint64_t number) const {
+  const auto& removed = options_.finished.removed;
+  const auto found =
+      std::ranges::lower_bound(removed, number, {}, &std::pair<std::uint64_t, PairRule>::first);
+  if (found == removed.end() || found->first != number) return std::nullopt;
+  return found->second;
 }
 
 void PairWriter::encode(Block& block) const {
   block.ids.resize(block.entries.size());
   for (std::size_t i = 0; i < block.entries.size(); ++i) {
+    if (is_finished(block.first + i, block.entries[i])) continue;
     tokenizers_[0]->encode(block.entries[i].source, block.ids[i][0]);
     tokenizers_[1]->encode(block.entries[i].target, block.ids[i][1]);
   }
@@ -77,28 +95,44 @@ void PairWriter::write_blocks() {
 
 void PairWriter::write(const Block& block) {
   for (std::size_t i = 0; i < block.entries.size(); ++i) {
-    const Entry& entry = block.entries[i];
-    if (counts_.size() <= entry.origin) counts_.resize(entry.origin + 1);
-    PairCounts& counts = counts_[entry.origin];
-    if (entry.under_rules) {
-      const std::optional<PairRule> broken =
-          broken_by_pieces(options_.rules, block.ids[i][0].size(), block.ids[i][1].size());
-      if (broken) {
-        ++counts[*broken];
-        continue;
-      }
-    }
-    ++counts.kept;
-    const std::string line = entry.source + '\n' + entry.target + '\n' + entry.reference + '\n' +
-                             std::string(to_string(entry.split)) + '\n';
-    for (std::int64_t copy = 0; copy < entry.copies; ++copy) {
-      XXH3_64bits_update(hash_.get(), line.data(), line.size());
-      write_pair(entry, block.ids[i]);
-    }
+    write_entry(block.first + i, block.entries[i], block.ids[i]);
   }
 }
 
-void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids) {
+void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
+                             const std::array<std::vector<TokenId>, 2>& ids) {
+  const std::string line = entry.source + '\n' + entry.target + '\n' + entry.reference + '\n' +
+                           std::string(to_string(entry.split)) + '\n';
+  XXH3_64bits_update(read_hash_.get(), line.data(), line.size());
+  written_ = number + 1;
+  const FinishedPairs& finished = options_.finished;
+  if (written_ == finished.pairs && XXH3_64bits_digest(read_hash_.get()) != finished.text) {
+    throw CorpusChanged();
+  }
+  if (counts_.size() <= entry.origin) counts_.resize(entry.origin + 1);
+  PairCounts& counts = counts_[entry.origin];
+  const bool is_there = is_finished(number, entry);
+  if (entry.under_rules) {
+    const std::optional<PairRule> broken =
+        is_there ? removed_before(number)
+                 : broken_by_pieces(options_.rules, ids[0].size(), ids[1].size());
+    if (broken) {
+      ++counts[*broken];
+      if (entry.split == ParallelSplit::train) removed_.emplace_back(number, *broken);
+      return;
+    }
+  }
+  ++counts.kept;
+  bool full = false;
+  for (std::int64_t copy = 0; copy < entry.copies; ++copy) {
+    XXH3_64bits_update(hash_.get(), line.data(), line.size());
+    if (!is_there) full |= write_pair(entry, ids);
+  }
+  if (full) finish_shards(entry.split);
+}
+
+// Whether a shard is full now.
+bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids) {
   const auto index = static_cast<std::size_t>(entry.split);
   ParallelDescription::OfSplit& of_split = splits_[index];
   bool full = false;
@@ -141,23 +175,29 @@ void PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
     output.text->write(line);
     XXH3_64bits_update(output.text_hash.get(), line.data(), line.size());
   }
-  if (full) finish_shards(entry.split);
+  return full;
 }
 
 void PairWriter::finish_shards(ParallelSplit split) {
   const auto index = static_cast<std::size_t>(split);
+  if (outputs_[index]->sides.front().shard == nullptr) return;
   for (const Side side : kSides) {
     std::unique_ptr<ShardWriter>& shard =
         outputs_[index]->sides[static_cast<std::size_t>(side)].shard;
-    if (shard == nullptr) continue;
     splits_[index][side].shard_checksums.push_back(shard->finish());
     shard.reset();
   }
+  if (split != ParallelSplit::train || !options_.on_finished) return;
+  options_.on_finished({.pairs = written_,
+                        .text = XXH3_64bits_digest(read_hash_.get()),
+                        .so_far = splits_[index],
+                        .removed = removed_});
 }
 
 std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
     std::vector<ParallelDescription::Origin>& origins) {
   write_blocks();
+  if (options_.finished.pairs > written_) throw CorpusChanged();
   counts_.resize(origins.size());
   for (std::size_t i = 0; i < origins.size(); ++i) {
     origins[i].counts = origins[i].counts + counts_[i];

@@ -2,6 +2,7 @@
 // document i of a split's source shards is the translation of document i of its target shards, and
 // each ends with the vocabulary's end of a sentence, so that an empty line of a test set is a
 // document, too. The text of validation and test goes into files, for scores against the true text.
+// Training pairs that are in finished shards of an earlier process are only counted and hashed.
 #pragma once
 
 #include <xxhash.h>
@@ -9,10 +10,14 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "data/finished_pairs.h"
 #include "data/parallel_description.h"
 #include "text/tokenizer.h"
 
@@ -25,6 +30,9 @@ class PairWriter {
     std::int64_t threads = 1;
     std::uint64_t shard_tokens = 0;  // shards end with the pair that has so many on one side
     PairRules rules;                 // those about pieces
+    FinishedPairs finished = {};     // shards that are in the folder already
+    // Called when one more shard of the training set is finished and synced, on both sides.
+    std::function<void(const FinishedPairs&)> on_finished = {};
   };
   struct Entry {
     std::string source;  // clean (see clean_sentence), as the target
@@ -41,7 +49,8 @@ class PairWriter {
 
   void add(Entry entry);
   // Completes shards and texts. Counts of what the rules about pieces removed are added to those of
-  // the origins; `kept` too.
+  // the origins; `kept` too. Throws CorpusChanged, as add() does, where the pairs are not those of
+  // the shards that were finished.
   std::array<ParallelDescription::OfSplit, 3> finish(
       std::vector<ParallelDescription::Origin>& origins);
   // Hash of the pairs that were kept and their splits; after finish().
@@ -59,14 +68,24 @@ class PairWriter {
   std::array<TokenId, 2> ends_;
   std::vector<Block> blocks_;  // gathered pairs, tokenised together
   std::vector<PairCounts> counts_;
-  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  std::unique_ptr<XXH3_state_t, FreeHash> hash_;       // of the pairs that were kept
+  std::unique_ptr<XXH3_state_t, FreeHash> read_hash_;  // of those before the rules about pieces
+  std::uint64_t added_ = 0;
+  std::uint64_t written_ = 0;  // or removed
+  // As FinishedPairs has them.
+  std::vector<std::pair<std::uint64_t, PairRule>> removed_;
   std::array<ParallelDescription::OfSplit, 3> splits_;
   std::array<std::unique_ptr<SplitOutput>, 3> outputs_;  // by ParallelSplit
 
+  // Whether a pair is in a shard that an earlier process finished, or was removed by it.
+  bool is_finished(std::uint64_t number, const Entry& entry) const;
+  std::optional<PairRule> removed_before(std::uint64_t number) const;
   void encode(Block& block) const;
   void write(const Block& block);
   void write_blocks();
-  void write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids);
+  void write_entry(std::uint64_t number, const Entry& entry,
+                   const std::array<std::vector<TokenId>, 2>& ids);
+  bool write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids);
   void finish_shards(ParallelSplit split);
 };
 

@@ -2,50 +2,46 @@
 // of beginning anew. Every time a shard is finished and synced, the journal in the folder is
 // replaced by one that counts it. The next process reads the corpus again from its beginning, which
 // takes a small part of the time that tokenising does and leaves nothing to be stored of the
-// splitter's, the archives' and the repeated lines' state; it tokenises only the documents that are
-// in no finished shard, and compares what it reads with what was read then.
+// splitter's, the archives' and the repeated lines' state; it tokenises only what is in no finished
+// shard, and compares what it reads with what was read then.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "data/dataset.h"
-#include "data/prepare.h"
+#include "base/error.h"
+#include "data/preparation_identity.h"
 
 namespace roformer {
+
+class JsonFields;
 
 // Name of the file in the folder.
 inline constexpr const char* kPreparationJournal = "preparation.json";
 
-// Of one split: its finished shards.
-struct FinishedShards {
-  DatasetDescription::OfSplit so_far = {};
-  std::uint64_t documents = 0;  // those of the split among so many of the corpus are in them
-  std::uint64_t text = 0;       // hash of the text of so many documents
+// A shard that is whole, by its name in the folder.
+struct FinishedShard {
+  std::string name;
+  std::uint64_t checksum = 0;
 };
-using FinishedSplits = std::array<FinishedShards, kSplits.size()>;
-
-// All that decides what is in the shards, each with the words for it: the program's build, the
-// tokenizer, the options, the files with their sizes and times. Empty where the corpus can be read
-// only once.
-using PreparationIdentity = std::vector<std::pair<std::string, std::string>>;
-PreparationIdentity identity_of(const PrepareOptions& options, const Tokenizer& tokenizer,
-                                const std::vector<std::filesystem::path>& files);
 
 class PreparationJournal {
  public:
   PreparationJournal(std::filesystem::path folder, PreparationIdentity identity)
       : folder_(std::move(folder)), identity_(std::move(identity)) {}
 
-  // What a killed process with the same identity finished here, after reading its shards whole;
-  // everything else in the folder is removed. Where there is nothing to go on with, all is, and a
-  // line says why.
-  FinishedSplits recover() const;
-  void write(const FinishedSplits& finished) const;
+  // Gives `take` the state that a killed process with the same identity wrote last; take returns
+  // the shards that the state is of, and throws Error where it cannot be read. True when each of
+  // these was read whole; all else in the folder is removed then. False where there is nothing to
+  // go on with: what was taken does not count, everything is removed, and a line says why.
+  bool recover(
+      const std::function<std::vector<FinishedShard>(const JsonFields& state)>& take) const;
+  void write(const nlohmann::ordered_json& state) const;
   // Removes what is in the folder, after a line that says why.
   void begin_anew(const std::string& reason) const;
 
@@ -53,8 +49,9 @@ class PreparationJournal {
   std::filesystem::path folder_;
   PreparationIdentity identity_;
 
-  FinishedSplits read() const;
-  void remove_others(const FinishedSplits& finished) const;
+  nlohmann::json read() const;
+  std::uint64_t check(const std::vector<FinishedShard>& shards) const;
+  void remove_others(const std::vector<FinishedShard>& shards) const;
 };
 
 // The corpus is not what it was when the finished shards were made.

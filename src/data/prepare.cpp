@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -11,6 +12,8 @@
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "data/finished_splits.h"
+#include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
 #include "data/shard_sink.h"
 
@@ -157,7 +160,7 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
                     .threads = options.threads,
                     .shard_tokens = options.shard_tokens,
                     .finished = finished,
-                    .on_finished = [&](const FinishedSplits& now) { journal.write(now); }},
+                    .on_finished = [&](const FinishedSplits& now) { journal.write(to_json(now)); }},
                    tokenizer);
   ProgressSink progress(corpus_bytes(plan.files), shards);
   shards.choose_split([&](std::uint64_t document) {
@@ -225,7 +228,7 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
   };
   DatasetDescription description;
   try {
-    description = write(journal.recover());
+    description = write(recover_splits(journal));
   } catch (const CorpusChanged& problem) {
     journal.begin_anew(problem.parts().message);
     description = write({});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -11,6 +12,8 @@
 #include "base/random.h"
 #include "data/line_reader.h"
 #include "data/pair_writer.h"
+#include "data/preparation_identity.h"
+#include "data/preparation_journal.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -224,26 +227,10 @@ void refuse_empty_split(const ParallelDescription& description, const fs::path& 
   }
 }
 
-}  // namespace
-
-ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
-                                  const Tokenizer& target) {
+// What is known before anything is read.
+ParallelDescription described(const PreparePairsOptions& options, const Tokenizer& source,
+                              const Tokenizer& target) {
   const ParallelCorpus& corpus = options.corpus;
-  check(corpus);
-  if (options.threads < 1) {
-    throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
-  }
-  ReadingBar bar("preparing", total_bytes(corpus, true));
-  OutputFolder folder({.output = options.output,
-                       .overwrite = options.overwrite,
-                       .flag = "--output",
-                       .contents = "a prepared data set",
-                       .is_replaceable = is_parallel_dataset});
-  PairWriter writer({.folder = folder.path(),
-                     .threads = options.threads,
-                     .shard_tokens = options.shard_tokens,
-                     .rules = corpus.rules},
-                    source, target);
   ParallelDescription description{.name = options.name,
                                   .source = options.source,
                                   .licence = options.licence,
@@ -264,6 +251,13 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
         .description = tokenizer.description(),
         .vocabulary_size = tokenizer.vocabulary_size()};
   }
+  return description;
+}
+
+// Reads all sources into the writer; adds to the description what came out.
+void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
+                  ParallelDescription& description) {
+  ReadingBar bar("preparing", total_bytes(corpus, true));
   read_training(corpus, bar, description.origins,
                 [&](PairWriter::Entry entry) { writer.add(std::move(entry)); });
   for (const auto& [split, set] : {std::pair(ParallelSplit::validation, &corpus.validation),
@@ -281,8 +275,45 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
   description.splits = writer.finish(description.origins);
   description.fingerprint = writer.fingerprint();
   bar.finish();
-  refuse_empty_split(description, options.output);
+}
 
+}  // namespace
+
+ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
+                                  const Tokenizer& target) {
+  check(options.corpus);
+  if (options.threads < 1) {
+    throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
+  }
+  const PreparationIdentity identity = identity_of(options, source, target);
+  OutputFolder folder({.output = options.output,
+                       .overwrite = options.overwrite,
+                       .flag = "--output",
+                       .contents = "a prepared data set",
+                       .is_replaceable = is_parallel_dataset,
+                       .journal = kPreparationJournal});
+  const PreparationJournal journal(folder.path(), identity);
+  const auto write = [&](const FinishedPairs& finished) {
+    PairWriter writer(
+        {.folder = folder.path(),
+         .threads = options.threads,
+         .shard_tokens = options.shard_tokens,
+         .rules = options.corpus.rules,
+         .finished = finished,
+         .on_finished = [&](const FinishedPairs& now) { journal.write(to_json(now)); }},
+        source, target);
+    ParallelDescription description = described(options, source, target);
+    write_corpus(options.corpus, writer, description);
+    return description;
+  };
+  ParallelDescription description;
+  try {
+    description = write(recover_pairs(journal));
+  } catch (const CorpusChanged& problem) {
+    journal.begin_anew(problem.parts().message);
+    description = write({});
+  }
+  refuse_empty_split(description, options.output);
   if (description.joint_vocabulary) {
     save_tokenizer(source, folder.path());
   } else {

@@ -1,6 +1,7 @@
 // From sentence pairs to a prepared parallel corpus: reads every source once, applies the rules,
 // tokenises on several threads and writes paired shards. The folder appears under its name only
-// when it is complete. The result does not depend on the number of threads.
+// when it is complete. The result does not depend on the number of threads, nor on whether a
+// process before was killed: its finished shards are kept (see preparation_journal.h).
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,9 @@
 #include "data/shard_sink.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "base/error.h"
+#include "data/work_threads.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -185,27 +182,7 @@ void ShardSink::compare_with_finished() const {
 }
 
 void ShardSink::write_blocks() {
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr problem;
-  std::mutex problem_mutex;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < blocks_.size(); i = next++) {
-      try {
-        encode(blocks_[i]);
-      } catch (...) {
-        const std::lock_guard lock(problem_mutex);
-        problem = std::current_exception();
-        return;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const auto wanted = std::min(static_cast<std::size_t>(options_.threads), blocks_.size());
-    for (std::size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (problem) std::rethrow_exception(problem);
+  on_threads(blocks_.size(), options_.threads, [&](std::size_t i) { encode(blocks_[i]); });
   for (const Block& block : blocks_) write(block);
   blocks_.clear();
 }

@@ -16,7 +16,7 @@
 
 #include "data/corpus.h"
 #include "data/dataset.h"
-#include "data/preparation_journal.h"
+#include "data/finished_splits.h"
 #include "data/shard.h"
 #include "text/tokenizer.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/output_folder.h"
 #include "base/random.h"
@@ -163,7 +164,7 @@ TripletCounts make_triplets(const TripletOptions& options) {
       {"version", 1},
       {"command", options.command},
       {"seed", options.seed},
-      {"source_fingerprint", fmt::format("{:016x}", fingerprint)},
+      {"source_fingerprint", hexadecimal(fingerprint)},
       {"made", drawn ? "texts of the same topic are closer" : "published triplets, divided by A"}};
   for (std::size_t set = 0; set < kTripletSplits; ++set) {
     const std::string name(to_string(static_cast<MatchingSplit>(set)));

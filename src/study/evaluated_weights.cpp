@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/random.h"
 #include "study/training_run.h"
 #include "training/checkpoint.h"
@@ -50,7 +51,7 @@ std::string evaluation_name(const std::string& name, const EvaluatedWeights& wei
   std::string key = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml");
   key += data;
   for (const std::string& argument : how) key += " " + argument;
-  return fmt::format("{}-{:016x}", name, random_word(key));
+  return name + "-" + hexadecimal(random_word(key));
 }
 
 }  // namespace roformer

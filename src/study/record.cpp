@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/sealed_json.h"
 #include "config/schema.h"
@@ -160,7 +161,7 @@ std::string settings_fingerprint(const StudySettings& study) {
       text += key.name + "=" + key.get(run.settings) + "\n";
     }
   }
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  return hexadecimal(XXH3_64bits(text.data(), text.size()));
 }
 
 void write_table_record(const fs::path& record, const fs::path& file,

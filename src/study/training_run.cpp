@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
@@ -73,11 +74,11 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
     }
     return changes;
   }
-  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
   const auto tokens = [&](Split split) { return (*now)[split].counts.tokens; };
   const std::array facts = {
-      DataFact{"fingerprint", "data", hex(now->fingerprint)},
-      DataFact{"tokenizer_fingerprint", "tokenizer of the data", hex(now->tokenizer_fingerprint)},
+      DataFact{"fingerprint", "data", hexadecimal(now->fingerprint)},
+      DataFact{"tokenizer_fingerprint", "tokenizer of the data",
+               hexadecimal(now->tokenizer_fingerprint)},
       DataFact{"training_tokens", "training tokens", tokens(Split::train)},
       DataFact{"validation_tokens", "validation tokens", tokens(Split::validation)},
       DataFact{"test_tokens", "test tokens", tokens(Split::test)}};

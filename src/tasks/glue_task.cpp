@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
@@ -95,19 +96,18 @@ class GlueTraining : public TrainingTask {
         classifier_(settings, tokenizer_->vocabulary_size(), glue_shape(settings.glue), plan) {}
 
   nlohmann::json data_record() const {
-    const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
     std::int64_t validation = 0;
     for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
     nlohmann::json record = {
         {"folder", settings_.data.directory.string()},
         {"name", glue_task_facts(settings_.glue.task).folder},
-        {"fingerprint", hex(training_.source.fingerprint)},
-        {"validation_fingerprint", hex(validation_.front().source.fingerprint)},
-        {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+        {"fingerprint", hexadecimal(training_.source.fingerprint)},
+        {"validation_fingerprint", hexadecimal(validation_.front().source.fingerprint)},
+        {"tokenizer_fingerprint", hexadecimal(tokenizer_->fingerprint())},
         {"training_examples", std::ssize(training_.texts)},
         {"validation_examples", validation}};
     if (validation_.size() > 1) {  // MNLI's mismatched set
-      record["mismatched_fingerprint"] = hex(validation_.back().source.fingerprint);
+      record["mismatched_fingerprint"] = hexadecimal(validation_.back().source.fingerprint);
     }
     return record;
   }

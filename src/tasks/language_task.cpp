@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "config/task_facts.h"
 #include "metrics/language.h"
 #include "tasks/language_batches.h"
@@ -113,13 +114,14 @@ class LanguageTask : public TrainingTask {
   nlohmann::json other_data() const {
     nlohmann::json record = {{"source_fingerprints", nlohmann::json::array()}};
     for (std::size_t i = 0; i < settings_.data.sources.size(); ++i) {
-      record["source_fingerprints"].push_back(fmt::format(
-          "{:016x} x {}", sources_[i].dataset->description().fingerprint, sources_[i].weight));
+      record["source_fingerprints"].push_back(
+          fmt::format("{} x {}", hexadecimal(sources_[i].dataset->description().fingerprint),
+                      sources_[i].weight));
     }
     for (std::size_t i = 0; i < settings_.stages.size(); ++i) {
       if (settings_.stages[i].directory.empty()) continue;
       const Dataset& own = *stages_[i].sources.front().dataset;
-      record["stage_fingerprints"].push_back(fmt::format("{:016x}", own.description().fingerprint));
+      record["stage_fingerprints"].push_back(hexadecimal(own.description().fingerprint));
     }
     return record;
   }
@@ -150,11 +152,10 @@ void check_split(const Settings& settings, const DatasetDescription& description
 }
 
 nlohmann::json data_record(const Settings& settings, const DatasetDescription& description) {
-  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
   return {{"folder", settings.data.directory.string()},
           {"name", shown_name(description)},
-          {"fingerprint", hex(description.fingerprint)},
-          {"tokenizer_fingerprint", hex(description.tokenizer_fingerprint)},
+          {"fingerprint", hexadecimal(description.fingerprint)},
+          {"tokenizer_fingerprint", hexadecimal(description.tokenizer_fingerprint)},
           {"training_tokens", description[Split::train].counts.tokens},
           {"validation_tokens", description[Split::validation].counts.tokens},
           {"test_tokens", description[Split::test].counts.tokens}};

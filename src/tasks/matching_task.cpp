@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
@@ -97,12 +98,11 @@ class MatchingTraining : public TrainingTask {
                     plan) {}
 
   nlohmann::json data_record() const {
-    const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
     return {{"folder", settings_.data.directory.string()},
             {"name", settings_.data.directory.filename().string()},
-            {"fingerprint", hex(training_.source.fingerprint)},
-            {"validation_fingerprint", hex(validation_.source.fingerprint)},
-            {"tokenizer_fingerprint", hex(tokenizer_->fingerprint())},
+            {"fingerprint", hexadecimal(training_.source.fingerprint)},
+            {"validation_fingerprint", hexadecimal(validation_.source.fingerprint)},
+            {"tokenizer_fingerprint", hexadecimal(tokenizer_->fingerprint())},
             {"training_examples", std::ssize(training_.source.examples)},
             {"validation_examples", std::ssize(validation_.source.examples)}};
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "config/task_facts.h"
 #include "metrics/bleu.h"
@@ -201,12 +202,11 @@ class TranslationTask : public TrainingTask {
 };
 
 nlohmann::json data_record(const Settings& settings, const ParallelDescription& description) {
-  const auto hex = [](std::uint64_t value) { return fmt::format("{:016x}", value); };
   return {{"folder", settings.data.directory.string()},
           {"name", description.name},
-          {"fingerprint", hex(description.fingerprint)},
-          {"source_tokenizer_fingerprint", hex(description.tokenizers[0].fingerprint)},
-          {"target_tokenizer_fingerprint", hex(description.tokenizers[1].fingerprint)},
+          {"fingerprint", hexadecimal(description.fingerprint)},
+          {"source_tokenizer_fingerprint", hexadecimal(description.tokenizers[0].fingerprint)},
+          {"target_tokenizer_fingerprint", hexadecimal(description.tokenizers[1].fingerprint)},
           {"training_pairs", description[ParallelSplit::train].sentences},
           {"validation_pairs", description[ParallelSplit::validation].sentences}};
 }

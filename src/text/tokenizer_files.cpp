@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "config/words.h"
 #include "text/byte_level_file.h"
@@ -76,10 +77,6 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
   }
   source.kind = kind_of(source.contents, source.location);
   return make_tokenizer(std::move(source));
-}
-
-std::string hexadecimal(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
 }
 
 // The fields of tokenizer.json.

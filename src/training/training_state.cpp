@@ -108,13 +108,12 @@ TrainingState training_state_from_json(const json& document, const std::string& 
   if (!document.is_object() || document.value("format", json()) != kStateFormat) {
     throw_failure(file, "is not the state of a checkpoint");
   }
-  const JsonFields fields(document, "", file);
+  const JsonFields fields(document, file);
   if (fields.any("version") != kStateVersion) {
     throw_failure(file, "has version " + describe_json(fields.any("version")) +
                             ", this program reads " + std::to_string(kStateVersion));
   }
-  if (!fields.any("seed").is_number_unsigned()) fields.refuse("seed", "a non-negative integer");
-  TrainingState state{.seed = fields.any("seed").get<std::uint64_t>(),
+  TrainingState state{.seed = fields.unsigned_count("seed"),
                       .consumed = {.steps = fields.count("step"),
                                    .epochs = fields.amount("epochs"),
                                    .tokens = fields.count("tokens"),
@@ -125,8 +124,8 @@ TrainingState training_state_from_json(const json& document, const std::string& 
                       .without_improvement = fields.count("without_improvement"),
                       .validation_due = fields.flag("validation_due"),
                       .window = window_from_json(fields.object("window"))};
-  for (const json& record : fields.list("validations")) {
-    state.validations.push_back(validation_from_json(JsonFields(record, "validations.", file)));
+  for (const JsonFields& record : fields.objects("validations")) {
+    state.validations.push_back(validation_from_json(record));
   }
   for (const json& rate : fields.list("tokens_per_second")) {
     if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");

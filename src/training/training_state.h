@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json_fields.h"
 #include "base/period.h"
-#include "training/json_fields.h"
 #include "training/validation.h"
 
 namespace roformer {

@@ -53,7 +53,7 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
       document.value("version", json()) != kSummaryVersion) {
     throw_failure(file, "is not a training summary of version " + std::to_string(kSummaryVersion));
   }
-  const JsonFields fields(document, "", file);
+  const JsonFields fields(document, file);
   const std::string text = fields.text("reason");
   const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
                                    [&](const auto& pair) { return pair.second == text; });
@@ -67,11 +67,11 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
                           .parameters = fields.count("parameters"),
                           .skipped_steps = fields.count("skipped_steps"),
                           .tokens_per_second = fields.amount("tokens_per_second")};
-  if (document.contains("peak_memory_bytes")) {  // older ones have none
+  if (fields.has("peak_memory_bytes")) {  // older ones have none
     summary.peak_memory_bytes = fields.count("peak_memory_bytes");
   }
-  for (const json& record : fields.list("validations")) {
-    summary.validations.push_back(validation_from_json(JsonFields(record, "validations.", file)));
+  for (const JsonFields& record : fields.objects("validations")) {
+    summary.validations.push_back(validation_from_json(record));
   }
   return summary;
 }

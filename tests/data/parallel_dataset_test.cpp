@@ -274,7 +274,7 @@ TEST_CASE("A folder that was tampered with is refused with the file's name") {
   CHECK(with("dataset.json", [&](std::string text) {
           text = unsealed(text);
           return text.replace(text.find("\"removed\""), 9, "\"remover\"");
-        }).find("lacks 'origins[0].counts.removed' as an object") != std::string::npos);
+        }).find("has no field origins[0].counts.removed") != std::string::npos);
   CHECK(with("dataset.json", [](std::string) {
           return std::string("{}");
         }).find("does not describe a prepared parallel corpus") != std::string::npos);

@@ -1,18 +1,16 @@
 #include "data/preparation_journal.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "catch.h"
+#include "data/finished_splits.h"
+#include "data/preparation_identity.h"
 #include "fixture.h"
 #include "has.h"
+#include "mortal_tokenizer.h"
 #include "said.h"
 #include "temporary_folder.h"
-#include "text/utf8.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -21,43 +19,6 @@ namespace {
 
 constexpr int kDocuments = 400;
 constexpr std::string_view kDeath = "document 340 ";
-
-// The bytes, or the characters of a vocabulary, by a tokenizer that counts what it is given and
-// lets its process die where it is given a certain text.
-class MortalTokenizer : public Tokenizer {
- public:
-  MortalTokenizer(std::unique_ptr<Tokenizer> tokenizer, std::string death)
-      : tokenizer_(std::move(tokenizer)), death_(std::move(death)) {}
-
-  using Tokenizer::encode;
-  void encode(std::string_view text, std::vector<TokenId>& ids) const override {
-    if (!death_.empty() && text.find(death_) != std::string_view::npos) ::raise(SIGKILL);
-    tokenizer_->encode(text, ids);
-    std::string repaired;
-    std::uint64_t invalid = 0;
-    if (kind() != TokenizerKind::bytes) repair_utf8(text, repaired, invalid);
-    count_invalid_sequences(invalid);
-    bytes_ += text.size();
-  }
-  std::string decode(std::span<const TokenId> ids, bool with_special) const override {
-    return tokenizer_->decode(ids, with_special);
-  }
-  std::int64_t vocabulary_size() const override { return tokenizer_->vocabulary_size(); }
-  std::string piece(TokenId id) const override { return tokenizer_->piece(id); }
-  const SpecialTokens& special() const override { return tokenizer_->special(); }
-  bool begins_word(TokenId id) const override { return tokenizer_->begins_word(id); }
-  TokenizerKind kind() const override { return tokenizer_->kind(); }
-  const std::string& file_contents() const override { return tokenizer_->file_contents(); }
-  std::string file_name() const override { return tokenizer_->file_name(); }
-  std::string description() const override { return tokenizer_->description(); }
-
-  std::uint64_t bytes() const { return bytes_.load(); }
-
- private:
-  std::unique_ptr<Tokenizer> tokenizer_;
-  std::string death_;
-  mutable std::atomic<std::uint64_t> bytes_{0};
-};
 
 std::unique_ptr<Tokenizer> character_tokenizer(const fs::path& folder) {
   write_text(folder / "letters.txt",
@@ -78,14 +39,6 @@ std::string corpus_text() {
     text += "\n";
   }
   return text;
-}
-
-std::map<std::string, std::string> files_in(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    files[entry.path().filename()] = read_file(entry.path());
-  }
-  return files;
 }
 
 // A corpus, a preparation of it that was never interrupted, and one that can be.
@@ -111,17 +64,9 @@ struct Killed {
     options.output = folder.path / name;
     prepare(options, tokens);
   }
-  // Runs in a process of its own until the tokenizer meets the text.
+  // Runs until the tokenizer meets the text.
   void die(std::string_view death = kDeath) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const MortalTokenizer tokens = tokenizer(death);
-      prepare_into("killed", tokens);
-      ::_exit(0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    REQUIRE(WIFSIGNALED(status));
+    dies([&] { prepare_into("killed", tokenizer(death)); });
   }
   // Does it again; returns the part of the text that was tokenised.
   double again() {
@@ -247,7 +192,7 @@ TEST_CASE("What another command left is not gone on with, and a line says why") 
   }
   SECTION("a journal of other contents") {
     write_text(set.partial / kPreparationJournal, "{\"format\": \"roformer preparation\"}");
-    why = "its journal is damaged";
+    why = "preparation.json has no field version";
   }
   const std::string words = said([&] { CHECK(set.again() > 0.8); });
   CHECK(has(words, why));

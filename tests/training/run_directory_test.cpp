@@ -265,9 +265,9 @@ TEST_CASE(
   with("step", -1);
   refused({}, "the field step is not a non-negative integer");
   with("window", 3);
-  refused({}, "window. is not an object");
+  refused({}, "window is not an object");
   with("validations", {{{"step", 10}}});
-  refused({}, "has no field validations.");
+  refused({}, "has no field validations[0].");
   write_file_atomically(checkpoint / "state.json", state.substr(0, state.size() / 2));
   refused({}, "state.json: is not JSON from line");
   write_file_atomically(checkpoint / "state.json", std::string(200'000, '['));

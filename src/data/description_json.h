@@ -1,0 +1,20 @@
+// The parts of dataset.json that the journal of a preparation holds, too.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/json_fields.h"
+#include "data/dataset.h"
+#include "data/parallel_description.h"
+
+namespace roformer {
+
+nlohmann::ordered_json to_json(const DatasetDescription::OfSplit& split);
+// `with_unknown`: the first version of dataset.json did not count the unknown pieces.
+DatasetDescription::OfSplit split_from_json(const JsonFields& fields, bool with_unknown = true);
+
+// `with_text`: of validation and test sets, whose text is stored.
+nlohmann::ordered_json to_json(const ParallelDescription::OfSplit& split, bool with_text);
+ParallelDescription::OfSplit parallel_split_from_json(const JsonFields& fields, bool with_text);
+
+}  // namespace roformer
