@@ -328,7 +328,8 @@ class Checker {
     if (same_unit && training.warmup.amount > training.steps.amount) {
       problem({"training.warmup", "training.steps"},
               fmt::format("{} is longer than the training ({})", to_string(training.warmup),
-                          to_string(training.steps)));
+                          to_string(training.steps)),
+              "--training.warmup 0 --training.warmup_ratio 0.1 is a tenth of any training");
     }
     if (training.batch_tokens > 0 && training.batch_tokens < s_.data.length) {
       problem({"training.batch_tokens", "data.length"},

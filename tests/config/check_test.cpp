@@ -42,7 +42,8 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
             "got 7, but the decoder has"));
   CHECK(has(message({{"training.weights", "ema"}}), "keeps no average of its weights"));
   CHECK(message({{"training.warmup", "2k"}}) ==
-        "--training.warmup: 2000 is longer than the training (1000)");
+        "--training.warmup: 2000 is longer than the training (1000) (hint: --training.warmup 0 "
+        "--training.warmup_ratio 0.1 is a tenth of any training)");
   CHECK(has(message({{"run", "a/b"}}), "wanted the name of one folder"));
   CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
 }
