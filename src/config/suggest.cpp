@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ranges>
 
 #include "config/position_facts.h"
 
@@ -88,10 +87,10 @@ std::string_view meaning_of(std::string_view word) {
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.word == word) return synonym.meant;
   }
+  const std::string apart = " " + std::string(word) + " ";
   for (const PositionFacts& facts : position_facts()) {
-    for (const auto name : std::views::split(facts.also_called, ' ')) {
-      if (std::ranges::equal(name, word)) return facts.name;
-    }
+    const std::string names = " " + std::string(facts.also_called) + " ";
+    if (names.find(apart) != std::string::npos) return facts.name;
   }
   return "";
 }

@@ -191,6 +191,33 @@ TEST_CASE("src/README.md lists the modules in their order") {
   CHECK(listed == names);
 }
 
+TEST_CASE("what a README links to is there") {
+  static const std::regex link(R"(\]\(([^)#\s]+))"), elsewhere("^[a-z]+:.*");
+  std::vector<fs::path> pages = {kRoot / "README.md"};
+  for (const std::string folder : {"src", "tests", "scripts", "configs", "data"}) {
+    for (const fs::path& file : files_below(kRoot / folder)) {
+      if (file.filename() == "README.md") pages.push_back(file);
+    }
+  }
+  std::string breaches;
+  int links = 0;
+  for (const fs::path& page : pages) {
+    breaches += findings(page, [&](const std::string& line) {
+      std::string dead;
+      for (std::sregex_iterator match(line.begin(), line.end(), link), end; match != end; ++match) {
+        const std::string target = (*match)[1];
+        if (std::regex_match(target, elsewhere)) continue;
+        ++links;
+        if (!fs::exists(page.parent_path() / target)) dead += target + " ";
+      }
+      return dead;
+    });
+  }
+  INFO(breaches);
+  CHECK(breaches.empty());
+  CHECK(links > 50);
+}
+
 TEST_CASE("a thing is done or absent: no notes to self, no code switched off") {
   // In two parts, so that this file does not find itself.
   static const std::regex unfinished(
