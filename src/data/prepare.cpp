@@ -173,7 +173,7 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
   CorpusCounts read = read_corpus(corpus, progress, lines_met);
   progress.end_corpus();
   for (const auto& [split, files_of_split] : plan.held_out) {
-    shards.choose_split([split](std::uint64_t) { return split; });
+    shards.choose_split([split = split](std::uint64_t) { return split; });
     read += read_corpus(files_of_split, progress, lines_met);
     progress.end_corpus();
   }

@@ -1,7 +1,6 @@
 #include "data/rows.h"
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "base/error.h"
@@ -43,10 +42,12 @@ Row Rows::operator[](std::int64_t index) const {
     const std::span<const std::uint64_t> starts = shard.document_starts();
     std::uint64_t inside = position - shard_starts_[shard_number];  // in the shard's stream
     // The document that holds the position: the last one that begins at or before it.
-    const auto numbers = std::views::iota(std::uint64_t{0}, shard.documents());
-    const auto after = std::ranges::upper_bound(
-        numbers, inside, {}, [&](std::uint64_t d) { return starts[d] + d * separators; });
-    std::uint64_t document = static_cast<std::uint64_t>(after - numbers.begin()) - 1;
+    const auto documents = starts.first(shard.documents());
+    const auto after = std::ranges::partition_point(documents, [&](const std::uint64_t& start) {
+      const auto number = static_cast<std::uint64_t>(&start - documents.data());
+      return start + number * separators <= inside;
+    });
+    std::uint64_t document = static_cast<std::uint64_t>(after - documents.begin()) - 1;
     for (; document < shard.documents() && row.ids.size() < total; ++document) {
       const std::uint64_t begin = starts[document] + document * separators;
       const std::uint64_t length = starts[document + 1] - starts[document];
