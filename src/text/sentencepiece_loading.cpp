@@ -4,10 +4,13 @@
 
 #include <exception>
 
+#include "text/normalization_map.h"
+
 namespace roformer {
 
 std::string load_sentencepiece(sentencepiece::SentencePieceProcessor& processor,
                                std::string_view contents) {
+  if (!has_safe_normalization(contents)) return "damaged: its rules of normalisation";
   try {
     const auto status = processor.LoadFromSerializedProto(contents);
     if (status.ok()) return {};
