@@ -207,7 +207,7 @@ void add_prepare(CLI::App& data) {
       ->type_name("N");
   command
       ->add_option("--shard-tokens", arguments->shard_tokens,
-                   "after which a shard ends; finished ones of running text outlive a kill")
+                   "after which a shard ends; finished ones outlive a kill")
       ->capture_default_str()
       ->type_name("TOKENS")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));

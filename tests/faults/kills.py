@@ -4,8 +4,8 @@ beside it."""
 
 import json
 
-from world import (EXPORT, Fault, OVERWRITE, PREPARE, RESUME, TRAIN, TRAIN_TOKENIZER, killed,
-                   last_checkpoint, losses, weights)
+from world import (EXPORT, Fault, OVERWRITE, PREPARE, PREPARE_PAIRS, RESUME, TRAIN, TRAIN_TOKENIZER,
+                   killed, last_checkpoint, losses, weights)
 
 CALLS = "write,fsync,rename,unlink,mkdir,open,ftruncate"
 
@@ -45,14 +45,14 @@ class Preparation(Replacement):
     """A data set of several shards: those that were finished are not made again, and what comes out
     in the end is bitwise the set of a process that nobody killed."""
 
-    def __init__(self, world, name, killed_at=None):
-        super().__init__(world, name, PREPARE, "data", ["data", "inspect", "data"])
+    def __init__(self, world, name, command, folder, killed_at=None):
+        super().__init__(world, name, command, folder, ["data", "inspect", folder])
         self.killed_at = killed_at
         self.files = self.contents(world.trial)
         assert sum(name.endswith(".bin") for name in self.files) > 5
 
     def begin(self, world, here):
-        return self.killed_at and world.program(PREPARE, here, fault=self.killed_at)
+        return self.killed_at and world.program(self.command, here, fault=self.killed_at)
 
     def contents(self, here):
         return {path.name: path.read_bytes() for path in (here / self.folder).iterdir()}
@@ -80,10 +80,13 @@ def finished_shards(partial):
     journal = partial / "preparation.json"
     if not journal.exists():
         return {}
-    splits = json.loads(journal.read_text())
-    return {name: identity(partial / name) for split in ("train", "validation", "test")
-            for name in (f"{split}-{number:05}.bin"
-                         for number in range(len(splits[split]["shards"])))}
+    state = json.loads(journal.read_text())["state"]
+    if "pairs" in state:
+        shards = {f"train-{side}": state["so_far"][side]["shards"] for side in ("source", "target")}
+    else:
+        shards = {split: of_split["so_far"]["shards"] for split, of_split in state.items()}
+    return {name: identity(partial / name) for split, checksums in shards.items()
+            for name in (f"{split}-{number:05}.bin" for number in range(len(checksums)))}
 
 
 class Export:
@@ -164,9 +167,11 @@ class Overwriting:
 
 
 def subjects(world):
-    yield Preparation(world, "data prepare")
-    # Killed when some of its shards were finished, and while it goes on.
-    yield Preparation(world, "data prepare, begun", Fault("kill", CALLS, 27))
+    # Also killed when some of its shards were finished, and while it goes on.
+    for name, command, folder in (("data prepare", PREPARE, "data"),
+                                  ("data prepare of pairs", PREPARE_PAIRS, "pairs")):
+        yield Preparation(world, name, command, folder)
+        yield Preparation(world, name + ", begun", command, folder, Fault("kill", CALLS, 27))
     yield Replacement(world, "tokenizer train", TRAIN_TOKENIZER, "tokenizer",
                       ["tokenizer", "info", "tokenizer"])
     yield Export(world)

@@ -98,10 +98,21 @@ def text_of(seed, documents):
     return "".join(" ".join(chooser.choices(words, k=30)) + "\n\n" for _ in range(documents))
 
 
+def pairs_of(seed, count):
+    """Sentences with their translations; some are too long for the rules."""
+    chooser = random.Random(seed)
+    words = "the rotary position of a word turns its query and key so that distance decides".split()
+    lines = (" ".join(chooser.choices(words, k=chooser.choice((3, 4, 5, 20)))) for _ in range(count))
+    return "".join(f"{line}\t{' '.join(reversed(line.split()))}\n" for line in lines)
+
+
 TRAIN_TOKENIZER = ["tokenizer", "train", "other.txt", "--kind", "characters", "--output",
                    "tokenizer", "--overwrite"]
 PREPARE = ["data", "prepare", "other.txt", "--tokenizer", "letters", "--output", "data",
            "--overwrite", "--threads", "1", "--shard-tokens", "1500"]
+PREPARE_PAIRS = ["data", "prepare", "other.tsv", "--languages", "en,de", "--tokenizer", "letters",
+                 "--output", "pairs", "--overwrite", "--validation-fraction", "0.2", "--threads", "1",
+                 "--longest-pieces", "60", "--shard-tokens", "1000"]
 EXPORT = ["export", "runs/whole", "new-export"]
 TRAIN = ["train", "run.yaml", "--run", "new"]
 OVERWRITE = ["train", "run.yaml", "--run", "whole", "--overwrite", "--seed", "2"]
@@ -109,7 +120,8 @@ RESUME = ["train", "run.yaml", "--run", "whole", "--resume", "--training.steps",
 
 
 class World:
-    """A folder with text.txt, other.txt, letters/ and tokenizer/, data/, runs/whole, run.yaml."""
+    """A folder with text.txt, other.txt, other.tsv, letters/ and tokenizer/, data/, pairs/,
+    runs/whole, run.yaml."""
 
     def __init__(self, program, folder):
         self.program = program
@@ -120,6 +132,8 @@ class World:
         here = self.pristine
         (here / "text.txt").write_text(text_of(1, 60))
         (here / "other.txt").write_text(text_of(2, 50) + "zest\n\n" * 5)
+        (here / "text.tsv").write_text(pairs_of(1, 60))
+        (here / "other.tsv").write_text(pairs_of(2, 400))
         (here / "run.yaml").write_text(CONFIG)
         program.checked(["tokenizer", "train", "text.txt", "--kind", "characters", "--output",
                          "tokenizer"], here)
@@ -127,6 +141,8 @@ class World:
                          "--output", "letters"], here)
         program.checked(["data", "prepare", "text.txt", "--tokenizer", "letters", "--output",
                          "data", "--threads", "1"], here)
+        program.checked(["data", "prepare", "text.tsv", "--languages", "en,de", "--tokenizer",
+                         "letters", "--output", "pairs", "--validation-fraction", "0.2"], here)
         program.checked(["train", "run.yaml", "--run", "whole"], here)
 
     def fresh(self):
