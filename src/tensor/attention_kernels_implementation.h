@@ -24,31 +24,19 @@ void move_rows(const MovedRows<From, To>& o) {
   }
 }
 
-// Scale and bias of one row.
+// What the scores of one row still lack: scores * factor + bias. Scores that have a bias get both
+// at once and lack nothing then; the others get their scale where they are next needed.
 template <typename A>
-ROFORMER_INLINE void finish_scores(const ScoreRows<A>& o, std::int64_t row, A* __restrict scores,
-                                   std::int64_t count) {
+ROFORMER_INLINE A finish_scores(const ScoreRows<A>& o, std::int64_t row, A* __restrict scores,
+                                std::int64_t count) {
+  if (o.bias == nullptr && o.scale > 0) return o.scale;
   if (o.bias == nullptr) {
     for (std::int64_t c = 0; c < count; ++c) scores[c] *= o.scale;
-    return;
+    return A(1);
   }
   const A* __restrict bias = o.bias + row * o.bias_row;
   for (std::int64_t c = 0; c < count; ++c) scores[c] = scores[c] * o.scale + bias[c];
-}
-
-// The sum of some numbers, in lanes whose number depends on the type alone.
-template <typename A>
-ROFORMER_INLINE A sum_of(const A* numbers, std::int64_t count) {
-  constexpr std::int64_t kLanes = 64 / sizeof(A);
-  A lanes[kLanes] = {};
-  std::int64_t c = 0;
-  for (; c + kLanes <= count; c += kLanes) {
-    for (std::int64_t i = 0; i < kLanes; ++i) lanes[i] += numbers[c + i];
-  }
-  A sum = 0;
-  for (; c < count; ++c) sum += numbers[c];
-  for (const A lane : lanes) sum += lane;
-  return sum;
+  return A(1);
 }
 
 template <typename T>
@@ -59,10 +47,10 @@ void softmax(const Softmax<T>& o) {
     A* __restrict scores = o.rows.scores + row * o.rows.columns;
     T* const powers = o.powers + row * o.rows.columns;
     const std::int64_t count = o.rows.visible(row);
-    finish_scores(o.rows, row, scores, count);
-    const A largest = largest_of(scores, count);
+    const A factor = finish_scores(o.rows, row, scores, count);
+    const A largest = largest_of(scores, count) * factor;
     if (largest > -kInfinity) {
-      for (std::int64_t c = 0; c < count; ++c) scores[c] = power_of(scores[c] - largest);
+      for (std::int64_t c = 0; c < count; ++c) scores[c] = power_of(scores[c] * factor - largest);
     } else {  // everything is hidden, or not a number
       for (std::int64_t c = 0; c < count; ++c) scores[c] = scores[c] == -kInfinity ? 0 : scores[c];
     }
@@ -86,13 +74,13 @@ void slope(const SoftmaxSlope<T>& o) {
     A* gradients = o.gradients + begin;
     T* probabilities = o.probabilities + begin;
     T* slopes = o.slopes + begin;
-    finish_scores(o.rows, row, scores, count);
+    const A factor = finish_scores(o.rows, row, scores, count);
     const A logarithm = o.logarithm[row], shift = o.shift[row], scale = o.rows.scale;
     // The results may lie where the scores and gradients did, number upon number.
     if (o.bias_gradient == nullptr) {
 #pragma GCC ivdep
       for (std::int64_t c = 0; c < count; ++c) {
-        const A probability = power_of(scores[c] - logarithm);
+        const A probability = power_of(scores[c] * factor - logarithm);
         const A gradient = gradients[c];
         store(probabilities[c], probability);
         store(slopes[c], probability * (gradient - shift) * scale);
@@ -101,7 +89,7 @@ void slope(const SoftmaxSlope<T>& o) {
       A* __restrict bias_gradient = o.bias_gradient + row * o.bias_gradient_row;
 #pragma GCC ivdep
       for (std::int64_t c = 0; c < count; ++c) {
-        const A probability = power_of(scores[c] - logarithm);
+        const A probability = power_of(scores[c] * factor - logarithm);
         const A gradient = probability * (gradients[c] - shift);
         bias_gradient[c] += gradient;
         store(probabilities[c], probability);
@@ -119,18 +107,19 @@ template <typename M, typename T>
 void row_products(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row, std::int64_t rows,
                   std::int64_t width, Accumulate<T>* sums) {
   using A = Accumulate<T>;
-  constexpr std::int64_t kLanes = 64 / sizeof(A);
   for (std::int64_t r = 0; r < rows; ++r) {
-    const M* __restrict x = a + r * a_row;
-    const M* __restrict y = b + r * b_row;
-    A lanes[kLanes] = {};
+    const M* const x = a + r * a_row;
+    const M* const y = b + r * b_row;
+    Lanes<A> lanes = {}, left, right;
     std::int64_t c = 0;
-    for (; c + kLanes <= width; c += kLanes) {
-      for (std::int64_t i = 0; i < kLanes; ++i) lanes[i] += load(x[c + i]) * load(y[c + i]);
+    for (; c + kLanes<A> <= width; c += kLanes<A>) {
+      load_lanes(x + c, left);
+      load_lanes(y + c, right);
+      lanes += left * right;
     }
     A sum = 0;
     for (; c < width; ++c) sum += load(x[c]) * load(y[c]);
-    for (const A lane : lanes) sum += lane;
+    for (std::int64_t i = 0; i < kLanes<A>; ++i) sum += lanes[i];
     sums[r] = sum;
   }
 }

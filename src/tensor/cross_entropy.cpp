@@ -13,12 +13,21 @@
 #include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
+#include "tensor/product_sums.h"
 
 namespace roformer {
 namespace {
 
 // Of the logits of one block.
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
+
+// Of how many rows the products of bfloat16 have a multiple: oneDNN compiles each for its numbers
+// of rows and columns, in milliseconds, and the number of targets is another one in every step.
+constexpr std::int64_t kRowsTogether = 64;
+
+std::int64_t rounded_up(std::int64_t rows, std::int64_t multiple) {
+  return (rows + multiple - 1) / multiple * multiple;
+}
 
 // Losses of the logits of one block; the logits become their gradient.
 void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Tensor& labels,
@@ -56,13 +65,13 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
   });
 }
 
-// total += a^T b. A bfloat16 product is added to a float total after one rounding.
-void add_product(const at::Tensor& total, const at::Tensor& a, const at::Tensor& b) {
-  if (total.scalar_type() == a.scalar_type()) {
-    total.addmm_(a.t(), b);
-  } else {
-    total.add_(at::mm(a.t(), b));
-  }
+// The rows of x, and zeros behind them where there are fewer than that.
+at::Tensor with_rows(const at::Tensor& x, std::int64_t rows) {
+  if (x.size(0) == rows) return x.contiguous();
+  at::Tensor padded = at::empty({rows, x.size(1)}, x.options());
+  padded.narrow(0, 0, x.size(0)).copy_(x);
+  padded.narrow(0, x.size(0), rows - x.size(0)).zero_();
+  return padded;
 }
 
 }  // namespace
@@ -76,9 +85,11 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
                                   double smoothing) {
   GradientRecorder recorder("loss/cross_entropy", {hidden, table, bias});
   const bool trains = recorder.wanted();
-  const at::Tensor states = hidden.detach().contiguous();
+  const std::int64_t targets = hidden.size(0), vocabulary = table.size(0);
+  const std::int64_t together =
+      runs_loops(hidden) && hidden.scalar_type() == at::kBFloat16 ? kRowsTogether : 1;
+  const at::Tensor states = with_rows(hidden.detach(), rounded_up(targets, together));
   const at::Tensor typed = table.detach().to(states.scalar_type());
-  const std::int64_t targets = states.size(0), vocabulary = typed.size(0);
   const auto per_target = [&](at::ScalarType type) {
     return at::empty({targets}, at::TensorOptions().dtype(type).device(states.device()));
   };
@@ -91,26 +102,27 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     bias_gradient = at::zeros_like(bias);
   }
   const auto row_bytes = vocabulary * static_cast<std::int64_t>(states.element_size());
-  const std::int64_t block =
-      std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, std::max<std::int64_t>(targets, 1));
-  at::Tensor buffer = at::empty({std::min(block, targets), vocabulary}, states.options());
+  const std::int64_t block = std::max(together, kBlockBytes / row_bytes / together * together);
+  at::Tensor buffer = at::empty({std::min(block, states.size(0)), vocabulary}, states.options());
   for (std::int64_t begin = 0; begin < targets; begin += block) {
     const std::int64_t size = std::min(block, targets - begin);
+    const std::int64_t padded = rounded_up(size, together);
     const auto part = [&](const at::Tensor& x) { return x.narrow(0, begin, size); };
-    at::Tensor logits = buffer.narrow(0, 0, size);
-    const at::Tensor rows = part(states);
+    const at::Tensor rows = states.narrow(0, begin, padded);
+    at::Tensor logits = buffer.narrow(0, 0, padded);
     at::mm_out(logits, rows, typed.t());
-    block_losses(logits, bias, part(labels), smoothing,
+    block_losses(logits.narrow(0, 0, size), bias, part(labels), smoothing,
                  {part(losses.losses), part(losses.smoothed), part(losses.correct)});
     if (!trains) continue;
-    at::Tensor to_rows = part(hidden_gradient);
+    logits.narrow(0, size, padded - size).zero_();
+    at::Tensor to_rows = hidden_gradient.narrow(0, begin, padded);
     at::mm_out(to_rows, logits, typed);
     if (size < targets) {
       if (begin == 0) {
         const auto wide = typed.options().dtype(accumulate_type(typed.scalar_type()));
         table_gradient = at::zeros(typed.sizes(), wide);
       }
-      add_product(table_gradient, logits, rows);
+      add_transposed_product(table_gradient, logits, rows);
     }
     bias_gradient.add_(column_sums(logits));
   }
@@ -123,9 +135,9 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
         if (table_gradient.defined()) {
           total.add_(table_gradient.mul_(scale));
         } else {
-          add_product(total, buffer, states * scale);
+          add_transposed_product(total, buffer, states * scale);
         }
-        return {hidden_gradient * scale, from_table, bias_gradient * scale};
+        return {hidden_gradient.narrow(0, 0, targets) * scale, from_table, bias_gradient * scale};
       });
   return {.loss_sum = loss_sum, .losses = losses.losses, .correct = losses.correct};
 }

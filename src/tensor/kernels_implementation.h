@@ -62,28 +62,59 @@ ROFORMER_INLINE double exponential(double x) {
   return std::exp(x);
 }
 
+// As many numbers as 64 bytes hold, whatever the instruction set: what is summed in lanes is summed
+// in the same order on each.
+template <typename A>
+struct LanesOf {
+  typedef A type __attribute__((vector_size(64)));
+};
+template <typename A>
+using Lanes = typename LanesOf<A>::type;
+template <typename A>
+inline constexpr std::int64_t kLanes = 64 / sizeof(A);
+
+template <typename A>
+ROFORMER_INLINE void load_lanes(const A* numbers, Lanes<A>& lanes) {
+  std::memcpy(&lanes, numbers, sizeof lanes);
+}
+ROFORMER_INLINE void load_lanes(const c10::BFloat16* numbers, Lanes<float>& lanes) {
+  typedef std::uint16_t Narrow __attribute__((vector_size(32)));
+  Narrow narrow;
+  std::memcpy(&narrow, numbers, sizeof narrow);
+  const Lanes<std::uint32_t> bits = __builtin_convertvector(narrow, Lanes<std::uint32_t>) << 16;
+  std::memcpy(&lanes, &bits, sizeof lanes);
+}
+
 // The largest of some numbers; what is not a number is passed over. In lanes by hand: the
 // vectoriser takes a largest number only where there may be none that is not one.
 template <typename T>
 ROFORMER_INLINE Accumulate<T> largest_of(const T* numbers, std::int64_t count) {
   using A = Accumulate<T>;
-  constexpr std::int64_t kLanes = 64 / sizeof(A);
-  A lanes[kLanes];
-  for (A& lane : lanes) lane = -std::numeric_limits<A>::infinity();
+  Lanes<A> largest = Lanes<A>{} - std::numeric_limits<A>::infinity(), values;
   std::int64_t c = 0;
-  for (; c + kLanes <= count; c += kLanes) {
-    for (std::int64_t i = 0; i < kLanes; ++i) {
-      const A value = load(numbers[c + i]);
-      lanes[i] = value > lanes[i] ? value : lanes[i];
-    }
+  for (; c + kLanes<A> <= count; c += kLanes<A>) {
+    load_lanes(numbers + c, values);
+    largest = values > largest ? values : largest;
   }
-  for (; c < count; ++c) {
-    const A value = load(numbers[c]);
-    lanes[0] = value > lanes[0] ? value : lanes[0];
+  A most = -std::numeric_limits<A>::infinity();
+  for (; c < count; ++c) most = load(numbers[c]) > most ? load(numbers[c]) : most;
+  for (std::int64_t i = 0; i < kLanes<A>; ++i) most = largest[i] > most ? largest[i] : most;
+  return most;
+}
+
+template <typename T>
+ROFORMER_INLINE Accumulate<T> sum_of(const T* numbers, std::int64_t count) {
+  using A = Accumulate<T>;
+  Lanes<A> sums = {}, values;
+  std::int64_t c = 0;
+  for (; c + kLanes<A> <= count; c += kLanes<A>) {
+    load_lanes(numbers + c, values);
+    sums += values;
   }
-  A largest = lanes[0];
-  for (const A lane : lanes) largest = lane > largest ? lane : largest;
-  return largest;
+  A sum = 0;
+  for (; c < count; ++c) sum += load(numbers[c]);
+  for (std::int64_t i = 0; i < kLanes<A>; ++i) sum += sums[i];
+  return sum;
 }
 
 // Standard normal density and distribution at x. For float the error function is Abramowitz and
@@ -456,6 +487,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   const std::int64_t columns = o.columns;
   for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) + bias[c]);
   const A largest = largest_of(logits, columns);
+  const A sum = o.smoothing > 0 ? sum_of(logits, columns) : A(0);
   const A at_label = load(logits[o.label]);
   RowLoss result{.correct = at_label >= largest};
   if (result.correct) {
@@ -463,10 +495,6 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
     std::int32_t before = 0;
     for (std::int64_t c = 0; c < o.label; ++c) before |= load(logits[c]) >= at_label ? 1 : 0;
     result.correct = before == 0;
-  }
-  A sum = 0;
-  if (o.smoothing > 0) {
-    for (std::int64_t c = 0; c < columns; ++c) sum += load(logits[c]) - largest;
   }
   A total = 0;
   for (std::int64_t c = 0; c < columns; ++c) {
@@ -480,7 +508,8 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   store(logits[o.label], load(logits[o.label]) - static_cast<A>(1 - o.smoothing));
   const double logarithm = std::log(static_cast<double>(total));
   result.loss = logarithm + static_cast<double>(largest - at_label);
-  const double mean = logarithm - static_cast<double>(sum) / static_cast<double>(columns);
+  const double mean = logarithm + static_cast<double>(largest) -
+                      static_cast<double>(sum) / static_cast<double>(columns);
   result.smoothed = (1 - o.smoothing) * result.loss + o.smoothing * mean;
   return result;
 }

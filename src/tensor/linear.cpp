@@ -10,6 +10,7 @@
 #include "tensor/int8_weights.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
+#include "tensor/product_sums.h"
 
 namespace roformer {
 namespace {
@@ -56,10 +57,8 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
                            if (x_wanted) x_gradient = at::mm(gradient, typed);
                            if (weight_wanted) {
                              at::Tensor total = weight.grad();
-                             if (total.defined() && total.scalar_type() == x.scalar_type()) {
-                               total.addmm_(gradient.t(), x);
-                             } else if (total.defined()) {
-                               total.add_(at::mm(gradient.t(), x));
+                             if (total.defined()) {
+                               add_transposed_product(total, gradient, x);
                              } else {
                                weight_gradient = at::mm(gradient.t(), x).to(weight.scalar_type());
                              }

@@ -4,8 +4,10 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
+#include "tensor/block_products.h"
 #include "tensor/composed.h"
 #include "tensor/parallel.h"
+#include "tensor/product_sums.h"
 
 using namespace roformer;
 
@@ -320,6 +322,35 @@ TEST_CASE("projection and embedding add to the gradient where it lives") {
   project(rows, leaf).sum().backward();
   CHECK(difference(leaf.grad(), at::tensor({1.0, 3.0, 1.0, 2.0}, at::kDouble).unsqueeze(1) +
                                     rows.detach().sum(0)) < 1e-12);
+}
+
+TEST_CASE("products of bfloat16 are added to a float gradient without a rounding between") {
+  struct Shape {
+    std::int64_t k, m, n;
+  };
+  const Shape shape = GENERATE(Shape{1, 5, 3}, Shape{37, 29, 31}, Shape{640, 96, 130});
+  // Rows that lie apart, as those of a view do.
+  const auto narrow = [](std::int64_t rows, std::int64_t columns) {
+    return random({rows, columns + 7}).detach().to(at::kBFloat16).narrow(1, 3, columns);
+  };
+  const at::Tensor a = narrow(shape.k, shape.m), b = narrow(shape.k, shape.n);
+  const at::Tensor before = random({shape.m, shape.n}, at::kFloat).detach();
+  const at::Tensor wanted =
+      before.to(at::kDouble) + at::mm(a.to(at::kDouble).t(), b.to(at::kDouble));
+  at::Tensor total = before.clone();
+  add_transposed_product(total, a, b);
+  const double error =
+      (total.to(at::kDouble) - wanted).norm().item<double>() / wanted.norm().item<double>();
+  CHECK(error < (has_bfloat16_block_products() ? 1e-6 : 5e-3));
+  at::Tensor same = before.to(at::kDouble);
+  add_transposed_product(same, a.to(at::kDouble), b.to(at::kDouble));
+  CHECK(difference(same, wanted) < 1e-11);
+  add_transposed_product(same, a.narrow(0, 0, 0).to(at::kDouble),
+                         b.narrow(0, 0, 0).to(at::kDouble));
+  CHECK(difference(same, wanted) < 1e-11);
+  at::Tensor unchanged = before.clone();
+  add_transposed_product(unchanged, a.narrow(0, 0, 0), b.narrow(0, 0, 0));
+  CHECK(at::equal(unchanged, before));
 }
 
 TEST_CASE("cross entropy by blocks equals LibTorch's over all logits") {

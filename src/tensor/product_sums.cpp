@@ -1,0 +1,42 @@
+#include "tensor/product_sums.h"
+
+#include <ATen/ops/mm.h>
+
+#include "tensor/block_products.h"
+#include "tensor/loops.h"
+#include "tensor/operation_profile.h"
+
+namespace roformer {
+namespace {
+
+bool has_rows(const at::Tensor& x) {
+  return x.dim() == 2 && x.stride(1) == 1 && x.stride(0) >= x.size(1);
+}
+
+}  // namespace
+
+void add_transposed_product(const at::Tensor& total, const at::Tensor& a, const at::Tensor& b) {
+  if (total.scalar_type() == a.scalar_type()) {
+    total.addmm_(a.t(), b);
+    return;
+  }
+  const bool direct = total.scalar_type() == at::kFloat && a.scalar_type() == at::kBFloat16 &&
+                      runs_loops(total) && has_bfloat16_block_products() && a.numel() > 0 &&
+                      b.numel() > 0 && has_rows(total) && has_rows(a) && has_rows(b);
+  if (!direct) {
+    total.add_(at::mm(a.t(), b));
+    return;
+  }
+  const OperationScope scope("products/sum");
+  multiply<c10::BFloat16>(
+      {.m = a.size(1),
+       .n = b.size(1),
+       .k = a.size(0),
+       .a = {.data = a.const_data_ptr<c10::BFloat16>(), .row = a.stride(0), .transposed = true},
+       .b = {.data = b.const_data_ptr<c10::BFloat16>(), .row = b.stride(0)},
+       .product = total.mutable_data_ptr<float>(),
+       .product_row = total.stride(0),
+       .add = true});
+}
+
+}  // namespace roformer
