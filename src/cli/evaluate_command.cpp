@@ -164,8 +164,10 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
 // The other model on the same rows, one pass for each of the report's.
 void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
                      EvaluationReport& report) {
-  const TrainedModel other = open_trained_model(
-      options.against, {.checkpoint = options.checkpoint, .overrides = runtime(options.overrides)});
+  const TrainedModel other =
+      open_trained_model(options.against, {.checkpoint = options.checkpoint,
+                                           .weights = options.weights,
+                                           .overrides = runtime(options.overrides)});
   report.against = other.checkpoint.string();
   EvaluateOptions same = options;
   if (same.data.empty()) same.data = trained.settings.data.directory;
@@ -280,10 +282,13 @@ void evaluate_command(const EvaluateOptions& options) {
   }
   if (facts.matches) {
     evaluate_matcher(open_trained_matcher(options.model, {.checkpoint = options.checkpoint,
+                                                          .weights = options.weights,
                                                           .overrides = options.overrides}),
                      {.data = options.data,
                       .split = options.split,
                       .against = options.against,
+                      .checkpoint = options.checkpoint,
+                      .weights = options.weights,
                       .errors = options.errors,
                       .json = options.json});
     return;

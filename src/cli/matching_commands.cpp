@@ -81,7 +81,8 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
       evaluate_matching(*trained.classifier, settings.matching, set);
   std::optional<MatchingComparison> comparison;
   if (!options.against.empty()) {
-    const TrainedClassifier other = open_trained_matcher(options.against);
+    const TrainedClassifier other = open_trained_matcher(
+        options.against, {.checkpoint = options.checkpoint, .weights = options.weights});
     Settings others = other.settings;
     others.data.directory = settings.data.directory;
     const MatchingSet same = load_matching_set(others, *other.tokenizer, split);

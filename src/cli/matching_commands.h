@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runs/trained_model.h"
@@ -12,6 +13,9 @@ struct MatcherEvaluation {
   std::string data;  // another folder; empty: the run's
   std::string split = "validation";
   std::string against;  // the run of another matcher
+  // Of both.
+  std::string checkpoint = "best";
+  std::optional<WeightsKind> weights = {};
   std::int64_t errors = 0;
   bool json = false;
 };

@@ -49,7 +49,11 @@ PairedComparison compare_paired(std::span<const double> first, std::span<const d
   PairedComparison result{.mean_difference = mean(differences),
                           .interval = student_interval(differences, confidence)};
   const double deviation = sample_standard_deviation(differences);
-  if (differences.size() < 2 || deviation == 0) {
+  // Equal differences of numbers that are no multiples of a power of two differ in their last bits.
+  double largest = 0;
+  for (const double value : first) largest = std::max(largest, std::abs(value));
+  for (const double value : second) largest = std::max(largest, std::abs(value));
+  if (differences.size() < 2 || deviation <= 1e-12 * largest) {
     result.degenerate = true;
     return result;
   }

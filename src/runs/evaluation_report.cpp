@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/hexadecimal.h"
 #include "metrics/language.h"
 
 namespace roformer {
@@ -117,6 +118,7 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
       object["targets_by_position"] = entry.figures.targets_by_position;
       object["loss_sums_by_row"] = entry.figures.loss_sums_by_row;
       object["targets_by_row"] = entry.figures.targets_by_row;
+      object["targets_fingerprint"] = hexadecimal(entry.figures.targets_fingerprint);
     }
     lengths.push_back(std::move(object));
   }
@@ -224,6 +226,12 @@ LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   if (entry.contains("loss_sums_by_row")) {  // older ones have none
     result.loss_sums_by_row = entry["loss_sums_by_row"].get<std::vector<double>>();
     result.targets_by_row = entry.at("targets_by_row").get<std::vector<std::int64_t>>();
+    // Without it nobody knows whether another model's losses are of the same targets.
+    const auto targets = entry.find("targets_fingerprint");
+    if (targets != entry.end() && targets->is_string()) {
+      result.targets_fingerprint =
+          parse_hexadecimal(targets->get_ref<const std::string&>()).value_or(0);
+    }
   }
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "config/load.h"
 #include "config/position_facts.h"
@@ -151,6 +153,27 @@ std::string name_list(const std::vector<std::string>& names) {
 ModelSource open_model_source(const fs::path& from) {
   return is_hugging_face_source(from) ? open_hugging_face_source(from)
                                       : open_checkpoint_source(from);
+}
+
+std::string model_source_fingerprint(const fs::path& from) {
+  const fs::path folder = is_hugging_face_source(from) ? from : find_checkpoint(from);
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (const fs::path manifest = folder / "manifest.json"; fs::exists(manifest, error)) {
+    files.push_back(manifest);
+  } else {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string type = entry.path().extension().string();
+      if (type == ".safetensors" || type == ".json") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+  }
+  std::string digest;
+  for (const fs::path& file : files) {
+    const MappedFile mapped(file);
+    digest += hexadecimal(XXH3_64bits(mapped.bytes().data(), mapped.bytes().size()));
+  }
+  return hexadecimal(XXH3_64bits(digest.data(), digest.size()));
 }
 
 std::vector<Override> model_source_keys(const fs::path& from) {

@@ -35,6 +35,11 @@ ModelSource open_model_source(const std::filesystem::path& from);
 // open_model_source does where the folder is none of the three or its list of weights is damaged.
 std::vector<Override> model_source_keys(const std::filesystem::path& from);
 
+// Of what open_model_source would read, so that a source that was trained anew is told from the old
+// one: 16 hexadecimal digits. Reads the weights of a folder without checksums of them. Throws
+// Error.
+std::string model_source_fingerprint(const std::filesystem::path& from);
+
 // Fills the parameters that the source has. Returns a line that says which are new (they keep the
 // initial values of the run's seed) and which of the source's are not used. A classifier's head of
 // another shape is new. Throws Error (usage) where a shape differs otherwise.

@@ -268,6 +268,8 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
       start = source->folder.string() + ": its shape and tokenizer, with new weights";
     }
   }
+  nlohmann::json data = opened.data;
+  if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
   source.reset();
   TrainingTask* const task = opened.task.get();
   const auto begin_record = [&](const RunDirectory& run) {
@@ -277,7 +279,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
     if (begun_with.is_null()) {
       task->save_assets(run.path().string());
       nlohmann::json record = run_record(
-          {.version = kVersion, .commit = kCommit, .command = command_line(), .data = opened.data});
+          {.version = kVersion, .commit = kCommit, .command = command_line(), .data = data});
       record["precision"] = precision_name(plan);
       record["precision_reason"] = plan.reason;
       record["processes"] = processes.count();

@@ -46,7 +46,7 @@ JobOutcome outcome_of(const ChildExit& exit, const Job& job, int passed_on) {
                                         : fmt::format("exit code {}", exit.code);
   const std::string line = last_line(job.command.output);
   if (!line.empty()) reason += ": " + line;
-  return {.end = JobOutcome::End::failed, .reason = std::move(reason)};
+  return {.end = JobOutcome::End::failed, .reason = std::move(reason), .killed = exit.signal != 0};
 }
 
 class JobRunner {

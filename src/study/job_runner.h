@@ -38,7 +38,8 @@ struct JobOutcome {
     claimed,  // by another process
   };
   End end = End::not_run;
-  std::string reason;  // of a failure: how it ended and the last line of its output
+  std::string reason;   // of a failure: how it ended and the last line of its output
+  bool killed = false;  // of a failure: by a signal
 };
 
 struct JobOptions {

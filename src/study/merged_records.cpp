@@ -8,15 +8,12 @@
 
 #include "base/json.h"
 #include "config/schema.h"
+#include "study/data_facts.h"
 
 namespace roformer {
 namespace {
 
 using Run = ProtocolRecord::Run;
-
-// In a run's making: the text and how it was divided and cut into pieces.
-constexpr std::array kDataFacts = {"fingerprint", "tokenizer_fingerprint", "training_tokens",
-                                   "validation_tokens", "test_tokens"};
 
 std::string text_at(const nlohmann::json& record, const std::string& path) {
   const nlohmann::json::json_pointer pointer(path);
@@ -32,6 +29,14 @@ std::string machine_of(const Run& run) {
   if (processor.empty()) return "";
   return fmt::format("{}, {} cores, threads {}", processor, text_at(record, "/machine/cores"),
                      text_at(record, "/machine/threads"));
+}
+
+// Of a list that is empty as of one that an older program did not write.
+std::string data_text(const Run& run, const DataFact& fact) {
+  const nlohmann::json& record = run.result.record;
+  if (!record.is_object() || !record.contains("data")) return "none";
+  const std::string text = fact_text(record["data"], fact);
+  return text.empty() ? "none" : text;
 }
 
 void add_reason(std::string& reasons, const std::string& reason) {
@@ -125,12 +130,10 @@ class Merger {
                                       first_.study.version));
     }
     if (base_) {
-      for (const char* fact : kDataFacts) {
-        const std::string path = std::string("/data/") + fact;
-        const std::string own = text_at(run.result.record, path);
-        const std::string wanted = text_at(base_->result.record, path);
+      for (const DataFact& fact : data_facts()) {
+        const std::string own = data_text(run, fact), wanted = data_text(*base_, fact);
         if (own == wanted) continue;
-        add_reason(reasons, fmt::format("data: {} {}, here {}", fact, own, wanted));
+        add_reason(reasons, fmt::format("{} {}, here {}", fact.title, own, wanted));
       }
     }
     if (const std::string recipe = key_differences(record.recipe, first_.recipe); !recipe.empty()) {

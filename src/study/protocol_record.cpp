@@ -59,7 +59,14 @@ KeyTexts options_of(const Settings& settings) {
   return options;
 }
 
-ProtocolRecord::Run read_run(const json& run, const json& makings) {
+TaskKind task_of(const std::string& word, const std::string& file) {
+  const auto& words = Words<TaskKind>::texts;
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) throw_failure(file, "is of the task \"" + word + "\", not known here");
+  return static_cast<TaskKind>(found - words.begin());
+}
+
+ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task) {
   ProtocolRecord::Run result;
   RunResult& figures = result.result;
   figures.name = run.at("name").get<std::string>();
@@ -74,6 +81,7 @@ ProtocolRecord::Run read_run(const json& run, const json& makings) {
   result.settings = {.name = figures.name, .values = figures.values, .settings = {}};
   result.settings.chosen = run.at("chosen").get<std::vector<std::string>>();
   result.settings.settings.position.scheme = run.at("scheme").get<std::string>();
+  result.settings.settings.task = task;
   result.settings.settings.seed = run.at("seed").get<std::uint64_t>();
   result.options = run.at("options").get<KeyTexts>();
   result.family = run.at("family").get<std::string>();
@@ -121,6 +129,7 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
     record.protocol = std::filesystem::path(document.at("file").get<std::string>()).stem().string();
     record.command = document.at("command").get<std::string>();
     record.task = protocol.at("task").get<std::string>();
+    const TaskKind task = task_of(record.task, record.file);
     StudySettings& study = record.study;
     study.name = document.at("study").get<std::string>();
     study.metric = document.at("metric").get<std::string>();
@@ -137,7 +146,8 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
     record.lengths = protocol.at("lengths").get<std::vector<std::int64_t>>();
     record.recipe = protocol.at("recipe").get<KeyTexts>();
     for (const json& run : document.at("runs")) {
-      ProtocolRecord::Run& one = record.runs.emplace_back(read_run(run, document.at("makings")));
+      ProtocolRecord::Run& one =
+          record.runs.emplace_back(read_run(run, document.at("makings"), task));
       one.settings.settings.data.length = record.length;
       if (one.settings.values.size() == study.axes.size()) continue;
       throw_failure(file.string(),

@@ -25,6 +25,7 @@ struct RunResult {
   std::vector<std::string> values;  // one of each axis of the study
   State state = State::not_finished;
   std::string remark;                                     // why it failed or was refused
+  bool killed = false;                                    // failed by a signal: not by its settings
   std::map<std::string, double> figures;                  // by the name of the metric
   std::map<std::string, std::vector<CurvePoint>> curves;  // metrics over the steps
   nlohmann::json record;                                  // the run's run.json, null without

@@ -194,6 +194,7 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
               .values = result.values,
               .state = RunResult::State::failed,
               .remark = ended.reason,
+              .killed = ended.killed,
               .record = result.record};
     ++trainings.failed;
   }

@@ -165,8 +165,8 @@ void add_lengths(HtmlReport& report, const StudySettings& study,
   const std::optional<std::int64_t> training_length = common_training_length(study);
   report.section("At other lengths");
   report.table(length_table(lengths, training_length),
-               fmt::format("Loss in nats of the same held-out text in rows of each length; {}. {} "
-                           "The best of each column is bold.",
+               fmt::format("Loss in nats of held-out text in rows of each length, the same rows for "
+                           "all of a column; {}. {} The best of each column is bold.",
                            training_length ? fmt::format("trained at {}", *training_length)
                                            : "not all were trained at the same length",
                            weights_sentence(lengths)));

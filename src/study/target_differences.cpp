@@ -13,9 +13,9 @@
 namespace roformer {
 namespace {
 
-constexpr double kIntervalOfText = 1.96;  // standard errors to either side of a 95 % interval
 constexpr const char* kLess = "_less_reference";
 constexpr const char* kError = "_less_reference_standard_error";
+constexpr const char* kReach = "_less_reference_reach";  // to either side of a 95 % interval
 
 // The row's run of the same seed.
 const RunResult* same_seed(const StudySettings& study, const StudyRow& row, const RunResult& run) {
@@ -24,6 +24,12 @@ const RunResult* same_seed(const StudySettings& study, const StudyRow& row, cons
     if (run_named(study, other.name).settings.seed == seed) return &other;
   }
   return nullptr;
+}
+
+// Models of other vocabularies, masks or texts have other targets: no loss pairs with another.
+bool of_same_targets(const LanguageEvaluation& first, const LanguageEvaluation& second) {
+  return first.loss_sums_by_row.size() > 1 && first.targets_by_row == second.targets_by_row &&
+         first.targets_fingerprint != 0 && first.targets_fingerprint == second.targets_fingerprint;
 }
 
 }  // namespace
@@ -44,11 +50,12 @@ void add_target_differences(const StudySettings& study, const std::vector<Length
         const LengthCell& own = lengths[i].cells[c];
         if (own.runs.size() <= k || wanted.cells[c].runs.size() <= index) continue;
         const LanguageEvaluation& first = wanted.cells[c].runs[index];
-        if (first.loss_sums_by_row.size() < 2 || own.runs[k].loss_sums_by_row.size() < 2) continue;
+        if (!of_same_targets(first, own.runs[k])) continue;
         const PairedLosses paired = compare_losses(first, own.runs[k]);
         const std::string name = test_loss_at(own.length, run_named(study, run.name).settings);
         run.figures[name + kLess] = paired.difference;
         run.figures[name + kError] = paired.standard_error;
+        run.figures[name + kReach] = paired.interval.high - paired.difference;
       }
     }
   }
@@ -64,11 +71,10 @@ Table target_difference_table(const StudySettings& study, const std::vector<Stud
                {.title = "to", .key = "high", .format = metric.format}});
   for (const StudyRow& row : rows) {
     const std::vector<double> difference = row.figures(study.metric + kLess);
-    const std::vector<double> error = row.figures(study.metric + kError);
-    if (row.ranked(study.metric) || difference.size() != 1 || error.size() != 1) continue;
-    const double reach = kIntervalOfText * error.front();
-    table.add_row({row.title(), study.reference, difference.front(), difference.front() - reach,
-                   difference.front() + reach});
+    const std::vector<double> reach = row.figures(study.metric + kReach);
+    if (row.ranked(study.metric) || difference.size() != 1 || reach.size() != 1) continue;
+    table.add_row({row.title(), study.reference, difference.front(),
+                   difference.front() - reach.front(), difference.front() + reach.front()});
   }
   return table;
 }

@@ -15,8 +15,8 @@
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
-#include "data/dataset.h"
 #include "report/json_lines.h"
+#include "study/data_facts.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
 
@@ -25,10 +25,17 @@ namespace fs = std::filesystem;
 namespace {
 
 // A continued run may change them, but runs that are compared must not differ in them.
-constexpr std::array kCompared = {
-    "training.steps",        "training.learning_rate",  "training.warmup",
-    "training.warmup_ratio", "training.clip",           "training.precision",
-    "training.patience",     "training.validate_every", "data.validation_tokens"};
+constexpr std::array kCompared = {"training.steps",
+                                  "training.learning_rate",
+                                  "training.initial_learning_rate",
+                                  "training.warmup",
+                                  "training.warmup_ratio",
+                                  "training.clip",
+                                  "training.ema",
+                                  "training.precision",
+                                  "training.patience",
+                                  "training.validate_every",
+                                  "data.validation_tokens"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
 nlohmann::json read_run_json(const fs::path& folder) {
@@ -42,54 +49,26 @@ nlohmann::json read_run_json(const fs::path& folder) {
   }
 }
 
-// What dataset.json says; nothing where it cannot be read: a training may outlive its data.
-std::optional<DatasetDescription> description_in(const fs::path& folder) {
-  try {
-    return read_description(folder);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// A field of run.json's "data" with what it is called, and what the data have there today.
-struct DataFact {
-  const char* field;
-  const char* name;
-  nlohmann::json now;
-};
-
 // Of the data themselves where both sides can be told by fingerprints, so that data that were only
 // moved count as the same; else of their folder.
 std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
                                       const Settings& wanted) {
-  const bool prepared =
-      task_facts(wanted.task).data == TaskData::prepared_text && !data_fingerprint(record).empty();
-  const std::optional<DatasetDescription> now =
-      prepared ? description_in(wanted.data.directory) : std::nullopt;
   std::vector<std::string> changes;
-  if (!now) {
+  const nlohmann::json now =
+      data_fingerprint(record).empty() ? nlohmann::json() : data_today(wanted);
+  if (now.is_null()) {
     const Key& key = *find_key("data.directory");
     if (key.get(stored) != key.get(wanted)) {
       changes.push_back(fmt::format("{} {} -> {}", key.name, key.get(stored), key.get(wanted)));
     }
     return changes;
   }
-  const auto tokens = [&](Split split) { return (*now)[split].counts.tokens; };
-  const std::array facts = {
-      DataFact{"fingerprint", "data", hexadecimal(now->fingerprint)},
-      DataFact{"tokenizer_fingerprint", "tokenizer of the data",
-               hexadecimal(now->tokenizer_fingerprint)},
-      DataFact{"training_tokens", "training tokens", tokens(Split::train)},
-      DataFact{"validation_tokens", "validation tokens", tokens(Split::validation)},
-      DataFact{"test_tokens", "test tokens", tokens(Split::test)}};
   const nlohmann::json& data = record["data"];
-  for (const DataFact& fact : facts) {
-    const auto before = data.find(fact.field);
-    if (before == data.end() || *before == fact.now) continue;
-    const auto text = [](const nlohmann::json& value) {
-      return value.is_string() ? value.get<std::string>() : describe_json(value);
-    };
-    changes.push_back(fmt::format("{} {} -> {}", fact.name, text(*before), text(fact.now)));
+  for (const DataFact& fact : data_facts()) {
+    const std::string before = fact_text(data, fact), after = fact_text(now, fact);
+    // Programs of other versions wrote other facts.
+    if (before.empty() || after.empty() || before == after) continue;
+    changes.push_back(fmt::format("{} {} -> {}", fact.title, before, after));
   }
   return changes;
 }

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
+#include "config/schema.h"
 #include "data/parallel_dataset.h"
 #include "study/evaluated_weights.h"
 #include "study/job_runner.h"
@@ -36,14 +38,21 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
+// `set` is the fingerprint of the data that are translated.
 Decoding decoding_of(const StudySettings& study, const RunResult& result, std::size_t row,
-                     const fs::path& folder) {
+                     std::uint64_t set, const fs::path& folder) {
   const StudyRun& run = run_named(study, result.name);
   const EvaluatedWeights weights = weights_of(run);
-  const std::vector<std::string> how{"--split", study.evaluations.split, "--decoding.sentences",
-                                     std::to_string(study.evaluations.sentences)};
+  std::vector<std::string> how{"--split", study.evaluations.split, "--decoding.sentences",
+                               std::to_string(study.evaluations.sentences)};
+  // As the study says it today, whatever the run was trained with.
+  for (const Key& key : schema()) {
+    const std::string name(key.name);
+    if (!name.starts_with("decoding.") || name == "decoding.sentences") continue;
+    how.insert(how.end(), {"--" + name, key.get(run.settings)});
+  }
   Decoding decoding{.row = row, .run = run.name};
-  const std::string data = data_fingerprint(result.record);
+  const std::string data = data_fingerprint(result.record) + hexadecimal(set);
   decoding.file =
       folder /
       (evaluation_name(run.name + "-" + study.evaluations.split, weights, data, how) + ".txt");
@@ -84,6 +93,7 @@ StudyTranslations empty_translations(const StudySettings& study) {
                 "evaluate.split names the other one, or prepare it with --test-fraction");
   }
   StudyTranslations result{.split = study.evaluations.split,
+                           .data = dataset.description().fingerprint,
                            .target_language = dataset.description().languages.target,
                            .sources = dataset.text(split, Side::source),
                            .references = dataset.text(split, Side::target)};
@@ -124,7 +134,7 @@ TranslationOutcome translate_sets(const StudySettings& study, const std::vector<
     try {
       std::vector<Decoding> own;
       for (const RunResult& run : row.runs) {
-        own.push_back(decoding_of(study, run, result.rows.size() - 1, folder));
+        own.push_back(decoding_of(study, run, result.rows.size() - 1, result.data, folder));
       }
       decodings.insert(decodings.end(), own.begin(), own.end());
     } catch (const Error& error) {

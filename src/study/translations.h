@@ -26,6 +26,7 @@ struct TranslationRow {
 
 struct StudyTranslations {
   std::string split;            // "validation" or "test"
+  std::uint64_t data = 0;       // fingerprint of the data that the set is of
   std::string target_language;  // "de"
   std::vector<std::string> sources, references;
   std::vector<TranslationRow> rows;  // in the order of the study's

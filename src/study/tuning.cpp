@@ -46,6 +46,14 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
   const Column metric = metric_column(tuning.study->metric);
   const std::size_t known = tuning.per.size();
   TunedChoice choice{.who = first_labels(*tried.front(), known)};
+  // A value that diverged has lost; one whose training was killed has not been tried.
+  for (const StudyRow* row : tried) {
+    for (const RunResult& run : row->runs) {
+      if (!run.killed) continue;
+      choice.reason = "a training of its tuning was " + run.remark + ": " + run.name;
+      return choice;
+    }
+  }
   const StudyRow& best = **std::min_element(
       tried.begin(), tried.end(),
       [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });

@@ -26,7 +26,9 @@ if [ "$1" = evaluate ]; then
   printf '{"evaluations":[{"loss":%s.5,"loss_standard_error":0.1,"accuracy":0.5,"targets":2,"tokens":9,' "$length" > "$2"
   case $run in */rope*) sums=1,2,1 ;; *) sums=2,4,3 ;; esac
   printf '"losses_by_position":[null,1,2],"targets_by_position":[0,1,1],' >> "$2"
-  printf '"loss_sums_by_row":[%s],"targets_by_row":[1,2,1]}]}' "$sums" >> "$2"
+  case $run in */rope-seed1) targets=00000000000000ff ;; *) targets=00000000deadbeef ;; esac
+  printf '"loss_sums_by_row":[%s],"targets_by_row":[1,2,1],' "$sums" >> "$2"
+  printf '"targets_fingerprint":"%s"}]}' "$targets" >> "$2"
   exit 0
 fi
 case $2 in *.yaml)
@@ -127,8 +129,25 @@ TEST_CASE("a row of one seed is compared with the reference on the same targets"
   CHECK(table.text(0, 0) == "sinusoidal");
   CHECK(table.text(0, 1) == "rope");
   CHECK(table.text(0, 2) == "1.250");  // (1 + 2 + 2) / 4 targets
-  CHECK(cell_value(table.rows()[0][3]) < 1.25);
+  // 95 % of Student's distribution with three rows of text, not of the normal one.
+  const double error =
+      outcome.rows[0].runs[0].figures.contains("test_loss_less_reference")
+          ? outcome.rows[0].runs[0].figures.at("test_loss_less_reference_standard_error")
+          : outcome.rows[1].runs[0].figures.at("test_loss_less_reference_standard_error");
+  CHECK(cell_value(table.rows()[0][3]) == Approx(1.25 - 4.30265 * error).epsilon(1e-3));
   CHECK(difference_table(outcome.study, outcome.rows).rows().empty());
+}
+
+TEST_CASE("losses of other targets are not subtracted") {
+  const EvaluatedStudy fake("sinusoidal, rope",
+                            "  seed: [1, 2]\n"
+                            "study: {metric: test_loss, version: 1, reference: rope}\n"
+                            "evaluate: {split: test, lengths: [128]}\n");
+  run_study(fake.load({{"position", "rope"}}), fake.options());
+  const StudyOutcome outcome =
+      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "1"}}), fake.options());
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(target_difference_table(outcome.study, outcome.rows).rows().empty());
 }
 
 TEST_CASE("what cannot be evaluated is a cell with its reason") {

@@ -191,7 +191,7 @@ TEST_CASE("what does not compare is listed with its reason") {
   Record data;
   data.data["fingerprint"] = "beef";
   const auto file = data.write({{"sinusoidal", "1", 2}});
-  CHECK(merged({first, file}).apart.front().reason == "data: fingerprint beef, here f00d");
+  CHECK(merged({first, file}).apart.front().reason == "data beef, here f00d");
   // The same scheme with other options is another row.
   Record options("version: 1", {{"position.rope.base", "500"}});
   const MergedTable table = merged({first, options.write({{"rope", "1", 2}})});

@@ -2,14 +2,17 @@
 #include "study/study.h"
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/directory_lock.h"
 #include "catch.h"
+#include "config/load.h"
 #include "data/dataset.h"
 #include "fake_program.h"
 #include "has.h"
 #include "message_of.h"
+#include "study/data_facts.h"
 
 using namespace roformer;
 
@@ -125,6 +128,51 @@ TEST_CASE("runs made on other data are refused, data that were only moved are th
   std::filesystem::remove_all(fake.path / "first");
   run_study(fake.load({first}), fake.options());  // the trainings outlive their data
   CHECK(fake.starts("rope") == Starts{""});
+}
+
+TEST_CASE("runs from other sources, rates and averages are refused as well") {
+  const FakeStudy fake("rope");
+  for (const char* name : {"data", "more", "other"}) {
+    make_directories(fake.path / name);
+    write_description({.fingerprint = name == std::string("other") ? 7u : 0xf00du},
+                      fake.path / name);
+  }
+  const Override data{"data.directory", (fake.path / "data").string()};
+  run_study(fake.load({data}), fake.options());
+  // As a training writes it.
+  write_file_atomically(fake.runs() / "rope" / "run.json",
+                        R"({"data":{"fingerprint":"000000000000f00d","source_fingerprints":[]}})");
+  const auto complaint = [&](const Override& flag) {
+    return message_of([&] { run_study(fake.load({data, flag}), fake.options()); });
+  };
+  CHECK(has(complaint({"training.ema", "0.9"}), "training.ema 0 -> 0.9"));
+  CHECK(
+      has(complaint({"training.initial_learning_rate", "1e-5"}), "training.initial_learning_rate"));
+  CHECK(has(complaint({"data.sources", "[{directory: " + (fake.path / "other").string() + "}]"}),
+            "sources of the data none -> 0000000000000007 x 1"));
+}
+
+TEST_CASE("translations' and matchers' data are told by their fingerprints") {
+  const FakeStudy fake("rope");
+  const auto triplets = [&](const char* text) {
+    make_directories(fake.path / "triplets");
+    for (const char* split : {"train.jsonl", "validation.jsonl"}) {
+      write_file_atomically(fake.path / "triplets" / split,
+                            std::string("{\"A\":\"a\",\"B\":\"b\",\"C\":\"") + text + "\"}\n");
+    }
+  };
+  triplets("c");
+  Settings settings = default_settings(
+      {{"task", "matching"}, {"data.directory", (fake.path / "triplets").string()}});
+  const nlohmann::json before = data_today(settings);
+  REQUIRE(before.contains("fingerprint"));
+  CHECK(data_today(settings) == before);
+  triplets("d");
+  const nlohmann::json after = data_today(settings);
+  CHECK(after["fingerprint"] != before["fingerprint"]);
+  CHECK(after["validation_fingerprint"] != before["validation_fingerprint"]);
+  settings.data.directory = fake.path / "nowhere";
+  CHECK(data_today(settings).is_null());
 }
 
 TEST_CASE("several runs at a time come to the same") {

@@ -1,6 +1,7 @@
 // What a study makes of its translators' output, with a program that only pretends to decode.
 #include "study/translations.h"
 
+#include "base/hexadecimal.h"
 #include "catch.h"
 #include "data/prepare_pairs.h"
 #include "fake_program.h"
@@ -65,15 +66,18 @@ struct DecodedStudy : FakeStudy {
       return PairSource{.source = path / (std::string(name) + ".en"),
                         .target = path / (std::string(name) + ".de")};
     };
-    prepare_pairs({.corpus = {.languages = {.source = "en", .target = "de"},
-                              .train = {pairs("train")},
-                              .validation = HeldOutPairs{.pairs = pairs("test")},
-                              .test = HeldOutPairs{.pairs = pairs("test")}},
-                   .output = path / "data",
-                   .name = "houses"},
-                  *tokenizer, *tokenizer);
+    const ParallelDescription made =
+        prepare_pairs({.corpus = {.languages = {.source = "en", .target = "de"},
+                                  .train = {pairs("train")},
+                                  .validation = HeldOutPairs{.pairs = pairs("test")},
+                                  .test = HeldOutPairs{.pairs = pairs("test")}},
+                       .output = path / "data",
+                       .name = "houses"},
+                      *tokenizer, *tokenizer);
     write_file_atomically(path / "state.json", read_file(FIXTURES "/../training/state.json"));
-    const std::string train = kFakeTrain, shell = "#!/bin/sh\n";
+    std::string train = kFakeTrain;
+    const std::string shell = "#!/bin/sh\n", other = "000000000000f00d";
+    train.replace(train.find(other), other.size(), hexadecimal(made.fingerprint));
     write_file_atomically(path / "train", shell + kFakeDecoder + train.substr(shell.size()));
     fs::permissions(path / "train", fs::perms::owner_all);
   }
@@ -133,6 +137,21 @@ TEST_CASE("translators decode a set once; scores, tests, chart and examples come
     const StudyOutcome again = run_study(fake.load(), fake.options());
     CHECK(to_markdown(again.translations->scores) == scores);
   }
+}
+
+TEST_CASE("translations are made again for other data and another way to decode") {
+  const DecodedStudy fake("rope, none");
+  const auto decodings = [&](const std::vector<Override>& flags) {
+    run_study(fake.load(flags), fake.options());
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(fake.runs() / "evaluations")) {
+      count += entry.path().extension() == ".txt" ? 1 : 0;
+    }
+    return count;
+  };
+  CHECK(decodings({}) == 2);
+  CHECK(decodings({}) == 2);
+  CHECK(decodings({{"decoding.beam", "2"}}) == 4);
 }
 
 TEST_CASE("a decoding that fails is a row with the reason") {

@@ -88,6 +88,31 @@ TEST_CASE("each row is trained with the values that did best for it with another
   }
 }
 
+TEST_CASE("nothing is chosen for a row while a training of its tuning was killed") {
+  const TunedStudy fake("rope, none");
+  std::string train = read_file(fake.path / "train");
+  const std::string shell = "#!/bin/sh\n";
+  write_file_atomically(fake.path / "train",
+                        shell +
+                            "case $2 in *rope-learning_rate1e-3.yaml)\n"
+                            "  [ -e \"$0.again\" ] || { touch \"$0.again\"; kill -9 $$; } ;;\n"
+                            "esac\n" +
+                            train.substr(shell.size()));
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(outcome.failed == 1);
+  REQUIRE(outcome.rows.size() == 2);
+  CHECK(outcome.rows[0].title() == "none");
+  CHECK(outcome.rows[1].state() == "cannot be run");
+  CHECK(has(outcome.rows[1].reasons(), "rope-learning_rate1e-3"));
+  CHECK(fake.starts("rope-seed1").empty());
+
+  const StudyOutcome again = run_study(fake.load(), fake.options());
+  CHECK(again.failed == 0);
+  CHECK(fake.rate(again.study, "rope-seed1") == 1e-3);
+  CHECK(fake.starts("none-seed1").size() == 1);
+}
+
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   const TunedStudy fake("rope, t5");
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
