@@ -82,6 +82,15 @@ json read_json(const std::filesystem::path& file) {
   return parse_json(read_file(file), file.string());
 }
 
+std::int64_t json_integer(const nlohmann::json& value, const std::string& file) {
+  const bool fits =
+      value.is_number_integer() &&
+      (!value.is_number_unsigned() ||
+       value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  if (!fits) throw_failure(file, "has " + describe_json(value) + " where an integer is wanted");
+  return value.get<std::int64_t>();
+}
+
 std::string describe_json(const json& value) {
   switch (value.type()) {
     case json::value_t::object:

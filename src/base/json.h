@@ -3,6 +3,7 @@
 // and a message tells what a value is without repeating it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -24,6 +25,10 @@ enum class RepeatedNames { last_counts, refused };
 nlohmann::json parse_json(std::string_view text, const std::string& file,
                           RepeatedNames repeated = RepeatedNames::last_counts);
 nlohmann::json read_json(const std::filesystem::path& file);
+
+// The value of an integer that fits. Throws Error (failure, location `file`) for any other value:
+// the library would convert a number that is out of range without a word.
+std::int64_t json_integer(const nlohmann::json& value, const std::string& file = "");
 
 // For messages: null, true, 3, "a text", a list of 5, an object of 2.
 std::string describe_json(const nlohmann::json& value);

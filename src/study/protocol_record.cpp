@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/words.h"
@@ -77,12 +78,15 @@ ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task
     if (state == state_word(one)) figures.state = one;
   }
   figures.figures = run.at("figures").get<std::map<std::string, double>>();
-  if (run.contains("making")) figures.record = makings.at(run["making"].get<std::size_t>());
+  if (run.contains("making")) {
+    figures.record = makings.at(static_cast<std::size_t>(json_integer(run["making"])));
+  }
   result.settings = {.name = figures.name, .values = figures.values, .settings = {}};
   result.settings.chosen = run.at("chosen").get<std::vector<std::string>>();
   result.settings.settings.position.scheme = run.at("scheme").get<std::string>();
   result.settings.settings.task = task;
-  result.settings.settings.seed = run.at("seed").get<std::uint64_t>();
+  if (!run.at("seed").is_number_unsigned()) throw_failure("", "has a seed that is no integer");
+  result.settings.settings.seed = run["seed"].get<std::uint64_t>();
   result.options = run.at("options").get<KeyTexts>();
   result.family = run.at("family").get<std::string>();
   return result;
@@ -133,7 +137,7 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
     StudySettings& study = record.study;
     study.name = document.at("study").get<std::string>();
     study.metric = document.at("metric").get<std::string>();
-    study.version = protocol.at("version").get<std::int64_t>();
+    study.version = json_integer(protocol.at("version"), record.file);
     study.reference = protocol.at("reference").get<std::string>();
     study.columns = protocol.at("columns").get<std::vector<std::string>>();
     for (const json& axis : protocol.at("axes")) {
@@ -142,8 +146,10 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
     }
     const auto tuned = protocol.at("tuned").get<std::vector<std::string>>();
     if (!tuned.empty()) study.tuning = StudyTuning{.keys = tuned};
-    record.length = protocol.at("length").get<std::int64_t>();
-    record.lengths = protocol.at("lengths").get<std::vector<std::int64_t>>();
+    record.length = json_integer(protocol.at("length"), record.file);
+    for (const json& length : protocol.at("lengths")) {
+      record.lengths.push_back(json_integer(length, record.file));
+    }
     record.recipe = protocol.at("recipe").get<KeyTexts>();
     for (const json& run : document.at("runs")) {
       ProtocolRecord::Run& one =

@@ -24,7 +24,8 @@ json parse(const std::filesystem::path& file) {
 }
 
 at::Tensor read_array(const json& array) {
-  const auto shape = array.at("shape").get<std::vector<std::int64_t>>();
+  std::vector<std::int64_t> shape;
+  for (const json& size : array.at("shape")) shape.push_back(json_integer(size));
   const json& data = array.at("data");
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {

@@ -13,6 +13,7 @@
 #include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "config/layer_map.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
@@ -62,7 +63,7 @@ ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
   read("b", rope.mixed_exponent);
   read("attention_factor", rope.attention_factor);
   return scaled_frequencies(rope, config.at("dim"), rope.original_length,
-                            config.at("seq_len").get<std::int64_t>());
+                            json_integer(config.at("seq_len")));
 }
 
 // LongRoPE at a running length, with lists that the case gives.
@@ -123,7 +124,7 @@ at::Tensor mask(const GoldenCase& in, const std::string& name) {
   if (name == "causal") {
     result = causal_mask(all, all);
   } else if (name == "bca") {
-    result = block_causal_mask(all, all, in.config.at("bca_train_len").get<std::int64_t>() / 2);
+    result = block_causal_mask(all, all, json_integer(in.config.at("bca_train_len")) / 2);
   } else {  // windowN_causal, windowN_bidirectional
     result = window_mask(all, all, std::stoll(name.substr(6)), name.ends_with("_causal"));
   }
@@ -156,12 +157,11 @@ std::map<std::string, Table> make_tables() {
   };
   all["step_eye"] = [](const GoldenCase& in) {
     const auto frequencies = static_cast<std::int64_t>(fope_frequencies(in).size());
-    return fope_identity(frequencies,
-                         std::min(frequencies, in.config.at("D").get<std::int64_t>() / 4));
+    return fope_identity(frequencies, std::min(frequencies, json_integer(in.config.at("D")) / 4));
   };
   const auto add_longrope = [&](const char* name, std::int64_t beyond) {
     all[name] = [beyond](const GoldenCase& in) {
-      const std::int64_t length = in.config.at("train_len").get<std::int64_t>() + beyond;
+      const std::int64_t length = json_integer(in.config.at("train_len")) + beyond;
       return at::tensor(longrope(in, in.config.at("factor"), length).frequencies, at::kDouble);
     };
   };

@@ -63,3 +63,12 @@ TEST_CASE("a message tells what a value is and does not repeat it") {
   CHECK(describe_json(nlohmann::json::array({1, 2})) == "a list of 2");
   CHECK(describe_json({{"a", 1}}) == "an object of 1");
 }
+
+TEST_CASE("an integer of JSON is one that fits, or refused in words") {
+  CHECK(json_integer(nlohmann::json(-7)) == -7);
+  CHECK(json_integer(nlohmann::json::parse("9223372036854775807")) == 9223372036854775807);
+  for (const char* const text : {"9223372036854775808", "1e93", "1.5", "null", "[1]", "\"1\""}) {
+    CHECK_THROWS_WITH(json_integer(nlohmann::json::parse(text), "a.json"),
+                      Catch::Contains("a.json: has ") && Catch::Contains("an integer is wanted"));
+  }
+}
