@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "base/error.h"
@@ -98,11 +99,23 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double sha
   return nearest;
 }
 
+// The figures of a validation; plain names are of the weights that the run serves
+// (training.weights), which its evaluations read, too.
+std::map<std::string, double> served_figures(const ValidationRecord& record,
+                                             const Settings& settings) {
+  std::map<std::string, double> figures = record.result.figures;
+  if (settings.training.weights == WeightsKind::raw) return figures;
+  for (const auto& [name, value] : record.result.figures) {
+    if (name.starts_with(kAveraged)) figures[name.substr(kAveraged.size())] = value;
+  }
+  return figures;
+}
+
 // `shown` is the validation that the figures are of; null where there was none.
 void add_validations(const TrainingSummary& summary, const ValidationRecord* shown,
                      const Settings& settings, RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
-    for (const auto& [figure, value] : record.result.figures) {
+    for (const auto& [figure, value] : served_figures(record, settings)) {
       const std::string name = metric_of(figure, settings);
       if (&record == shown) result.figures[name] = value;
       result.curves[name].push_back({.x = static_cast<double>(record.step), .y = value});
@@ -111,8 +124,9 @@ void add_validations(const TrainingSummary& summary, const ValidationRecord* sho
   for (const int percent : kShares) {
     const ValidationRecord* record = validation_at(summary, percent / 100.0);
     if (record == nullptr) continue;
-    const auto loss = record->result.figures.find("loss");
-    if (loss == record->result.figures.end()) continue;
+    const auto figures = served_figures(*record, settings);
+    const auto loss = figures.find("loss");
+    if (loss == figures.end()) continue;
     result.figures[fmt::format("loss_at_{}", percent)] = loss->second;
   }
 }

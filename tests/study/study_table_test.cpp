@@ -168,6 +168,32 @@ TEST_CASE("the figures of a training are read from its folder") {
   }
 }
 
+TEST_CASE("figures are of the weights that a run serves") {
+  const FakeStudy fake("rope");
+  // Beside the losses those of the average, a tenth as large.
+  std::string script = read_file(fake.path / "train");
+  const std::string loss = R"("figures":{"loss":%s,)";
+  const std::size_t place = script.find(loss);
+  REQUIRE(place != std::string::npos);
+  script.replace(place, loss.size(), R"("figures":{"loss":%s,"ema_loss":0.%s,)");
+  const std::size_t values = script.find(R"("$1" "$2")", place);
+  REQUIRE(values != std::string::npos);
+  script.replace(values, 9, R"("$1" "$2" "${2%.*}")");
+  write_file_atomically(fake.path / "train", script);
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  for (const auto& [weights, final_loss, loss_at_25] :
+       {std::tuple("raw", 3.1, 8.0), std::tuple("ema", 0.3, 0.8)}) {
+    const StudySettings study = fake.load({{"training.ema", "0.9"}, {"training.weights", weights}});
+    run_study(study, fake.options());
+    const RunResult result = training_result(study.runs[0]);
+    CHECK(result.figures.at("validation_loss") == final_loss);
+    CHECK(result.figures.at("ema_validation_loss") == 0.3);
+    CHECK(result.figures.at("loss_at_25") == loss_at_25);
+    CHECK(result.curves.at("validation_loss").back().y == final_loss);
+    std::filesystem::remove_all(fake.runs());
+  }
+}
+
 TEST_CASE("where patience ends a run its figures are of the best validation, and said to be") {
   const FakeStudy fake("rope");
   const auto show = [&](const char* patience) {

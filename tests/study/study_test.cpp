@@ -61,7 +61,7 @@ TEST_CASE("what is finished is not run again, what failed is tried again") {
   CHECK(fake.starts("t5") == Starts{"", " --resume --training.log_every 7"});
 }
 
-TEST_CASE("a signal is passed on to the run, which saves; the study then goes on from there") {
+TEST_CASE("a signal is passed on to the run, which saves, and the study goes on from there") {
   const FakeStudy fake("rope, alibi, none");
   std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
   const StudyOutcome stopped = run_study(fake.load(), fake.options());

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kSentences = 40;  // half of 4 words, half of 15
+
 // `evaluate RUN ... --output FILE` copies the references; `none` changes a word in every line.
 constexpr const char* kFakeDecoder = R"script(
 if [ "$1" = evaluate ]; then
@@ -48,10 +50,10 @@ struct DecodedStudy : FakeStudy {
                               "data: {directory: data}\nevaluate: {split: test, examples: 2}\n" +
                               "study: {metric: bleu, columns: [bleu], reference: none}\n" + more);
     std::string source, target;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < kSentences; ++i) {
       const std::string number = std::to_string(i);
       source += "the house number " + number +
-                (i % 2 == 0 ? ""
+                (i < kSentences / 2 ? ""
                             : " in the very long street by the "
                               "river where nobody lives") +
                 "\n";
@@ -85,7 +87,7 @@ struct DecodedStudy : FakeStudy {
 
 }  // namespace
 
-TEST_CASE("translators decode a set once; scores, tests, chart and examples come of it") {
+TEST_CASE("translators decode a set once for scores, tests, chart and examples") {
   const DecodedStudy fake("rope, none");
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
   CHECK(outcome.failed_evaluations == 0);
@@ -94,14 +96,14 @@ TEST_CASE("translators decode a set once; scores, tests, chart and examples come
   const std::string scores = to_markdown(report.scores);
   CHECK(has(scores, "| rope | **100.00** | **100.00** | **100.00** |"));
   CorpusBleu bleu;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < kSentences; ++i) {
     const std::string rest = " mit der Nummer " + std::to_string(i) + " steht hier";
     bleu.add("das Baum" + rest, {"das Haus" + rest});
   }
   Table one({{.title = "b", .format = {NumberFormat::Style::fixed, 2}}});
   one.add_row({bleu.score().score});
   CHECK(has(scores, "| none | " + one.text(0, 0) + " |"));
-  CHECK(has(report.scores_caption, "6 sentences of the test set"));
+  CHECK(has(report.scores_caption, "40 sentences of the test set"));
   CHECK(has(report.scores_caption, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"));
   CHECK(has(report.scores_caption, "moses-de+compound-split"));
 
@@ -115,10 +117,10 @@ TEST_CASE("translators decode a set once; scores, tests, chart and examples come
   CHECK(report.by_length.series[0].x[0] == 4);
   REQUIRE(report.examples.size() == 2);
   CHECK(report.examples[1].text(0, 1) ==
-        "the house number 3 in the very long street by the river where nobody lives");
+        "the house number 20 in the very long street by the river where nobody lives");
   const std::string page = read_file(outcome.report);
   CHECK(has(page, "<h2 id=\"section-2\">Translations</h2>"));
-  CHECK(has(page, "das Baum mit der Nummer 3 steht hier"));
+  CHECK(has(page, "das Baum mit der Nummer 20 steht hier"));
   CHECK(has(page, "BLEU by the length of the source"));
 
   SECTION("once") {
