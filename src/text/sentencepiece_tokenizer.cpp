@@ -22,7 +22,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     const std::string problem = load_sentencepiece(processor_, contents_);
     if (!problem.empty()) throw_failure(location, "is not a SentencePiece model: " + problem);
     special_ = {.padding = processor_.pad_id(),
-                .unknown = processor_.unk_id(),
+                .unknown = unknown_id(),
                 .classification = processor_.bos_id(),
                 .separator = processor_.eos_id(),
                 .mask = -1};
@@ -103,6 +103,15 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
 
+  // The library's unk_id() looks for the piece under the name that the model gives it elsewhere, and
+  // finds none where that is another's; encoding gives the one of this type.
+  TokenId unknown_id() const {
+    int id = 0;
+    while (id < processor_.GetPieceSize() && !processor_.IsUnknown(id)) ++id;
+    ROFORMER_ASSERT(id < processor_.GetPieceSize());  // the library loads no model without one
+    return id;
+  }
+
   void encode_directly(std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> found;
     const auto status = processor_.Encode(text, &found);
@@ -124,7 +133,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     }
     // A marker that is unknown would be joined to unknown neighbours across words.
     const int marker = processor_.PieceToId(std::string(kSpaceMarker));
-    if (marker == processor_.unk_id()) return false;
+    if (marker == special_.unknown) return false;
     // How the model treats spaces, asked of the model itself.
     std::vector<std::string> pieces;
     const auto first_marker = [&](std::string_view text) {
