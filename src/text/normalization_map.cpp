@@ -157,7 +157,7 @@ bool is_safe_map(std::string_view map) {
   if (map.size() < sizeof bytes) return false;
   std::memcpy(&bytes, map.data(), sizeof bytes);
   map.remove_prefix(sizeof bytes);
-  if (bytes > map.size() || bytes % sizeof(std::uint32_t) != 0) return false;
+  if (bytes == 0 || bytes > map.size() || bytes % sizeof(std::uint32_t) != 0) return false;
   std::vector<std::uint32_t> units(bytes / sizeof(std::uint32_t));
   std::memcpy(units.data(), map.data(), bytes);
   return Trie(std::move(units), map.substr(bytes)).is_safe();
