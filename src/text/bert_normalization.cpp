@@ -3,6 +3,7 @@
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/uniset.h>
 #include <unicode/unistr.h>
 
 #include "base/error.h"
@@ -13,13 +14,39 @@ namespace {
 
 constexpr char32_t kCodePoints = 0x110000;
 constexpr char32_t kReplacementCharacter = 0xFFFD;
+constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | U_GC_CS_MASK;
+constexpr std::uint8_t kVersion = 8;  // of Unicode, of the reference's categories
 using Role = BertNormalization::Role;
+
+// The general category, a mask of U_GC_... with one bit, as Hugging Face's normalizer knows it:
+// that of Unicode 8, which its tables are of. What came later is not assigned there, whatever ICU's
+// version; a few code points have changed their category since.
+std::uint32_t category(char32_t c) {
+  switch (c) {
+    case 0x166D:   // Canadian syllabics chi sign
+    case 0x111C9:  // Sharada sandhi mark
+      return U_GC_PO_MASK;
+    case 0x1734:  // Hanunoo sign pamudpod
+      return U_GC_MN_MASK;
+    case 0x1885:  // Mongolian letters ali gali baluda
+    case 0x1886:
+      return U_GC_LO_MASK;
+    case 0xA9BD:  // Javanese consonant sign keret
+      return U_GC_MC_MASK;
+    default:
+      break;
+  }
+  const std::uint32_t mask = U_GET_GC_MASK(static_cast<UChar32>(c));
+  if ((mask & (kControl | U_GC_P_MASK | U_GC_MN_MASK)) == 0) return mask;  // nobody asks for it
+  UVersionInfo since;
+  u_charAge(static_cast<UChar32>(c), since);
+  return since[0] > kVersion ? U_GC_CN_MASK : mask;
+}
 
 // Code points that are not assigned stay: they may be letters of a later Unicode version.
 bool is_control(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
-  constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | U_GC_CS_MASK;
-  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kControl) != 0;
+  return (category(c) & kControl) != 0;
 }
 
 bool is_removed(char32_t c) {
@@ -33,11 +60,11 @@ bool is_space(char32_t c) {
 bool is_punctuation(char32_t c) {
   const bool ascii = (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
                      (c >= 123 && c <= 126);
-  return ascii || (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_P_MASK) != 0;
+  return ascii || (category(c) & U_GC_P_MASK) != 0;
 }
 
 bool is_nonspacing_mark(char32_t c) {
-  return u_charType(static_cast<UChar32>(c)) == U_NON_SPACING_MARK;
+  return category(c) == U_GC_MN_MASK;
 }
 
 // The CJK ideograph blocks that BERT puts spaces around.
@@ -48,11 +75,16 @@ bool is_chinese(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
+// That of Unicode 9, as the reference's, which leaves what came later as it is.
 const icu::Normalizer2& canonical_decomposition() {
-  UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFDInstance(status);
-  ROFORMER_ASSERT(U_SUCCESS(status));
-  return *normalizer;
+  static const icu::FilteredNormalizer2 normalizer = [] {
+    UErrorCode status = U_ZERO_ERROR;
+    const icu::Normalizer2* newest = icu::Normalizer2::getNFDInstance(status);
+    static const icu::UnicodeSet known(u"[:Age=9.0:]", status);
+    ROFORMER_ASSERT(U_SUCCESS(status));
+    return icu::FilteredNormalizer2(*newest, known);
+  }();
+  return normalizer;
 }
 
 icu::UnicodeString decompose(const icu::UnicodeString& text) {

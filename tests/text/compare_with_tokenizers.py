@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Holds the program's WordPiece against the `tokenizers` package (PyPI) on random text: every script
+of Unicode, accents alone and composed, controls, odd spaces, long words, words of the vocabulary
+with a letter changed. Prints the first lines that differ; exit code 1 where one does. It needs the
+package, and so is no part of the normal tests.
+
+  compare_with_tokenizers.py ROFORMER VOCABULARY [--lines N] [--seed S] [--cased]
+
+VOCABULARY is a vocab.txt."""
+
+import argparse
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+# Where text of the vocabulary's languages lies, and what is hard for a tokenizer.
+RANGES = [
+    (0x20, 0x7e), (0xa0, 0x24f), (0x250, 0x36f), (0x370, 0x52f), (0x530, 0x6ff), (0x900, 0xdff),
+    (0xe00, 0xfff), (0x1000, 0x1fff), (0x2000, 0x206f), (0x2070, 0x2bff), (0x3000, 0x30ff),
+    (0x3400, 0x4dbf), (0x4e00, 0x9fff), (0xac00, 0xd7af), (0xf900, 0xfaff), (0xfe00, 0xffef),
+    (0x10000, 0x1ffff), (0x20000, 0x2ffff), (0xe0000, 0xe01ff)]
+ODD = ["\t", "\u00a0", "\u200b", "\u200d", "\ufeff", "\u3000", "\u2028", "\x85", "\x00", "\x07",
+       "\x7f", "\ufffd", "\u00ad", "\u0130", "\u0131", "\u1e9e", "\u03a3", "\ufb01", "e\u0301",
+       "a\u0308\u0323", "\u0301", "##", "[MASK]", "[UNK]", "'", "``", "--", "1,000.50"]
+
+
+def character(generator):
+    while True:
+        first, last = generator.choice(RANGES)
+        found = chr(generator.randint(first, last))
+        if unicodedata.category(found) not in ("Cn", "Cs"):
+            return found
+
+
+def word(generator, vocabulary):
+    kind = generator.random()
+    if kind < 0.5:
+        letters = list(generator.choice(vocabulary).removeprefix("##"))
+        if generator.random() < 0.5:
+            place = generator.randrange(len(letters) + 1)
+            letters[place:place] = generator.choice(
+                [character(generator), "", letters[0].upper() if letters else "", "-"])
+        return "".join(letters)
+    if kind < 0.7:
+        return generator.choice(ODD)
+    if kind < 0.72:
+        return generator.choice(vocabulary)[:4] * generator.randint(20, 60)
+    return "".join(character(generator) for _ in range(generator.randint(1, 6)))
+
+
+def line(generator, vocabulary):
+    words = [word(generator, vocabulary) for _ in range(generator.randint(0, 12))]
+    glue = generator.choice([" ", " ", "", "  ", "\t"])
+    return glue.join(words).replace("\n", " ").replace("\r", " ")
+
+
+def reference(vocabulary_file, cased):
+    pieces = vocabulary_file.read_text(encoding="utf-8").split("\n")
+    ids = {piece: number for number, piece in enumerate(pieces) if piece}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer, list(ids)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("roformer")
+    parser.add_argument("vocabulary", type=pathlib.Path)
+    parser.add_argument("--lines", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cased", action="store_true")
+    parser.add_argument("--shown", type=int, default=10, help="lines that differ")
+    options = parser.parse_args()
+    tokenizer, vocabulary = reference(options.vocabulary, options.cased)
+    generator = random.Random(options.seed)
+    lines = [line(generator, vocabulary) for _ in range(options.lines)]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as text:
+        text.writelines(one + "\n" for one in lines)
+        text.seek(0)
+        command = [options.roformer, "tokenizer", "encode", "--wordpiece", str(options.vocabulary)]
+        output = subprocess.run(command + ["--cased"] * options.cased, stdin=text, check=True,
+                                stdout=subprocess.PIPE, text=True).stdout
+    ours = [[int(number) for number in one.split()] for one in output.split("\n")[:-1]]
+    assert len(ours) == len(lines), f"{len(ours)} lines of output for {len(lines)}"
+    different = 0
+    for one, got, wanted in zip(lines, ours, tokenizer.encode_batch(lines,
+                                                                    add_special_tokens=False)):
+        if got == wanted.ids:
+            continue
+        different += 1
+        if different <= options.shown:
+            print(ascii(one))
+            print("  roformer  ", [tokenizer.id_to_token(number) for number in got])
+            print("  tokenizers", wanted.tokens)
+    print(f"{len(lines):,} lines, {sum(map(len, ours)):,} pieces, {different:,} lines differ")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
