@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the program's WordPiece against the `tokenizers` package (PyPI) on random text: every script
-of Unicode, accents alone and composed, controls, odd spaces, long words, words of the vocabulary
-with a letter changed. Prints the first lines that differ; exit code 1 where one does. It needs the
-package, and so is no part of the normal tests.
+"""Holds the program's WordPiece, or its byte-level BPE, against the `tokenizers` package (PyPI) on
+random text: every script of Unicode, accents alone and composed, controls, odd spaces, long words,
+words of the vocabulary with a letter changed. Prints the first lines that differ; exit code 1 where
+one does. It needs the package, and so is no part of the normal tests.
 
   compare_with_tokenizers.py ROFORMER VOCABULARY [--lines N] [--seed S] [--cased]
 
-VOCABULARY is a vocab.txt."""
+VOCABULARY is a vocab.txt of WordPiece, or a tokenizer.json."""
 
 import argparse
 import pathlib
@@ -60,6 +60,12 @@ def line(generator, vocabulary):
 
 
 def reference(vocabulary_file, cased):
+    if vocabulary_file.suffix == ".json":
+        tokenizer = Tokenizer.from_file(str(vocabulary_file))
+        # The program takes no special token from text, which the package does.
+        special = tokenizer.get_added_tokens_decoder()
+        ids = [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
+        return tokenizer, [text for number in ids if (text := tokenizer.decode([number]))]
     pieces = vocabulary_file.read_text(encoding="utf-8").split("\n")
     ids = {piece: number for number, piece in enumerate(pieces) if piece}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
@@ -84,7 +90,8 @@ def main():
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as text:
         text.writelines(one + "\n" for one in lines)
         text.seek(0)
-        command = [options.roformer, "tokenizer", "encode", "--wordpiece", str(options.vocabulary)]
+        kind = "--tokenizer" if options.vocabulary.suffix == ".json" else "--wordpiece"
+        command = [options.roformer, "tokenizer", "encode", kind, str(options.vocabulary)]
         output = subprocess.run(command + ["--cased"] * options.cased, stdin=text, check=True,
                                 stdout=subprocess.PIPE, text=True).stdout
     ours = [[int(number) for number in one.split()] for one in output.split("\n")[:-1]]
