@@ -4,12 +4,15 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/sealed_json.h"
+#include "base/work_threads.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -19,16 +22,21 @@ constexpr const char* kFile = "manifest.json";
 constexpr const char* kFormat = "roformer manifest";
 constexpr int kVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
+constexpr std::int64_t kThreads = 4;
 
 }  // namespace
 
 Manifest::File Manifest::measure(const fs::path& path) {
   const MappedFile mapped(path);
-  File file{.bytes = mapped.bytes().size()};
-  for (std::size_t begin = 0; begin < file.bytes; begin += kBlockBytes) {
-    const auto block = mapped.bytes().subspan(begin, std::min(kBlockBytes, file.bytes - begin));
-    file.blocks.push_back(XXH3_64bits(block.data(), block.size()));
-  }
+  const std::span<const std::byte> bytes = mapped.bytes();
+  File file{.bytes = bytes.size()};
+  file.blocks.resize((bytes.size() + kBlockBytes - 1) / kBlockBytes);
+  // Most of the time goes to the pages of the file, which several threads find faster.
+  on_threads(file.blocks.size(), kThreads, [&](std::size_t number) {
+    const std::size_t begin = number * kBlockBytes;
+    const auto block = bytes.subspan(begin, std::min(kBlockBytes, bytes.size() - begin));
+    file.blocks[number] = XXH3_64bits(block.data(), block.size());
+  });
   return file;
 }
 

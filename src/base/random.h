@@ -52,9 +52,14 @@ class Random {
   double truncated_normal() {
     for (;;) {
       const double value = normal();
-      if (std::abs(value) <= 2.0) return value;
+      if (std::abs(value) <= kTruncation) return value;
     }
   }
+  static constexpr double kTruncation = 2;
+
+  // Leaves out `count` numbers of next(); normal() takes kOfNormal of them.
+  void skip(std::uint64_t count) { counter_ += count; }
+  static constexpr std::uint64_t kOfNormal = 2;
 
  private:
   std::uint64_t key_;

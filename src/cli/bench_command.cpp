@@ -6,23 +6,23 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/error.h"
 #include "base/progress.h"
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
 #include "bench/gpu_peaks.h"
 #include "bench/translation_benchmark.h"
 #include "cli/bench_attention.h"
+#include "cli/bench_checks.h"
 #include "cli/bench_compare.h"
 #include "cli/bench_decoding.h"
 #include "cli/bench_devices.h"
 #include "cli/bench_positions.h"
 #include "cli/bench_scaling.h"
+#include "cli/bench_settings.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
-#include "config/load.h"
 #include "report/table.h"
 
 namespace roformer {
@@ -107,11 +107,7 @@ nlohmann::ordered_json to_json(const std::vector<StepPart>& parts) {
 using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, const BenchmarkRounds&);
 
 Settings benchmark_settings(const BenchOptions& options) {
-  Settings settings = load_settings(options.config, options.overrides);
-  if (settings.model.vocabulary == 0) {
-    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
-                "add --model.vocabulary 16000, or use a file of configs/bench");
-  }
+  Settings settings = load_benchmark_settings(options.config, options.overrides);
   prepare_threads(settings.threads);
   return settings;
 }
@@ -232,6 +228,7 @@ void add_bench_command(CLI::App& program) {
   add_bench_attention(*command);
   add_bench_scaling(*command);
   add_bench_devices(*command);
+  add_bench_checks(*command);
   add_bench_compare(*command);
 }
 

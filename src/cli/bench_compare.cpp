@@ -13,6 +13,7 @@
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/machine.h"
@@ -29,23 +30,6 @@ struct CompareOptions {
   std::string record;
   std::int64_t rounds = 0;
   bool markdown = false;
-};
-
-// A folder of this process in the system's place for such, gone with this object.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : path_(fs::temp_directory_path() / fmt::format("roformer-compare-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 nlohmann::ordered_json described_machine() {
@@ -85,7 +69,7 @@ void bench_compare(const CompareOptions& options) {
            comparison.pairs.begin();
   };
 
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("compare");
   // Not /proc/self, which would be the shell's own.
   const std::string program = fmt::format("/proc/{}/exe", ::getpid());
   std::vector<MeasuredPair> measured;

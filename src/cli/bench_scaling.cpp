@@ -13,8 +13,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launch.h"
+#include "base/scratch_folder.h"
 #include "bench/scaling.h"
-#include "config/load.h"
+#include "cli/bench_settings.h"
 #include "distributed/gloo.h"
 #include "report/table.h"
 #include "study/child_process.h"
@@ -103,20 +104,9 @@ nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const
 }
 
 void bench_scaling(const ScalingOptions& options) {
-  const Settings settings = load_settings(options.config, options.overrides);
-  if (settings.model.vocabulary == 0) {
-    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
-                "add --model.vocabulary 16000, or use configs/bench/mlm-small.yaml");
-  }
+  const Settings settings = load_benchmark_settings(options.config, options.overrides);
   if (!options.worker.empty()) return work(options, settings);
-  std::string pattern = (fs::temp_directory_path() / "roformer-scaling-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw_failure(pattern, "cannot make a folder: " + system_message(errno));
-  }
-  const std::shared_ptr<void> folder(nullptr, [&](void*) {
-    std::error_code error;
-    fs::remove_all(pattern, error);
-  });
+  const ScratchFolder folder("scaling");
   const auto column = [](const char* title, const char* unit, int digits) {
     return Column{.title = title,
                   .unit = unit,
@@ -127,7 +117,7 @@ void bench_scaling(const ScalingOptions& options) {
                column("wait", "ms", 1), column("reduce", "ms", 1), column("reduce alone", "ms", 1),
                column("memory", "MiB", 0)});
   for (const std::int64_t ranks : options.ranks) {
-    const nlohmann::json found = measured(options, ranks, pattern);
+    const nlohmann::json found = measured(options, ranks, folder.path());
     if (options.json) {
       std::cout << found.dump() << '\n';
       continue;

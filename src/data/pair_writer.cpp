@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/work_threads.h"
 #include "data/sentence_tokens.h"
 #include "data/shard.h"
-#include "data/work_threads.h"
 
 namespace roformer {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/work_threads.h"
+#include "base/work_threads.h"
 #include "text/utf8.h"
 
 namespace roformer {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "interop/config_fields.h"
 #include "interop/modernbert_layers.h"
+#include "interop/rope_fields.h"
 
 namespace roformer {
 namespace {
@@ -84,8 +85,6 @@ std::vector<bool> parse_full_layers(const ConfigFields& fields, std::int64_t lay
   return full;
 }
 
-constexpr double kLeastBase = 1, kMostBase = 1e12;
-
 // Of one kind of layers: rope_parameters' where they are there, else the older field's.
 double parse_base(const ConfigFields& fields, const std::string& file, const char* kind,
                   double standard) {
@@ -97,7 +96,7 @@ double parse_base(const ConfigFields& fields, const std::string& file, const cha
   if (rope.text("rope_type", "default") != "default") {
     rope.refuse("rope_type", "default: the rotations of a ModernBERT are not scaled here");
   }
-  return rope.number("rope_theta", standard, kLeastBase, kMostBase);
+  return rotary_base(rope, "rope_theta", standard);
 }
 
 void require_known_rotations(const ConfigFields& fields) {
@@ -122,14 +121,11 @@ ModernBertLayers parse_modernbert_layers(const json& document, const ConfigField
   // Theirs is the whole window without its middle; an odd one is rounded down.
   const std::int64_t side = fields.count("local_attention", 128, 0, kLongestWindow) / 2;
   result.window = 2 * side + 1;
-  const auto older = [&](const char* name, double standard) {
-    return fields.number(name, standard, kLeastBase, kMostBase);
-  };
-  const double full_base = older("global_rope_theta", result.full_base);
+  const double full_base = rotary_base(fields, "global_rope_theta", result.full_base);
   // Null: as the others' (transformers before 5).
   const char* const kLocal = "local_rope_theta";
   const bool shared = document.contains(kLocal) && document[kLocal].is_null();
-  const double window_base = shared ? full_base : older(kLocal, result.window_base);
+  const double window_base = shared ? full_base : rotary_base(fields, kLocal, result.window_base);
   result.full_base = parse_base(fields, file, kFull, full_base);
   result.window_base = parse_base(fields, file, kSliding, window_base);
   return result;

@@ -87,6 +87,12 @@ const char* rope_scaling_name(RopeScaling scaling) {
   return nullptr;
 }
 
+double rotary_base(const ConfigFields& fields, const char* name, double standard) {
+  const double base = fields.number(name, standard, 1, 1e12);
+  if (base == 1) fields.refuse(name, "a number above 1");  // all frequencies would be the same
+  return base;
+}
+
 RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
                         const RopeDefaults& defaults) {
   const std::int64_t max_positions = defaults.max_positions;
@@ -95,7 +101,8 @@ RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
     return (rope.find(name) != nullptr ? rope : fields).number(name, standard, least, most);
   };
   RopeSettings result{.layout = RotaryLayout::half,
-                      .base = either("rope_theta", defaults.base, 1, 1e12),
+                      .base = rotary_base(rope.find("rope_theta") != nullptr ? rope : fields,
+                                          "rope_theta", defaults.base),
                       .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
                       .scaling = scaling_of(rope)};
   if (result.scaling == RopeScaling::none) return result;

@@ -12,6 +12,9 @@
 
 namespace roformer {
 
+// The base of a rotation, above 1; `standard` where the field is not there. Throws Error (failure).
+double rotary_base(const ConfigFields& fields, const char* name, double standard);
+
 struct RopeDefaults {
   std::int64_t max_positions = 0;  // max_position_embeddings
   double base = 10000;             // where the file does not say

@@ -109,6 +109,7 @@ TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_check
     const ClassifierShape shape = shape_of(settings);
     result.tokenizer = load_tokenizer(result.checkpoint);
     prepare_threads(settings.threads);
+    const WithoutInitialValues loaded;
     result.classifier =
         std::make_unique<Classifier>(settings, result.tokenizer->vocabulary_size(), shape,
                                      plan_for_use(settings, options.overrides));
@@ -171,6 +172,7 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
     }
     result.tokenizer = load_tokenizer(result.checkpoint);
     prepare_threads(settings.threads);
+    const WithoutInitialValues loaded;
     result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
                                                    plan_for_use(settings, options.overrides));
     load_weights(result, options, result.model->parameters());
@@ -212,6 +214,7 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
     }
     result.tokenizers = load_translation_tokenizers(result.checkpoint);
     prepare_threads(settings.threads);
+    const WithoutInitialValues loaded;
     result.translator = std::make_unique<Translator>(
         settings,
         TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),

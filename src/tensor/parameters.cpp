@@ -1,9 +1,12 @@
 #include "tensor/parameters.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -11,6 +14,19 @@
 #include "base/error.h"
 
 namespace roformer {
+namespace {
+
+constexpr std::size_t kDrawnTogether = 4096;  // random numbers
+thread_local bool without_initial_values = false;
+
+}  // namespace
+
+WithoutInitialValues::WithoutInitialValues()
+    : before_(std::exchange(without_initial_values, true)) {}
+
+WithoutInitialValues::~WithoutInitialValues() {
+  without_initial_values = before_;
+}
 
 Initializer zeros() {
   return constant(0);
@@ -25,10 +41,35 @@ Initializer constant(double value) {
   };
 }
 
+// The numbers of Random::truncated_normal() in their order, drawn by all threads: each draws the
+// normal numbers of some places in the stream, and those that are kept move together.
 Initializer truncated_normal(double standard_deviation) {
   return [=](std::span<float> values, Random& random) {
-    for (float& value : values) {
-      value = static_cast<float>(standard_deviation * random.truncated_normal());
+    std::vector<std::vector<float>> kept;
+    std::size_t filled = 0;
+    while (filled < values.size()) {
+      const std::size_t wanted = values.size() - filled;
+      const std::size_t pieces = wanted / kDrawnTogether + 1;
+      kept.resize(pieces);
+      at::parallel_for(0, static_cast<std::int64_t>(pieces), 1, [&](auto begin, auto end) {
+        for (auto piece = begin; piece < end; ++piece) {
+          Random own = random;
+          own.skip(static_cast<std::uint64_t>(piece) * kDrawnTogether * Random::kOfNormal);
+          std::vector<float>& drawn = kept[static_cast<std::size_t>(piece)];
+          drawn.clear();
+          for (std::size_t i = 0; i < kDrawnTogether; ++i) {
+            const double value = own.normal();
+            if (std::abs(value) > Random::kTruncation) continue;
+            drawn.push_back(static_cast<float>(standard_deviation * value));
+          }
+        }
+      });
+      for (const std::vector<float>& drawn : kept) {
+        const std::size_t taken = std::min(drawn.size(), values.size() - filled);
+        std::copy_n(drawn.begin(), taken, values.begin() + static_cast<std::ptrdiff_t>(filled));
+        filled += taken;
+      }
+      random.skip(pieces * kDrawnTogether * Random::kOfNormal);
     }
   };
 }
@@ -48,8 +89,12 @@ Initializer uniform(double low, double high) {
 at::Tensor ParameterStore::add(ParameterSpec spec) {
   ROFORMER_ASSERT(find(spec.name) == nullptr && !flat_values_.defined());
   at::Tensor initial = at::empty(spec.shape, at::kFloat);
-  Random random(random_key({seed_, random_word(spec.name)}));
-  spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
+  if (without_initial_values) {
+    initial.fill_(std::numeric_limits<float>::quiet_NaN());
+  } else {
+    Random random(random_key({seed_, random_word(spec.name)}));
+    spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
+  }
   at::Tensor value = initial.to(at::TensorOptions().dtype(type_).device(device_));
   const bool trained = !spec.fixed;
   value.set_requires_grad(trained);

@@ -24,6 +24,19 @@ Initializer truncated_normal(double standard_deviation);  // cut at two standard
 Initializer normal(double standard_deviation);
 Initializer uniform(double low, double high);
 
+// As long as it lives, what this thread adds to a store gets no initial values but NaN: all of them
+// are going to be read from a checkpoint. To draw those of a base model takes seconds.
+class WithoutInitialValues {
+ public:
+  WithoutInitialValues();
+  ~WithoutInitialValues();
+  WithoutInitialValues(const WithoutInitialValues&) = delete;
+  WithoutInitialValues& operator=(const WithoutInitialValues&) = delete;
+
+ private:
+  bool before_;
+};
+
 struct ParameterSpec {
   std::string name;  // "encoder.layers.0.attention.query.weight"
   std::vector<std::int64_t> shape;

@@ -221,6 +221,7 @@ TEST_CASE("a causal config.json of something else is refused") {
   check_causal_refused("llama", "rope_parameters", {{"rope_type", "linear"}}, "\"factor\" is left");
   check_causal_refused("llama", "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}},
                        "one rotation for all layers");
+  check_causal_refused("llama", "rope_parameters", {{"rope_theta", 1.0}}, "a number above 1");
   check_causal_refused("llama", "rope_parameters", 3, "wanted an object or null");
   check_causal_refused("llama", "rope_parameters",
                        {{"rope_type", "longrope"}, {"long_factor", {1}}, {"short_factor", {1}}},

@@ -355,6 +355,8 @@ TEST_CASE("a ModernBERT's config.json of something else is refused") {
   refused("rope_parameters", {{"full_attention", {{"rope_type", "yarn"}, {"factor", 2}}}},
           "\"rope_type\" is \"yarn\", wanted default");
   refused("rope_parameters", {{"full_attention", {{"rope_theta", -1}}}}, "\"rope_theta\" is -1");
+  refused("rope_parameters", {{"full_attention", {{"rope_theta", 1}}}},
+          "\"rope_theta\" is 1, wanted a number above 1");
   refused("rope_scaling", {{"rope_type", "linear"}, {"factor", 2}}, "wanted null");
   refused("local_attention", -1, "wanted an integer from 0");
   refused("classifier_pooling", "max", "wanted cls or mean");

@@ -1,4 +1,4 @@
-#include "data/work_threads.h"
+#include "base/work_threads.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,0 +1,109 @@
+#include "bench/check_costs.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/random.h"
+#include "bench/random_language.h"
+#include "bench/timed_training.h"
+#include "data/shard.h"
+#include "metrics/statistics.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+double time_of(const std::function<void()>& work) {
+  const auto start = BenchmarkClock::now();
+  work();
+  return milliseconds_since(start);
+}
+
+// The two in turn, after one round that does not count.
+CheckCost alternating(const std::string& what, std::int64_t rounds,
+                      const std::function<void()>& check, const std::function<void()>& work) {
+  std::vector<double> checks, works;
+  for (std::int64_t round = 0; round <= rounds; ++round) {
+    const double checking = time_of(check), working = time_of(work);
+    if (round == 0) continue;
+    checks.push_back(checking);
+    works.push_back(working);
+  }
+  return {.what = what, .check_milliseconds = median(checks), .work_milliseconds = median(works)};
+}
+
+// Milliseconds that comparing blocks adds to reading one token of a shard for the first time.
+double checking_of_a_token(const fs::path& file, std::int64_t vocabulary, std::int64_t rounds) {
+  constexpr std::size_t kPiece = 1 << 16, kPieces = 256;  // 16 million tokens
+  const ShardVocabulary words{.size = static_cast<std::uint64_t>(vocabulary)};
+  std::vector<TokenId> ids(kPiece);
+  {
+    Random random(1);
+    ShardWriter writer(file, words);
+    for (std::size_t piece = 0; piece < kPieces; ++piece) {
+      for (TokenId& id : ids) id = static_cast<TokenId>(random.below(words.size));
+      writer.add_tokens(ids);
+      writer.end_document();
+    }
+    writer.finish();
+  }
+  std::vector<double> differences;
+  for (std::int64_t round = 0; round <= rounds; ++round) {
+    const Shard shard(file);
+    const auto read = [&] {
+      for (std::size_t piece = 0; piece < kPieces; ++piece) shard.copy_tokens(piece * kPiece, ids);
+    };
+    const double first = time_of(read), second = time_of(read);
+    if (round > 0) differences.push_back(first - second);
+  }
+  return std::max(0.0, median(differences)) / static_cast<double>(kPiece * kPieces);
+}
+
+CheckCost cost_of_tokens(const Settings& settings, const ComputePlan& plan, const fs::path& folder,
+                         std::int64_t rounds) {
+  TimedTraining training(random_language(settings, plan), settings);
+  std::vector<double> steps;
+  for (std::int64_t step = 0; step <= rounds; ++step) {
+    const double milliseconds = training.step(step).milliseconds;
+    if (step > 0) steps.push_back(milliseconds);
+  }
+  const auto tokens = static_cast<double>(settings.training.batch * settings.data.length);
+  return {.what = "a step's tokens, read for the first time",
+          .check_milliseconds =
+              tokens * checking_of_a_token(folder / "shard.bin", settings.model.vocabulary, rounds),
+          .work_milliseconds = median(steps)};
+}
+
+}  // namespace
+
+std::vector<CheckCost> measure_check_costs(const Settings& settings, const ComputePlan& plan,
+                                           const fs::path& folder, std::int64_t rounds) {
+  std::vector<CheckCost> costs;
+  {
+    const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
+    ParameterStore& parameters = objective->parameters();
+    const AdamW optimizer(parameters, {});
+    const CheckpointParts parts{.parameters = parameters, .moments = optimizer.moments()};
+    save_checkpoint(folder, parts, {.consumed = {.steps = 1}}, [](const fs::path&) {});
+    const fs::path checkpoint = list_checkpoints(folder).back();
+    costs.push_back(alternating(
+        "weights, as commands open a model", rounds, [&] { require_sound(checkpoint); },
+        [&] {
+          const WithoutInitialValues loaded;
+          const std::unique_ptr<TrainingObjective> opened = random_language(settings, plan);
+          load_parameters(weights_file(checkpoint, WeightsKind::raw), opened->parameters());
+        }));
+    costs.push_back(alternating(
+        "weights and moments, as --resume does", rounds, [&] { require_whole(checkpoint); },
+        [&] {
+          const std::unique_ptr<TrainingObjective> opened = random_language(settings, plan);
+          const AdamW moments(opened->parameters(), {});
+          load_checkpoint(checkpoint, {opened->parameters(), moments.moments()});
+        }));
+  }
+  costs.push_back(cost_of_tokens(settings, plan, folder, rounds));
+  return costs;
+}
+
+}  // namespace roformer
