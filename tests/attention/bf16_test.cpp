@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,41 +66,66 @@ std::vector<Named> run(const Case& c, SmallScheme& small, at::ScalarType type) {
   return result;
 }
 
-double magnitude(const at::Tensor& x) {
-  return x.norm().item<double>();
+double squares(const at::Tensor& x) {
+  return x.square().sum().item<double>();
 }
 
 }  // namespace
 
 TEST_CASE("bfloat16 costs every scheme the same small share of outputs and gradients") {
   constexpr double kBound = 0.015;
-  at::manual_seed(21);
-  Case c;
-  c.layout = TokenLayout::of_lengths(std::vector<std::int64_t>{41, 41, 17});
+  constexpr int kDraws = 6;  // a draw whose gradient nearly cancels says little alone
   const auto rounded = [](at::Tensor x) { return x.to(at::kBFloat16).to(at::kDouble); };
-  c.projected = rounded(at::randn({c.layout.tokens, 3 * SmallScheme::kInner}, at::kDouble) * 1.5);
-  c.bias = at::randn({3 * SmallScheme::kInner}, at::kDouble) * 0.1;
-  c.outer = rounded(at::randn({c.layout.tokens, SmallScheme::kInner}, at::kDouble));
-  c.query_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
-  c.key_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
-  c.input = rounded(at::randn({c.layout.tokens, SmallScheme::kWidth}, at::kDouble));
+  const auto draw = [&](int seed) {
+    at::manual_seed(seed);
+    Case c;
+    c.layout = TokenLayout::of_lengths(std::vector<std::int64_t>{41, 41, 17});
+    c.projected = rounded(at::randn({c.layout.tokens, 3 * SmallScheme::kInner}, at::kDouble) * 1.5);
+    c.bias = at::randn({3 * SmallScheme::kInner}, at::kDouble) * 0.1;
+    c.outer = rounded(at::randn({c.layout.tokens, SmallScheme::kInner}, at::kDouble));
+    c.query_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
+    c.key_weight = at::randn({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble) * 0.3;
+    c.input = rounded(at::randn({c.layout.tokens, SmallScheme::kWidth}, at::kDouble));
+    return c;
+  };
+  // `unavoidable`: what it costs in float64 to store q, k and v in bfloat16. DAPE's network has
+  // kinks that such a change crosses.
+  struct Squares {
+    double difference = 0, unavoidable = 0, wanted = 0;
+  };
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
-      at::manual_seed(21);  // whatever other schemes there are
-      SmallScheme narrow(name, causal, at::kFloat), wide(name, causal);
-      for (std::size_t i = 0; i < wide.parameters.all().size(); ++i) {
-        const at::Tensor values = wide.parameters.all()[i].value.detach();
-        if (values.dim() > 1) values.copy_(at::randn(values.sizes()) * 0.3);
-        narrow.parameters.all()[i].value.detach().copy_(values);
+      std::map<std::string, Squares> sums;
+      for (int seed = 0; seed < kDraws; ++seed) {
+        const Case c = draw(seed);
+        SmallScheme narrow(name, causal, at::kFloat), wide(name, causal);
+        for (std::size_t i = 0; i < wide.parameters.all().size(); ++i) {
+          const at::Tensor values = wide.parameters.all()[i].value.detach();
+          if (values.dim() > 1) values.copy_(at::randn(values.sizes()) * 0.3);
+          narrow.parameters.all()[i].value.detach().copy_(values);
+        }
+        const std::vector<Named> wanted = run(c, wide, at::kDouble),
+                                 got = run(c, narrow, at::kBFloat16);
+        SmallScheme exact(name, causal);
+        for (std::size_t i = 0; i < wide.parameters.all().size(); ++i) {
+          exact.parameters.all()[i].value.detach().copy_(wide.parameters.all()[i].value.detach());
+        }
+        Case stored = c;
+        stored.projected = rounded(c.projected + c.bias);
+        stored.bias = at::zeros_like(c.bias);
+        const std::vector<Named> unavoidable = run(stored, exact, at::kDouble);
+        REQUIRE(got.size() == wanted.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          Squares& sum = sums[got[i].name];
+          sum.difference += squares(got[i].value.to(at::kDouble) - wanted[i].value);
+          sum.unavoidable += squares(unavoidable[i].value - wanted[i].value);
+          sum.wanted += squares(wanted[i].value);
+        }
       }
-      const std::vector<Named> got = run(c, narrow, at::kBFloat16),
-                               wanted = run(c, wide, at::kDouble);
-      REQUIRE(got.size() == wanted.size());
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        INFO(name << (narrow.causal ? ", causal, " : ", ") << got[i].name);
-        CHECK(magnitude(got[i].value.to(at::kDouble) - wanted[i].value) /
-                  magnitude(wanted[i].value) <
-              kBound);
+      for (const auto& [what, sum] : sums) {
+        INFO(name << (causal ? ", causal, " : ", ") << what);
+        CHECK(std::sqrt(sum.difference / sum.wanted) <
+              std::max(kBound, 2 * std::sqrt(sum.unavoidable / sum.wanted)));
       }
     }
   }
