@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp_min.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_qr.h>
@@ -18,11 +17,11 @@
 #include "attention/denominator_check.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "tensor/causal_sums.h"
 
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // queries that meet their own keys as a matrix
 // Of a denominator. Below it the quotient goes to 0, and its gradient, which has the denominator's
 // square below the line, stays a number.
 constexpr double kLeastDenominator = 1e-18;
@@ -49,28 +48,6 @@ at::Tensor favor(const FavorExponents& exponents, const at::Tensor& stabilizer, 
 // Of keys [.., L, F] and values [.., L, D]: [.., F, D].
 at::Tensor state_of(const at::Tensor& key, const at::Tensor& value) {
   return at::matmul(key.transpose(-2, -1), value);
-}
-
-// The causal numerators of equally many queries and keys, behind the state `past` [B, H, F, D]. A
-// chunk of queries meets its own keys as a matrix and all earlier ones through one state; the
-// chunks are computed side by side.
-at::Tensor chunked_sums(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const at::Tensor& past) {
-  const std::int64_t batch = query.size(0), heads = query.size(1), length = query.size(2);
-  const std::int64_t chunk = std::min(kChunk, length), chunks = (length + chunk - 1) / chunk;
-  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros behind the end
-    const std::int64_t missing = chunks * chunk - length;
-    const at::Tensor whole = missing > 0 ? at::constant_pad_nd(x, {0, 0, 0, missing}) : x;
-    return whole.reshape({batch, heads, chunks, chunk, x.size(-1)});
-  };
-  const at::Tensor q = split(query), k = split(key), v = split(value);
-  at::Tensor states = past.unsqueeze(2);  // before each chunk: [B, H, N, F, D]
-  if (chunks > 1) {
-    states = at::cat({states, state_of(k, v).narrow(2, 0, chunks - 1)}, 2).cumsum(2);
-  }
-  const at::Tensor own = at::matmul(at::matmul(q, k.transpose(-2, -1)).tril(), v);
-  const at::Tensor sums = (own + at::matmul(q, states)).flatten(2, 3);
-  return sums.narrow(-2, 0, length);
 }
 
 at::Tensor without_hidden(const at::Tensor& features, const at::Tensor& mask) {
@@ -118,17 +95,25 @@ LinearFeatures linear_features(const LinearAttentionInputs& in) {
 
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before) {
-  const std::int64_t queries = features.query.size(-2);
-  // Over the keys that each query sees: [B, H, Lq or 1, ..].
-  const auto seen = [&](const at::Tensor& of_keys) {
-    return causal ? of_keys.cumsum(-2).slice(-2, -queries) : of_keys.sum(-2, true);
-  };
-  at::Tensor sums = seen(features.key);
-  if (before.denominator.defined()) sums = sums + before.denominator;
-  const at::Tensor result = (features.query * sums).sum(-1, true);
+  const std::int64_t queries = features.query.size(-2), keys = features.key.size(-2);
+  // Keys that all queries see, then those that come with them.
+  const std::int64_t shared = causal ? keys - queries : keys;
+  at::Tensor sums = before.denominator;  // [B, H, 1, F]
+  if (shared > 0) {
+    const at::Tensor sum = features.key.narrow(-2, 0, shared).sum(-2, true);
+    sums = sums.defined() ? sums + sum : sum;
+  }
+  at::Tensor result;
+  if (sums.defined()) result = (features.query * sums).sum(-1, true);
+  if (causal) {
+    const at::Tensor own =
+        causal_denominators(features.query, features.key.narrow(-2, shared, queries));
+    result = result.defined() ? result + own : own;
+  }
   if (DenominatorCheck::wanted() && !before.denominator.defined()) {
-    const at::Tensor bound = features.query.detach().norm(2, {-1}, true) *
-                             seen(features.key.detach().norm(2, {-1}, true));
+    const at::Tensor norms = features.key.detach().norm(2, {-1}, true);
+    const at::Tensor seen = causal ? norms.cumsum(-2).slice(-2, -queries) : norms.sum(-2, true);
+    const at::Tensor bound = features.query.detach().norm(2, {-1}, true) * seen;
     DenominatorCheck::look(result, bound);
   }
   return at::clamp_min(result, kLeastDenominator);  // nothing visible: the numerator is 0 too
@@ -141,11 +126,11 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
   ROFORMER_ASSERT(!earlier.numerator.defined() || (causal && before == 0));
   const at::Tensor denominator = linear_denominator(features, causal, earlier);
   if (!causal) return at::matmul(query, state_of(key, value)) / denominator;
-  const at::Tensor past = earlier.numerator.defined()
-                              ? earlier.numerator
-                              : state_of(key.narrow(-2, 0, before), value.narrow(-2, 0, before));
-  const at::Tensor sums =
-      chunked_sums(query, key.narrow(-2, before, queries), value.narrow(-2, before, queries), past);
+  at::Tensor sums =
+      causal_products(query, key.narrow(-2, before, queries), value.narrow(-2, before, queries));
+  at::Tensor past = earlier.numerator;  // [B, H, F, D]
+  if (before > 0) past = state_of(key.narrow(-2, 0, before), value.narrow(-2, 0, before));
+  if (past.defined()) sums = sums + at::matmul(query, past);
   return sums / denominator;
 }
 

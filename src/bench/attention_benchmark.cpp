@@ -178,9 +178,9 @@ class AttentionContest {
   LinearFormCost measure_forms(std::int64_t length) {
     const std::int64_t heads = settings_.model.heads, head_width = settings_.model.width / heads;
     const std::vector<std::int64_t> shape{options_.sequences, heads, length, head_width};
-    const at::Tensor x = random_input(shape, plan_).requires_grad_();
-    const at::Tensor slopes = random_input(shape, plan_);
-    const at::Tensor value = random_input(shape, plan_);
+    // A model sums features in float, whatever its precision.
+    const auto input = [&] { return random_input(shape, plan_).to(at::kFloat); };
+    const at::Tensor x = input().requires_grad_(), slopes = input(), value = input();
     LinearFormCost cost{.length = length};
     const auto form = [&](const std::string& name, double bytes, const auto& attention) {
       double time = -1;

@@ -19,11 +19,12 @@ struct ScoreRows {
   A scale = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;    // from visible(r) on they become 0
-  std::int64_t first_row = 0;  // the position of row 0 among the keys
+  std::int64_t first_row = 0;  // the position of row 0 among the columns
   bool causal = false;
 
   std::int64_t visible(std::int64_t row) const {
-    return causal && first_row + row + 1 < columns ? first_row + row + 1 : columns;
+    if (!causal || first_row + row + 1 >= columns) return columns;
+    return first_row + row + 1 > 0 ? first_row + row + 1 : 0;
   }
 };
 

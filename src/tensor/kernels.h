@@ -138,6 +138,22 @@ struct ColumnSums {
   Accumulate<T>* sums = nullptr;  // [columns]
 };
 
+// Goes through rows and keeps their sum: sum += gain * row, then output = factor * sum.
+template <typename A>
+struct RunningSums {
+  const A* input = nullptr;    // row 0
+  std::int64_t input_row = 0;  // stride between rows; negative: from the last to the first
+  const A* gains = nullptr;    // of the rows; null: 1
+  std::int64_t gain_row = 0;   // stride between them
+  A* output = nullptr;         // row 0
+  std::int64_t output_row = 0;
+  const A* factors = nullptr;  // of the rows; null: 1
+  std::int64_t factor_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  A* sum = nullptr;  // [columns], what came before; overwritten
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -152,6 +168,7 @@ struct KernelTable {
   RowLoss (*cross_entropy_row)(const CrossEntropyRow<T>&);
   void (*row_tops)(const RowTops<T>&, std::int64_t begin, std::int64_t end);
   void (*column_sums)(const ColumnSums<T>&, std::int64_t begin, std::int64_t end);
+  void (*running_sums)(const RunningSums<Accumulate<T>>&);
 };
 
 // The table of the best instruction set of this processor.

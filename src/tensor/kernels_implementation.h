@@ -600,6 +600,22 @@ void column_sums(const ColumnSums<T>& o, std::int64_t begin, std::int64_t end) {
   }
 }
 
+template <typename A>
+void running_sums(const RunningSums<A>& o) {
+  A* __restrict sum = o.sum;
+  for (std::int64_t r = 0; r < o.rows; ++r) {
+    const A* __restrict input = o.input + r * o.input_row;
+    A* __restrict output = o.output + r * o.output_row;
+    const A gain = o.gains == nullptr ? A(1) : o.gains[r * o.gain_row];
+    const A factor = o.factors == nullptr ? A(1) : o.factors[r * o.factor_row];
+    for (std::int64_t c = 0; c < o.columns; ++c) {
+      const A reached = sum[c] + gain * input[c];
+      sum[c] = reached;
+      output[c] = factor * reached;
+    }
+  }
+}
+
 template <typename T>
 KernelTable<T> make_table() {
   return {
@@ -613,6 +629,7 @@ KernelTable<T> make_table() {
       cross_entropy_row<T>,
       row_tops<T>,
       column_sums<T>,
+      running_sums<Accumulate<T>>,
   };
 }
 template KernelTable<float> make_table<float>();

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
+#include <limits>
 
 #include "base/error.h"
 #include "tensor/attention_kernels.h"
@@ -13,6 +13,7 @@
 #include "tensor/dispatch.h"
 #include "tensor/loops.h"
 #include "tensor/parallel.h"
+#include "tensor/scratch.h"
 
 namespace roformer {
 namespace {
@@ -20,26 +21,6 @@ namespace {
 // Scores held at a time by a thread: with their gradients they fit into a core's own cache.
 constexpr std::int64_t kScores = std::int64_t{1} << 16;
 constexpr std::int64_t kLeastQueries = 32, kMostQueries = 128;
-
-// Memory of one thread, which keeps it from call to call.
-template <typename T>
-class Scratch {
- public:
-  T* operator()(std::int64_t count) {
-    if (count > static_cast<std::int64_t>(size_)) {
-      memory_.reset(new (std::align_val_t{64}) T[static_cast<std::size_t>(count)]);
-      size_ = static_cast<std::size_t>(count);
-    }
-    return memory_.get();
-  }
-
- private:
-  struct Free {
-    void operator()(T* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
-  };
-  std::unique_ptr<T[], Free> memory_;
-  std::size_t size_ = 0;
-};
 
 // The rows of one head in a [T, H * D] view.
 template <typename M>
@@ -95,8 +76,10 @@ class Tile {
         query_(in.query, head, width_),
         key_(in.key, shared_head(in, head), width_),
         value_(in.value, shared_head(in, head), width_) {
-    queries_ = std::clamp(kScores / std::max<std::int64_t>(1, segment.key_length), kLeastQueries,
-                          kMostQueries);
+    find_window();
+    const std::int64_t most_keys = std::min(segment.key_length, last_ - first_ + kLeastQueries);
+    queries_ =
+        std::clamp(kScores / std::max<std::int64_t>(1, most_keys), kLeastQueries, kMostQueries);
     queries_ = std::min(queries_, segment.query_length);
   }
 
@@ -110,7 +93,7 @@ class Tile {
     A* const inverse = row_memory(queries_);
     for (std::int64_t first = 0; first < segment_.query_length; first += queries_) {
       const std::int64_t count = std::min(queries_, segment_.query_length - first);
-      const std::int64_t seen = seen_by(first + count);
+      const auto [skipped, seen] = seen_by(first, count);
       const std::int64_t token = segment_.query_begin + first;
       if (seen == 0) {
         clear(out, token, count);
@@ -129,10 +112,10 @@ class Tile {
                    .n = seen,
                    .k = width_,
                    .a = query,
-                   .b = transposed(key),
+                   .b = transposed(behind(key, skipped)),
                    .product = scores,
                    .product_row = seen});
-      loops_.softmax({.rows = rows(scores, first, count, seen),
+      loops_.softmax({.rows = rows(scores, first, count, skipped, seen),
                       .powers = powers,
                       .inverse = inverse,
                       .logarithm = logarithms(logarithm, token)});
@@ -149,7 +132,7 @@ class Tile {
                    .n = width_,
                    .k = seen,
                    .a = {.data = powers, .row = seen},
-                   .b = value,
+                   .b = behind(value, skipped),
                    .product = sums,
                    .product_row = sum_row});
       loops_.scatter({.from = sums,
@@ -179,13 +162,13 @@ class Tile {
     const Sums key_sums = sums_of(to_key, segment_.key_begin, keys, key_sum_memory);
     const Sums value_sums = sums_of(to_value, segment_.key_begin, keys, value_sum_memory);
     A* const shift = row_memory(queries_);
-    // The last queries first: they see all keys and begin the sums.
+    // The last queries first: without a window they see all keys and begin the sums.
     const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
     bool begun = false;
     for (std::int64_t block = blocks - 1; block >= 0; --block) {
       const std::int64_t first = block * queries_;
       const std::int64_t count = std::min(queries_, segment_.query_length - first);
-      const std::int64_t seen = seen_by(first + count);
+      const auto [skipped, seen] = seen_by(first, count);
       const std::int64_t token = segment_.query_begin + first;
       if (seen == 0) {
         clear(to_query, token, count);
@@ -207,14 +190,14 @@ class Tile {
                    .n = seen,
                    .k = width_,
                    .a = query,
-                   .b = transposed(key),
+                   .b = transposed(behind(key, skipped)),
                    .product = scores,
                    .product_row = seen});
       multiply<T>({.m = count,
                    .n = seen,
                    .k = width_,
                    .a = gradient,
-                   .b = transposed(value),
+                   .b = transposed(behind(value, skipped)),
                    .product = slopes,
                    .product_row = seen});
       loops_.row_products(out.at(token), out.row, out_gradient.at(token), out_gradient.row, count,
@@ -228,10 +211,10 @@ class Tile {
         bias_gradient = sums_of_differences + count - 1;
         bias_gradient_row = -1;
       } else if (const at::Tensor* const wanted = wanted_of(gradients); wanted != nullptr) {
-        bias_gradient = pairs(*wanted, first);
+        bias_gradient = pairs(*wanted, first) + skipped;
         bias_gradient_row = pair_row(*wanted);
       }
-      loops_.slope({.rows = rows(scores, first, count, seen),
+      loops_.slope({.rows = rows(scores, first, count, skipped, seen),
                     .gradients = slopes,
                     .logarithm = logarithms(logarithm, token),
                     .shift = shift,
@@ -240,18 +223,26 @@ class Tile {
                     .probabilities = probabilities,
                     .slopes = narrow});
       if (sums_of_differences != nullptr) {
-        A* const to = pairs(differences, first + count - 1);
+        A* const to = pairs(differences, first + count - 1) + skipped;
         for (std::int64_t i = 0; i < count + seen - 1; ++i) to[i] += sums_of_differences[i];
       }
-      add_to_keys(value_sums, {.data = probabilities, .row = seen}, gradient, seen, count, begun);
-      add_to_keys(key_sums, {.data = narrow, .row = seen}, query, seen, count, begun);
+      const bool all = skipped == 0 && seen == keys;
+      if (!begun && !all) {
+        zero(value_sums, keys);
+        zero(key_sums, keys);
+      }
+      const bool add = begun || !all;
+      add_to_keys(behind(value_sums, skipped), {.data = probabilities, .row = seen}, gradient, seen,
+                  count, add);
+      add_to_keys(behind(key_sums, skipped), {.data = narrow, .row = seen}, query, seen, count,
+                  add);
       begun = true;
       const Sums query_sums = sums_of(to_query, token, count, sum_memory);
       multiply<T>({.m = count,
                    .n = width_,
                    .k = seen,
                    .a = {.data = narrow, .row = seen},
-                   .b = key,
+                   .b = behind(key, skipped),
                    .product = query_sums.data,
                    .product_row = query_sums.row});
       finish(query_sums, to_query, token, count);
@@ -275,6 +266,8 @@ class Tile {
   const TiledAttention& in_;
   const AttentionSegment& segment_;
   std::int64_t head_, width_, queries_ = 0;
+  // Query i sees no key before i + first_ and none behind i + last_.
+  std::int64_t first_ = 0, last_ = 0;
   HeadRows<M> query_, key_, value_;
   const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
 
@@ -283,11 +276,47 @@ class Tile {
     return in.key_value_heads > 0 ? head / (in.heads / in.key_value_heads) : head;
   }
 
-  // How many keys the first `queries` queries see among them.
-  std::int64_t seen_by(std::int64_t queries) const {
-    const std::int64_t keys = segment_.key_length;
-    if (!in_.causal) return keys;
-    return std::clamp<std::int64_t>(queries + keys - segment_.query_length, 0, keys);
+  // The first and the last difference of positions that this head's table leaves visible, as
+  // entries for query 0 that stand for its keys; all without such a table.
+  void find_window() {
+    last_ = segment_.query_length + segment_.key_length - 2;
+    first_ = 0;
+    if (segment_.additive >= 0) {
+      const at::Tensor& additive = in_.additive[static_cast<std::size_t>(segment_.additive)];
+      if (by_difference(additive)) {
+        const A* const table = pairs(additive, segment_.query_length - 1);
+        constexpr A kHidden = -std::numeric_limits<A>::infinity();
+        while (last_ >= first_ && table[last_] == kHidden) --last_;
+        while (first_ < last_ && table[first_] == kHidden) ++first_;
+      }
+    }
+    first_ -= segment_.query_length - 1;
+    last_ -= segment_.query_length - 1;
+  }
+
+  struct Seen {
+    std::int64_t skipped = 0, count = 0;  // keys
+  };
+  // The keys that `count` queries from `first` on see among them.
+  Seen seen_by(std::int64_t first, std::int64_t count) const {
+    const std::int64_t keys = segment_.key_length, last = first + count - 1;
+    std::int64_t end = last_ + last + 1;
+    if (in_.causal) end = std::min(end, last + 1 + keys - segment_.query_length);
+    end = std::clamp<std::int64_t>(end, 0, keys);
+    const std::int64_t skipped = std::clamp<std::int64_t>(first_ + first, 0, end);
+    return {.skipped = skipped, .count = end - skipped};
+  }
+
+  static Operand<T> behind(Operand<T> rows, std::int64_t skipped) {
+    rows.data += skipped * rows.row;
+    return rows;
+  }
+  static Sums behind(Sums rows, std::int64_t skipped) {
+    rows.data += skipped * rows.row;
+    return rows;
+  }
+  void zero(const Sums& sums, std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) std::fill_n(sums.data + i * sums.row, width_, A(0));
   }
 
   Operand<T> operand(const HeadRows<M>& rows, std::int64_t token, std::int64_t count,
@@ -329,7 +358,7 @@ class Tile {
                       .width = width_});
     }
   }
-  // The first `seen` keys' sums gain pairs^T rows.
+  // The sums of `seen` keys gain pairs^T rows.
   void add_to_keys(const Sums& sums, Operand<T> pairs, const Operand<T>& rows, std::int64_t seen,
                    std::int64_t count, bool add) const {
     multiply<T>({.m = seen,
@@ -360,16 +389,17 @@ class Tile {
     return by_difference(additive) ? -1 : additive.stride(1);
   }
   kernels::ScoreRows<A> rows(A* scores, std::int64_t first, std::int64_t count,
-                             std::int64_t seen) const {
+                             std::int64_t skipped, std::int64_t seen) const {
+    const std::int64_t ahead = segment_.key_length - segment_.query_length;
     kernels::ScoreRows<A> result{.scores = scores,
                                  .scale = static_cast<A>(in_.scale),
                                  .rows = count,
                                  .columns = seen,
-                                 .first_row = first + segment_.key_length - segment_.query_length,
+                                 .first_row = first + ahead - skipped,
                                  .causal = in_.causal};
     if (segment_.additive >= 0) {
       const at::Tensor& additive = in_.additive[static_cast<std::size_t>(segment_.additive)];
-      result.bias = pairs(additive, first);
+      result.bias = pairs(additive, first) + skipped;
       result.bias_row = pair_row(additive);
     }
     return result;

@@ -24,7 +24,8 @@ struct TiledAttention {
   std::vector<AttentionSegment> segments;
   // Added to the scores in the type of their sums, -infinity hides: [1 or H, Lq, Lk], or where it
   // depends on the difference of positions alone [1 or H, Lq + Lk - 1], whose entry Lq - 1 - i + j
-  // is that of query i and key j.
+  // is that of query i and key j. What such a table hides at its ends costs no work: a window does
+  // not pay for the keys outside.
   std::vector<at::Tensor> additive;
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  // G; 0: H

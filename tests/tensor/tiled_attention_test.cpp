@@ -51,9 +51,21 @@ struct Example {
     packed = at::randn({2360, 3 * kHeads * kWidth}, at::kDouble);
     gradient = at::randn({310, kHeads * kWidth}, at::kDouble);
     additive = {at::randn({kHeads, 599}, at::kDouble), at::randn({1, 1034}, at::kDouble)};
-    additive[0].narrow(1, 0, 40).fill_(-std::numeric_limits<double>::infinity());
+    additive[0].narrow(1, 120, 40).fill_(-std::numeric_limits<double>::infinity());
     segments[0].additive = 0;
     segments[1].additive = segments[2].additive = 1;
+  }
+  // Tables that hide what is far: the first text's queries see keys from 30 before to 20 behind
+  // them, of the second head none, and those of the others the 300 keys in the middle.
+  void add_windows() {
+    add_tables();
+    constexpr double kHidden = -std::numeric_limits<double>::infinity();
+    additive[0].narrow(1, 0, 299 - 30).fill_(kHidden);
+    additive[0].narrow(1, 299 + 20 + 1, 599 - 320).fill_(kHidden);
+    additive[0].narrow(1, 299, 10).copy_(at::randn({kHeads, 10}, at::kDouble));
+    additive[0].select(0, 1).fill_(kHidden);
+    additive[1].narrow(1, 0, 400).fill_(kHidden);
+    additive[1].narrow(1, 700, 334).fill_(kHidden);
   }
   // A bias of a segment's pairs, [1 or H, Lq, Lk], with its graph.
   static at::Tensor of_pairs(const at::Tensor& bias, const AttentionSegment& s) {
@@ -148,12 +160,15 @@ struct Example {
 TEST_CASE("attention by tiles is the softmax, with the gradients of rows and biases") {
   at::manual_seed(2);
   Example example{.causal = GENERATE(false, true)};
-  switch (GENERATE(0, 1, 2)) {
+  switch (GENERATE(0, 1, 2, 3)) {
     case 1:
       example.add_biases();
       break;
     case 2:
       example.add_tables();
+      break;
+    case 3:
+      example.add_windows();
       break;
   }
   const std::vector<at::Tensor> expected = example.plain().all();
