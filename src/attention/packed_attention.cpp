@@ -7,9 +7,11 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
+#include <optional>
 #include <tuple>
 #include <vector>
 
+#include "attention/packed_rotation.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -61,11 +63,6 @@ Rotation rotation_of_tokens(const FusedAttentionInputs& in, Rotation RotationPai
           .layout = tables.front().layout};
 }
 
-// Heads [T, N, D] rotated at their tokens' positions.
-at::Tensor rotated_heads(const at::Tensor& heads, const Rotation& rotation) {
-  return rotated(heads.transpose(0, 1).unsqueeze(0), rotation).squeeze(0).transpose(0, 1);
-}
-
 }  // namespace
 
 bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width) {
@@ -77,24 +74,21 @@ bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width) {
 
 at::Tensor packed_attention(const FusedAttentionInputs& in) {
   const std::int64_t shared = in.key_value_heads > 0 ? in.key_value_heads : in.heads;
-  const at::Tensor biased =
-      in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
-  const at::Tensor all = biased.unflatten(1, {in.heads + 2 * shared, -1});  // [T, H + 2G, D]
-  at::Tensor query = all.narrow(1, 0, in.heads);
-  at::Tensor key = all.narrow(1, in.heads, shared);
-  at::Tensor value = all.narrow(1, in.heads + shared, shared);
+  std::optional<PackedRotation> rotation;
   if (const auto first = in.rotation(in.layout.blocks.front().length)) {
-    const Rotation of_query = rotation_of_tokens(in, &RotationPair::query);
     const bool alike = first->query.cosine.is_same(first->key.cosine);
-    const Rotation of_key = alike ? of_query : rotation_of_tokens(in, &RotationPair::key);
-    query = rotated_heads(query, of_query);
-    key = rotated_heads(key, of_key);
-    if (first->value) value = rotated_heads(value, of_key);
+    const Rotation of_query = rotation_of_tokens(in, &RotationPair::query);
+    rotation = {.query = of_query,
+                .key = alike ? of_query : rotation_of_tokens(in, &RotationPair::key),
+                .value = first->value};
   }
+  const QueryKeyValue heads = biased_and_rotated(
+      {.projected = in.projected, .bias = in.bias, .heads = in.heads, .key_value_heads = shared},
+      rotation);
   const at::Tensor starts = text_starts(in.layout, in.projected.device());
   const at::Tensor output = std::get<0>(at::_flash_attention_forward(
-      query, key, value, starts, starts, in.layout.longest, in.layout.longest, /*dropout_p=*/0.0,
-      in.causal, /*return_debug_mask=*/false, in.scale));
+      heads.query, heads.key, heads.value, starts, starts, in.layout.longest, in.layout.longest,
+      /*dropout_p=*/0.0, in.causal, /*return_debug_mask=*/false, in.scale));
   return output.reshape({in.layout.tokens, -1});
 }
 

@@ -21,6 +21,8 @@
 #include "cli/machine.h"
 #include "tensor/device.h"
 #include "tensor/gpu.h"
+#include "tensor/gpu/compiler.h"
+#include "tensor/gpu/launch.h"
 #include "tensor/kernels.h"
 
 namespace roformer {
@@ -86,6 +88,11 @@ std::string launch_words() {
   }
 }
 
+// Without a GPU there is nothing to compile kernels for.
+const std::string& reason_against_gpu_kernels() {
+  return gpu_support().usable ? gpu::reason_against_kernels() : gpu_support().reason;
+}
+
 Diagnosis diagnose(const DoctorOptions& options) {
   prepare_threads(options.threads);
   gpu_support();  // opens the libraries that the figures below ask
@@ -139,6 +146,9 @@ void print_text(const Diagnosis& found) {
        fmt::format("{}: {}", precision_name(found.automatic.precision), found.automatic.reason));
   const GpuSupport& gpu = gpu_support();
   line("optional parts", gpu.usable ? "GPU support there" : "GPU support not there: " + gpu.reason);
+  const std::string& reason = reason_against_gpu_kernels();
+  line("", reason.empty() ? "own GPU kernels, compiled by NVRTC " + gpu::compiler_version()
+                          : "own GPU kernels not there: " + reason);
 }
 
 nlohmann::ordered_json to_json(const Speed& speed) {
@@ -172,7 +182,11 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
       {"automatic",
        {{"precision", precision_name(found.automatic.precision)},
         {"reason", found.automatic.reason}}},
-      {"optional_parts", {{"gpu", gpu_support().usable}, {"gpu_reason", gpu_support().reason}}}};
+      {"optional_parts",
+       {{"gpu", gpu_support().usable},
+        {"gpu_reason", gpu_support().reason},
+        {"gpu_kernels", reason_against_gpu_kernels().empty()},
+        {"gpu_kernels_reason", reason_against_gpu_kernels()}}}};
 }
 
 }  // namespace

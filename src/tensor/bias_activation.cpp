@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "tensor/dispatch.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
@@ -36,7 +37,7 @@ kernels::Activation kernel_activation(ActivationKind kind) {
 at::Tensor bias_or_zeros(const at::Tensor& bias, const at::Tensor& x) {
   const at::ScalarType type = accumulate_type(x.scalar_type());
   return bias.defined() ? bias.detach().to(type).contiguous()
-                        : at::zeros({x.size(-1)}, at::TensorOptions().dtype(type));
+                        : at::zeros({x.size(-1)}, x.options().dtype(type).requires_grad(false));
 }
 
 template <typename T>
@@ -50,13 +51,17 @@ kernels::BiasActivation<T> work_on(const at::Tensor& input, const at::Tensor& bi
 }
 
 Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Tensor& gradient,
-                   ActivationKind activation) {
+                   ActivationKind activation, Form form) {
   at::Tensor input_gradient = at::empty_like(input);
   at::Tensor bias_gradient;
   with_type(input.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     kernels::BiasActivation<T> work = work_on<T>(input, bias, input_gradient, activation);
     work.output_gradient = gradient.const_data_ptr<T>();
+    if (form == Form::gpu_kernels) {
+      bias_gradient = gpu::bias_activation_backward(work, input.size(0), input.device());
+      return;
+    }
     bias_gradient = for_rows_with_sums(
         input.size(0), work.columns, 1, bias.options(),
         [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
@@ -71,7 +76,8 @@ Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Te
 }  // namespace
 
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
-  if (!runs_loops(x)) {
+  const Form form = form_of(x);
+  if (form == Form::composed) {
     const at::Tensor biased = bias.defined() ? x + bias.to(x.scalar_type()) : x;
     if (activation == ActivationKind::relu) return at::relu(biased);
     if (activation == ActivationKind::swish) return at::silu(biased);
@@ -84,12 +90,15 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
   with_type(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     const kernels::BiasActivation<T> work = work_on<T>(input, typed, output, activation);
+    if (form == Form::gpu_kernels) {
+      return gpu::bias_activation_forward(work, input.size(0), input.device());
+    }
     for_rows(input.size(0), work.columns, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().bias_activation_forward(work, begin, end);
     });
   });
   return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
-    Gradients result = backward(input, typed, gradients[0].contiguous(), activation);
+    Gradients result = backward(input, typed, gradients[0].contiguous(), activation, form);
     if (!biased) result[1] = at::Tensor();
     return result;
   });

@@ -9,6 +9,7 @@
 
 #include "tensor/composed.h"
 #include "tensor/dispatch.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
@@ -32,7 +33,8 @@ std::int64_t rounded_up(std::int64_t rows, std::int64_t multiple) {
 // Losses of the logits of one block; the logits become their gradient.
 void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Tensor& labels,
                   double smoothing, const composed::BlockLosses& losses) {
-  if (!runs_loops(logits)) {
+  const Form form = form_of(logits);
+  if (form == Form::composed) {
     const composed::BlockLosses made = composed::cross_entropy(logits, bias, labels, smoothing);
     losses.losses.copy_(made.losses);
     losses.smoothed.copy_(made.smoothed);
@@ -49,6 +51,17 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
     auto* const smoothed = losses.smoothed.mutable_data_ptr<double>();
     auto* const correct = losses.correct.mutable_data_ptr<bool>();
     const std::int64_t columns = logits.size(1);
+    if (form == Form::gpu_kernels) {
+      return gpu::cross_entropy(
+          gpu::CrossEntropyRows<T>{
+              .row = {.logits = data, .bias = shift, .columns = columns, .smoothing = smoothing},
+              .rows = logits.size(0),
+              .labels = label,
+              .losses = loss,
+              .smoothed = smoothed,
+              .correct = correct},
+          logits.device());
+    }
     for_rows(logits.size(0), columns, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const kernels::RowLoss made =

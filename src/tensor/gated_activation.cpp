@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "tensor/dispatch.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
@@ -26,13 +27,17 @@ kernels::GatedActivation<T> gated_work(const at::Tensor& input, const at::Tensor
 }
 
 Gradients gated_backward(const at::Tensor& input, const at::Tensor& bias,
-                         const at::Tensor& gradient, ActivationKind activation) {
+                         const at::Tensor& gradient, ActivationKind activation, Form form) {
   at::Tensor input_gradient = at::empty_like(input);
   at::Tensor bias_gradient;
   with_type(input.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     kernels::GatedActivation<T> work = gated_work<T>(input, bias, input_gradient, activation);
     work.output_gradient = gradient.const_data_ptr<T>();
+    if (form == Form::gpu_kernels) {
+      bias_gradient = gpu::gated_activation_backward(work, input.size(0), input.device());
+      return;
+    }
     bias_gradient = for_rows_with_sums(
         input.size(0), 2 * work.columns, 1, bias.options(),
         [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
@@ -57,22 +62,27 @@ at::Tensor composed_gate(const at::Tensor& x, const at::Tensor& bias, Activation
 at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
                             ActivationKind activation) {
   ROFORMER_ASSERT(is_gated(activation) && x.dim() == 2 && x.size(1) % 2 == 0);
-  if (!runs_loops(x)) return composed_gate(x, bias, activation);
+  const Form form = form_of(x);
+  if (form == Form::composed) return composed_gate(x, bias, activation);
   GradientRecorder recorder("elementwise/gated_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous();
   const at::ScalarType wide = accumulate_type(x.scalar_type());
-  const at::Tensor typed = bias.defined() ? bias.detach().to(wide).contiguous()
-                                          : at::zeros({x.size(1)}, at::TensorOptions().dtype(wide));
+  const at::Tensor typed =
+      bias.defined() ? bias.detach().to(wide).contiguous()
+                     : at::zeros({x.size(1)}, x.options().dtype(wide).requires_grad(false));
   at::Tensor output = at::empty({input.size(0), input.size(1) / 2}, input.options());
   with_type(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     const kernels::GatedActivation<T> work = gated_work<T>(input, typed, output, activation);
+    if (form == Form::gpu_kernels) {
+      return gpu::gated_activation_forward(work, input.size(0), input.device());
+    }
     for_rows(input.size(0), input.size(1), [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().gated_activation_forward(work, begin, end);
     });
   });
   return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
-    Gradients result = gated_backward(input, typed, gradients[0].contiguous(), activation);
+    Gradients result = gated_backward(input, typed, gradients[0].contiguous(), activation, form);
     if (!biased) result[1] = at::Tensor();
     return result;
   });

@@ -3,6 +3,7 @@
 
 #include "tensor/composed.h"
 #include "tensor/dispatch.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
@@ -32,6 +33,7 @@ kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
 struct Saved {
   at::Tensor sum, mean, deviation, gain;  // undefined without a norm
   DropoutSpec dropout;
+  Form form = Form::loops;
   bool centred = true;
   bool has_input = false, has_bias = false, has_residual = false, has_shift = false;
 };
@@ -62,6 +64,10 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
                                         .sum_gradient = pointer<T>(from_sum),
                                         .input_gradient = mutable_pointer<T>(to_input),
                                         .residual_gradient = mutable_pointer<T>(to_residual)};
+    if (saved.form == Form::gpu_kernels) {
+      sums = gpu::residual_norm_backward(work, rows, shape.device());
+      return;
+    }
     sums = for_rows_with_sums(rows, columns, 3,
                               shape.options().dtype(accumulate_type(shape.scalar_type())),
                               [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
@@ -94,7 +100,8 @@ at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec) {
 NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor& shape = in.input.defined() ? in.input : in.residual;
   ROFORMER_ASSERT(shape.defined() && shape.dim() == 2);
-  if (!runs_loops(shape)) return composed::residual_norm(in);
+  const Form form = form_of(shape);
+  if (form == Form::composed) return composed::residual_norm(in);
 
   GradientRecorder recorder("elementwise/residual_norm",
                             {in.input, in.bias, in.residual, in.gain, in.shift});
@@ -106,6 +113,7 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor residual = contiguous_or_undefined(in.residual);
   const at::Tensor sum = at::empty(shape.sizes(), plain);
   Saved saved{.dropout = in.dropout,
+              .form = form,
               .centred = in.norm == NormKind::layer_norm,
               .has_input = input.defined(),
               .has_bias = in.bias.defined(),
@@ -135,6 +143,9 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
                                         .normed = mutable_pointer<T>(normed),
                                         .mean = mutable_pointer<A>(saved.mean),
                                         .inverse_deviation = mutable_pointer<A>(saved.deviation)};
+    if (form == Form::gpu_kernels) {
+      return gpu::residual_norm_forward(work, rows, shape.device());
+    }
     for_rows(rows, columns, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().residual_norm_forward(work, begin, end);
     });

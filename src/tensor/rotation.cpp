@@ -6,6 +6,7 @@
 #include <ATen/ops/stack.h>
 
 #include "tensor/dispatch.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
 #include "tensor/parallel.h"
@@ -35,7 +36,10 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse) {
   const std::int64_t batch = input.size(0), heads = input.size(1), length = input.size(2),
                      width = input.size(3);
   at::Tensor output = at::empty({batch, length, heads, width}, input.options());
-  for (std::int64_t b = 0; b < batch; ++b) {
+  // Texts that follow one another evenly are rows of one piece.
+  const bool even = input.stride(0) == length * input.stride(2);
+  const std::int64_t texts = even ? 1 : batch;
+  for (std::int64_t b = 0; b < texts; ++b) {
     rotate_rows({.source = input,
                  .source_offset = b * input.stride(0),
                  .source_row = input.stride(2),
@@ -44,7 +48,7 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse) {
                  .destination_offset = b * output.stride(0),
                  .destination_row = output.stride(1),
                  .destination_head = output.stride(2),
-                 .tokens = length,
+                 .tokens = batch / texts * length,
                  .heads = heads,
                  .width = width,
                  .rotation = &rotation,
@@ -78,6 +82,9 @@ void rotate_rows(const RotationRows& rows) {
       work.sine = rows.rotation->sine.const_data_ptr<A>();
       work.positions = rows.rotation->cosine.size(0);
     }
+    if (form_of(rows.source) == Form::gpu_kernels) {
+      return gpu::rotate(work, rows.tokens, rows.source.device());
+    }
     for_rows(rows.tokens, rows.heads * rows.width, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().rotate(work, begin, end);
     });
@@ -86,7 +93,7 @@ void rotate_rows(const RotationRows& rows) {
 
 at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
   ROFORMER_ASSERT(x.dim() == 4 && rotation.cosine.size(0) == x.size(2));
-  if (!runs_loops(x)) return composed_rotation(x, rotation);
+  if (form_of(x) == Form::composed) return composed_rotation(x, rotation);
   GradientRecorder recorder("position/rotate", {x});
   return recorder.finish(rotate(x.detach(), rotation, false),
                          [rotation](const Gradients& gradients) -> Gradients {

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tensor/dispatch.h"
+#include "tensor/gpu/adamw.h"
 #include "tensor/loops.h"
 #include "tensor/operation_profile.h"
 #include "training/adamw_kernel.h"
@@ -86,7 +88,15 @@ AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes*
 
 OptimizerOutcome AdamW::step(const OptimizerStep& step) {
   const OperationScope scope("optimizer/adamw");
-  return runs_loops(first_) ? step_on_cpu(step) : step_on_device(step);
+  switch (form_of(first_)) {
+    case Form::loops:
+      return step_on_cpu(step);
+    case Form::gpu_kernels:
+      return step_by_kernels(step);
+    case Form::composed:
+      break;
+  }
+  return step_composed(step);
 }
 
 std::int64_t AdamW::updates() const {
@@ -198,7 +208,47 @@ void AdamW::update_on_cpu(const OptimizerStep& step, double gradient_scale) {
   }
 }
 
-OptimizerOutcome AdamW::step_on_device(const OptimizerStep& step) {
+OptimizerOutcome AdamW::step_by_kernels(const OptimizerStep& step) {
+  const at::Tensor& gradients = parameters_.flat_gradients();
+  const at::Device device = gradients.device();
+  const auto options = at::TensorOptions().device(device);
+  const at::Tensor norm = at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble);
+  const at::Tensor skipped = at::empty({}, options.dtype(at::kBool));
+  const at::Tensor decided = at::empty({gpu::kDecidedNumbers}, options.dtype(at::kDouble));
+  gpu::adamw_decide({.gradient_norm = norm.mutable_data_ptr<double>(),
+                     .skipped = skipped.mutable_data_ptr<bool>(),
+                     .updates = updates_.mutable_data_ptr<float>(),
+                     .decided = decided.mutable_data_ptr<double>(),
+                     .targets = step.targets,
+                     .clip = step.clip,
+                     .beta1 = options_.beta1,
+                     .beta2 = options_.beta2},
+                    step.loss);
+  with_type(first_.scalar_type(), [&](auto tag) {
+    using T = kernels::Accumulate<decltype(tag)>;
+    for (std::size_t i = 0; i < rate_shares_.size(); ++i) {
+      const ParameterRange& range = parameters_.ranges()[i];
+      const double rate = step.learning_rate * rate_shares_[i];
+      gpu::adamw_update(
+          gpu::AdamWUpdate<T>{
+              .value = parameters_.flat_values().mutable_data_ptr<T>() + range.begin,
+              .gradient = gradients.mutable_data_ptr<T>() + range.begin,
+              .first = first_.mutable_data_ptr<T>() + range.begin,
+              .second = second_.mutable_data_ptr<T>() + range.begin,
+              .size = range.end - range.begin,
+              .decided = decided.const_data_ptr<double>(),
+              .learning_rate = rate,
+              .decay = 1 - rate * (range.decay ? options_.weight_decay : 0),
+              .beta1 = options_.beta1,
+              .beta2 = options_.beta2,
+              .epsilon = options_.epsilon},
+          device);
+    }
+  });
+  return {.gradient_norm = norm, .skipped = skipped};
+}
+
+OptimizerOutcome AdamW::step_composed(const OptimizerStep& step) {
   const at::Tensor& gradients = parameters_.flat_gradients();
   const at::Tensor norm =
       at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).div(step.targets);

@@ -83,7 +83,8 @@ class AdamW {
 
   double gradient_norm_on_cpu() const;
   OptimizerOutcome step_on_cpu(const OptimizerStep& step);
-  OptimizerOutcome step_on_device(const OptimizerStep& step);
+  OptimizerOutcome step_by_kernels(const OptimizerStep& step);
+  OptimizerOutcome step_composed(const OptimizerStep& step);
   template <typename T>
   void update_on_cpu(const OptimizerStep& step, double gradient_scale);
 };

@@ -1,6 +1,6 @@
-// A training step by the program's own loops and by the LibTorch operations that a GPU takes in
-// their place (loops.h): the same losses, gradients and dropped numbers, whatever the model is made
-// of.
+// A training step by the program's own loops, by the LibTorch operations that a GPU takes in their
+// place, and by the GPU's kernels run on the CPU (loops.h): the same losses, gradients and dropped
+// numbers, whatever the model is made of.
 #include <ATen/ATen.h>
 
 #include <string>
@@ -10,6 +10,7 @@
 #include "model/language_head.h"
 #include "model/transformer_stack.h"
 #include "small_translator.h"
+#include "tensor/gpu/emulation.h"
 #include "tensor/loops.h"
 
 using namespace roformer;
@@ -23,7 +24,7 @@ struct StepForm {
   // The largest distance of a result as a share of its size. In float64 what is left is the factor
   // of dropout, which the loops hold in float; one number dropped in one form alone is far more.
   double allowed() const {
-    if (precision == Precision::bf16) return 0.1;
+    if (precision == Precision::bf16) return 0.2;  // sums of another rounding turn over a relu
     return type == at::kDouble ? 2e-6 : 1e-4;
   }
 };
@@ -82,16 +83,23 @@ std::vector<at::Tensor> translator_step(const std::string& scheme, double attent
 
 template <class Step>
 void compare(const Step& step, double allowed) {
+  const auto check = [&](const std::vector<at::Tensor>& got,
+                         const std::vector<at::Tensor>& wanted) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const at::Tensor exact = wanted[i].to(at::kDouble);
+      const double size = exact.norm().item<double>();
+      REQUIRE(size > 0);
+      CAPTURE(i);
+      CHECK((got[i].to(at::kDouble) - exact).norm().item<double>() / size < allowed);
+    }
+  };
   const std::vector<at::Tensor> looped = step();
-  const ComposedForms composed_forms;
-  const std::vector<at::Tensor> composed = step();
-  for (std::size_t i = 0; i < looped.size(); ++i) {
-    const at::Tensor wanted = looped[i].to(at::kDouble), got = composed[i].to(at::kDouble);
-    const double size = wanted.norm().item<double>();
-    REQUIRE(size > 0);
-    CAPTURE(i);
-    CHECK((got - wanted).norm().item<double>() / size < allowed);
+  {
+    const ComposedForms composed_forms;
+    check(step(), looped);
   }
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  check(step(), looped);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Every scheme against cases that were computed from the published definitions by other code.
+#include <optional>
 #include <set>
 
 #include "catch.h"
 #include "config/position_facts.h"
+#include "tensor/gpu/emulation.h"
 #include "tensor/loops.h"
 #include "verify/golden_case.h"
 
@@ -35,9 +37,16 @@ TEST_CASE("every golden case is met in float64 and float32") {
   }
 }
 
-TEST_CASE("every golden case is met by the operations that a GPU takes") {
+TEST_CASE("every golden case is met by the operations and by the kernels that a GPU takes") {
   const auto golden = std::filesystem::path(FIXTURES) / "../position/golden";
-  const ComposedForms composed;
+  const bool by_kernels = GENERATE(false, true);
+  std::optional<ComposedForms> composed;
+  std::optional<gpu::KernelEmulation> emulation;
+  if (by_kernels) {
+    emulation.emplace(emulate_kernel);
+  } else {
+    composed.emplace();
+  }
   const std::vector<GoldenResult> results = run_golden_folder(golden);
   CHECK(results.size() == 178);
   for (const GoldenResult& result : results) {

@@ -1,0 +1,118 @@
+#include "tensor/gpu/driver.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <type_traits>
+
+#include "base/error.h"
+
+namespace roformer::gpu {
+namespace {
+
+// The driver's interface (cuda.h), whose header comes with a toolkit only.
+using Result = int;  // 0: done
+using Context = void*;
+using Module = void*;
+using StreamHandle = void*;
+
+constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
+
+struct Driver {
+  std::string reason;  // why there is none
+  Result (*start)(unsigned flags) = nullptr;
+  Result (*error_text)(Result, const char**) = nullptr;
+  Result (*attribute)(int* value, int attribute, int device) = nullptr;
+  Result (*current_context)(Context*) = nullptr;
+  Result (*set_context)(Context) = nullptr;
+  Result (*primary_context)(Context*, int device) = nullptr;
+  Result (*load_module)(Module*, const void* image) = nullptr;
+  Result (*find_function)(Function*, Module, const char* symbol) = nullptr;
+  Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned shared_bytes, StreamHandle, void** values, void** extra) = nullptr;
+};
+
+Driver open_driver() {
+  Driver found;
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    found.reason = std::string("NVIDIA's driver cannot be opened: ") + dlerror();
+    return found;
+  }
+  const auto find = [&](auto& function, const char* name) {
+    void* const symbol = dlsym(library, name);
+    if (symbol == nullptr && found.reason.empty()) {
+      found.reason = fmt::format("NVIDIA's driver has no {}", name);
+    }
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
+  };
+  find(found.start, "cuInit");
+  find(found.error_text, "cuGetErrorString");
+  find(found.attribute, "cuDeviceGetAttribute");
+  find(found.current_context, "cuCtxGetCurrent");
+  find(found.set_context, "cuCtxSetCurrent");
+  find(found.primary_context, "cuDevicePrimaryCtxRetain");
+  find(found.load_module, "cuModuleLoadData");
+  find(found.find_function, "cuModuleGetFunction");
+  find(found.launch, "cuLaunchKernel");
+  if (found.reason.empty() && found.start(0) != 0) found.reason = "NVIDIA's driver cannot start";
+  return found;
+}
+
+const Driver& driver() {
+  static const Driver opened = open_driver();
+  return opened;
+}
+
+void must(Result result, const char* what) {
+  if (result == 0) return;
+  const char* text = nullptr;
+  driver().error_text(result, &text);
+  throw_failure("GPU", fmt::format("{}: {}", what, text == nullptr ? "unknown error" : text));
+}
+
+// LibTorch works in each device's primary context, which a new thread does not have yet.
+void enter_context(c10::Device device) {
+  Context context = nullptr;
+  must(driver().current_context(&context), "the current context");
+  if (context != nullptr) return;
+  must(driver().primary_context(&context, device.index()), "the device's context");
+  must(driver().set_context(context), "entering the device's context");
+}
+
+}  // namespace
+
+const std::string& reason_against_driver() {
+  return driver().reason;
+}
+
+std::string architecture_of(c10::Device device) {
+  int major = 0, minor = 0;
+  must(driver().attribute(&major, kComputeCapabilityMajor, device.index()), "compute capability");
+  must(driver().attribute(&minor, kComputeCapabilityMinor, device.index()), "compute capability");
+  return fmt::format("sm_{}{}", major, minor);
+}
+
+Function load_kernel(const CompiledKernel& kernel, c10::Device device) {
+  enter_context(device);
+  Module module = nullptr;
+  must(driver().load_module(&module, kernel.image.data()), "loading a kernel");
+  Function function = nullptr;
+  must(driver().find_function(&function, module, kernel.symbol.c_str()), kernel.symbol.c_str());
+  return function;
+}
+
+void start_kernel(Function function, const Grid& grid, const void* const* values,
+                  c10::Device device) {
+  enter_context(device);
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const c10::Stream stream = guard.getStream(device);
+  must(driver().launch(function, static_cast<unsigned>(grid.blocks_x),
+                       static_cast<unsigned>(grid.blocks_y), 1, static_cast<unsigned>(grid.threads),
+                       1, 1, 0, guard.getStreamNativeHandle(stream), const_cast<void**>(values),
+                       nullptr),
+       "starting a kernel");
+}
+
+}  // namespace roformer::gpu

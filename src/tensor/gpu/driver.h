@@ -1,0 +1,33 @@
+// The few functions of NVIDIA's driver that load and start a kernel, found in libcuda.so.1 when
+// they are first needed. They act on the context and stream that LibTorch uses.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tensor/gpu/compiler.h"
+
+namespace roformer::gpu {
+
+// Why there is no driver to call, in words; empty where there is.
+const std::string& reason_against_driver();
+
+// "sm_90" of the device.
+std::string architecture_of(c10::Device device);
+
+// A kernel in the device's memory; lives as long as the program.
+using Function = void*;
+Function load_kernel(const CompiledKernel& kernel, c10::Device device);
+
+struct Grid {
+  std::int64_t blocks_x = 1;
+  std::int64_t blocks_y = 1;
+  std::int64_t threads = 1;
+};
+// Behind what LibTorch's current stream of the device has to do. values: the kernel's arguments.
+void start_kernel(Function function, const Grid& grid, const void* const* values,
+                  c10::Device device);
+
+}  // namespace roformer::gpu

@@ -1,0 +1,78 @@
+#include "tensor/gpu/launch.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "tensor/gpu/compiler.h"
+#include "tensor/gpu/driver.h"
+
+namespace roformer::gpu {
+namespace {
+
+KernelEmulation::Emulate& emulation() {
+  static KernelEmulation::Emulate current;
+  return current;
+}
+
+Function function_of(const Launch& what, c10::Device device) {
+  static std::mutex mutex;
+  static std::map<std::pair<int, std::string>, Function> loaded;
+  const std::lock_guard lock(mutex);
+  Function& function = loaded[{device.index(), what.kernel}];
+  if (function == nullptr) {
+    function = load_kernel(
+        compiled_kernel(what.source, what.kernel, architecture_of(device), kernel_cache()), device);
+  }
+  return function;
+}
+
+// Why not, after compiling and loading one kernel for the first device.
+std::string find_reason() {
+  if (!reason_against_driver().empty()) return reason_against_driver();
+  if (!reason_against_compiler().empty()) return reason_against_compiler();
+  try {
+    function_of({.source = "rotate", .kernel = "rotate<float>"}, c10::Device(c10::kCUDA, 0));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+const std::string& reason_against_kernels() {
+  static const std::string reason = find_reason();
+  return reason;
+}
+
+bool runs_kernels(const at::Tensor& x) {
+  if (x.is_cpu()) return emulation() != nullptr;
+  return x.is_cuda() && reason_against_kernels().empty();
+}
+
+void launch(const Launch& what, at::Device device) {
+  if (what.blocks_x == 0 || what.blocks_y == 0) return;
+  constexpr std::int64_t kMostY = 65535, kMostX = 2147483647;
+  ROFORMER_ASSERT(what.blocks_x <= kMostX && what.blocks_y <= kMostY);
+  if (device.is_cpu()) {
+    ROFORMER_ASSERT(emulation() != nullptr);
+    emulation()(what);
+    return;
+  }
+  const c10::Device own(device.type(), device.has_index() ? device.index() : 0);
+  start_kernel(function_of(what, own),
+               {.blocks_x = what.blocks_x, .blocks_y = what.blocks_y, .threads = what.threads},
+               what.values.data(), own);
+}
+
+KernelEmulation::KernelEmulation(Emulate emulate)
+    : before_(std::exchange(emulation(), std::move(emulate))) {}
+
+KernelEmulation::~KernelEmulation() {
+  emulation() = std::move(before_);
+}
+
+}  // namespace roformer::gpu

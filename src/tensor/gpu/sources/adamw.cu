@@ -1,0 +1,59 @@
+// AdamW over a contiguous piece of the parameters. What a step needs of its gradient's norm and
+// loss stays on the device: `decide` turns them into the numbers that `update` reads.
+#include "tensor/gpu/adamw.h"
+#include "tensor/gpu/sources/block.h"
+
+namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
+
+// One thread. updates: those made before, and after.
+template <typename T>
+__global__ void adamw_decide(gpu::AdamWDecision o, const T* loss) {
+  const double norm = *o.gradient_norm / o.targets;
+  const bool skipped = !std::isfinite(norm) || !std::isfinite(static_cast<double>(*loss));
+  *o.gradient_norm = norm;
+  *o.skipped = skipped;
+  if (!skipped) *o.updates += 1;
+  const double clip = o.clip > 0 && norm > o.clip ? o.clip / norm : 1;
+  const auto updates = static_cast<double>(*o.updates);
+  o.decided[gpu::kSkips] = skipped ? 1 : 0;
+  o.decided[gpu::kGradientScale] = clip / o.targets;
+  o.decided[gpu::kFirstInverse] = 1 / (1 - std::pow(o.beta1, updates));
+  o.decided[gpu::kSecondInverse] = 1 / std::sqrt(1 - std::pow(o.beta2, updates));
+}
+
+template <typename T, int kVector>
+__global__ void adamw_update(gpu::AdamWUpdate<T> o) {
+  const bool skips = o.decided[gpu::kSkips] != 0;
+  const T scale = static_cast<T>(o.decided[gpu::kGradientScale]);
+  const T step_size = static_cast<T>(o.learning_rate * o.decided[gpu::kFirstInverse]);
+  const T second_inverse = static_cast<T>(o.decided[gpu::kSecondInverse]);
+  const T beta1 = static_cast<T>(o.beta1), beta2 = static_cast<T>(o.beta2);
+  const T rest1 = static_cast<T>(1 - o.beta1), rest2 = static_cast<T>(1 - o.beta2);
+  const T epsilon = static_cast<T>(o.epsilon), decay = static_cast<T>(o.decay);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x * kVector;
+  T nothing[kVector] = {};
+  for (std::int64_t i =
+           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kVector;
+       i < o.size; i += stride) {
+    if (!skips) {
+      T value[kVector], gradient[kVector], first[kVector], second[kVector];
+      load_neighbours<kVector>(o.value + i, value);
+      load_neighbours<kVector>(o.gradient + i, gradient);
+      load_neighbours<kVector>(o.first + i, first);
+      load_neighbours<kVector>(o.second + i, second);
+      for (int j = 0; j < kVector; ++j) {
+        const T g = gradient[j] * scale;
+        first[j] = beta1 * first[j] + rest1 * g;
+        second[j] = beta2 * second[j] + rest2 * g * g;
+        value[j] = value[j] * decay -
+                   step_size * first[j] / (std::sqrt(second[j]) * second_inverse + epsilon);
+      }
+      store_neighbours<kVector>(o.value + i, value);
+      store_neighbours<kVector>(o.first + i, first);
+      store_neighbours<kVector>(o.second + i, second);
+    }
+    store_neighbours<kVector>(o.gradient + i, nothing);
+  }
+}
+
+}  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE
