@@ -74,6 +74,9 @@ RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
     profile->stop();
     times.profile = step_profile(*profile, rounds.measured * steps, at::get_num_threads());
   }
+  const ProductRecorder recorder;
+  round(rounds.warmup + rounds.measured);
+  times.products = recorder.products();
   return times;
 }
 
@@ -103,6 +106,10 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
   result.gflops_per_second = work.gflop / seconds;
   result.ceiling_gflops_per_second = matmul_ceiling(plan);
   result.matmul_share = result.gflops_per_second / result.ceiling_gflops_per_second;
+  result.own_gflops_per_second = products_alone(times.products, plan.device);
+  if (result.own_gflops_per_second > 0) {
+    result.own_share = result.gflops_per_second / result.own_gflops_per_second;
+  }
   return result;
 }
 

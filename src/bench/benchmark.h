@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "bench/own_products.h"
 #include "bench/step_profile.h"
 #include "bench/timed_training.h"
 #include "config/settings.h"
@@ -26,6 +28,8 @@ struct StepBenchmark {
   double gflops_per_second = 0;
   double ceiling_gflops_per_second = 0;  // of square products in the same precision
   double matmul_share = 0;               // of the ceiling
+  double own_gflops_per_second = 0;      // of the step's own products, each by itself
+  double own_share = 0;                  // of that
   double loader_share = 0;               // time of making the step's batch over the step's
   std::int64_t peak_memory_mib = 0;      // of the process
   std::int64_t gpu_memory_mib = 0;       // the most of tensors on a GPU; 0: none was used
@@ -45,10 +49,11 @@ StepBenchmark benchmark_language_model(const Settings& settings, const ComputePl
 
 struct RoundTimes {
   std::vector<StepTime> measured;
-  std::optional<StepProfile> profile;  // `milliseconds` and the rest of a step
+  std::map<ProductShape, std::int64_t> products;  // of one more round
+  std::optional<StepProfile> profile;             // `milliseconds` and the rest of a step
 };
-// Calls round(number) for warmup and measured rounds; each takes `steps` steps and returns the mean
-// of their times.
+// Calls round(number) for warmup and measured rounds and for one more; each takes `steps` steps and
+// returns the mean of their times.
 RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
                        const std::function<StepTime(std::int64_t number)>& round);
 

@@ -55,6 +55,8 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"gflops_per_s", result.gflops_per_second},
           {"ceiling_gflops_per_s", result.ceiling_gflops_per_second},
           {"matmul_share", result.matmul_share},
+          {"own_products_gflops_per_s", result.own_gflops_per_second},
+          {"own_products_share", result.own_share},
           {"loader_share", result.loader_share},
           {"max_rss_mib", result.peak_memory_mib}};
 }
@@ -144,6 +146,10 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
       "machine's {:.0f}\n",
       result.gflop, result.gflops_per_second, 100 * result.matmul_share,
       result.ceiling_gflops_per_second);
+  if (result.own_gflops_per_second > 0) {
+    fmt::print("           {:.0f} % of the {:.0f} that its own products reach one by one\n",
+               100 * result.own_share, result.own_gflops_per_second);
+  }
   fmt::print("batches    {:.2f} % of a step\n", 100 * result.loader_share);
   fmt::print("memory     {} MiB at most\n", result.peak_memory_mib);
   if (result.gpu_memory_mib > 0) fmt::print("on the GPU {} MiB at most\n", result.gpu_memory_mib);
