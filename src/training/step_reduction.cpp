@@ -4,6 +4,8 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
 #include "training/gradient_buckets.h"
 
 namespace roformer {
@@ -124,6 +126,11 @@ class DeterministicReduction : public StepReduction {
 
 }  // namespace
 
+std::int64_t bucket_size(std::int64_t count) {
+  constexpr std::int64_t kLeast = 1 << 18, kMost = 1 << 22, kBuckets = 8;
+  return std::clamp((count + kBuckets - 1) / kBuckets, kLeast, kMost);
+}
+
 std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
                                                    const ParameterStore& parameters,
                                                    const ReductionSettings& settings) {
@@ -132,7 +139,9 @@ std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
   }
   if (processes.alone()) return nullptr;
   if (settings.in_parts) return std::make_unique<PartReduction>(processes, parameters);
-  return std::make_unique<FastReduction>(processes, parameters, settings.bucket);
+  const std::int64_t bucket =
+      settings.bucket > 0 ? settings.bucket : bucket_size(parameters.flat_gradients().numel());
+  return std::make_unique<FastReduction>(processes, parameters, bucket);
 }
 
 }  // namespace roformer
