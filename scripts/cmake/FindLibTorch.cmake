@@ -1,7 +1,9 @@
 # Finds LibTorch inside a PyPI wheel or an unpacked libtorch folder and defines LibTorch::cpu. Torch's own CMake package demands a complete
 # CUDA toolkit even for a CPU build, hence this module.
 #
-# Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree.
+# Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree. Where the headers of CUDA
+# and NCCL are, too (packages of the wheel, or a toolkit), LIBTORCH_CUDA_FOUND is set and LibTorch::cuda
+# defined, for a library that is opened beside LibTorch's GPU half.
 set(LIBTORCH_ROOT "$ENV{LIBTORCH_ROOT}" CACHE PATH "Folder that holds include/ and lib/ of LibTorch")
 file(GLOB _libtorch_venv "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
 find_path(LIBTORCH_INCLUDE_DIR ATen/ATen.h
@@ -57,5 +59,27 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_OPENMP_LIBRARY})
   else()
     message(WARNING "No OpenMP of GCC's kind beside LibTorch, or another compiler: the program's own loops take one thread.")
+  endif()
+endif()
+
+file(GLOB _libtorch_nvidia "${_libtorch_root}/../nvidia/*/include")
+find_path(LIBTORCH_NCCL_INCLUDE_DIR nccl.h PATHS ${_libtorch_nvidia} /usr/local/cuda/include)
+find_path(LIBTORCH_CUDA_INCLUDE_DIR cusolverDn.h PATHS ${_libtorch_nvidia} /usr/local/cuda/include)
+find_library(LIBTORCH_torch_cuda_LIBRARY torch_cuda PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
+find_library(LIBTORCH_c10_cuda_LIBRARY c10_cuda PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
+mark_as_advanced(LIBTORCH_NCCL_INCLUDE_DIR LIBTORCH_CUDA_INCLUDE_DIR LIBTORCH_torch_cuda_LIBRARY
+                 LIBTORCH_c10_cuda_LIBRARY)
+set(LIBTORCH_CUDA_FOUND FALSE)
+if(LibTorch_FOUND AND LIBTORCH_NCCL_INCLUDE_DIR AND LIBTORCH_CUDA_INCLUDE_DIR AND LIBTORCH_torch_cuda_LIBRARY)
+  set(LIBTORCH_CUDA_FOUND TRUE)
+  if(NOT TARGET LibTorch::cuda)
+    add_library(LibTorch::cuda INTERFACE IMPORTED)
+    target_include_directories(LibTorch::cuda INTERFACE
+      "${LIBTORCH_CUDA_INCLUDE_DIR}" "${LIBTORCH_NCCL_INCLUDE_DIR}")
+    target_compile_definitions(LibTorch::cuda INTERFACE USE_DISTRIBUTED USE_C10D_NCCL USE_CUDA)
+    # What LibTorch's GPU half itself needs is looked for when it is opened.
+    target_link_options(LibTorch::cuda INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
+    target_link_libraries(LibTorch::cuda INTERFACE
+      "${LIBTORCH_torch_cuda_LIBRARY}" "${LIBTORCH_c10_cuda_LIBRARY}" LibTorch::cpu)
   endif()
 endif()

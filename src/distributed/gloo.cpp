@@ -1,7 +1,9 @@
 #include "distributed/gloo.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Logging.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -19,6 +21,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "distributed/address.h"
+#include "distributed/nccl_plugin.h"
 #include "distributed/pulse.h"
 
 namespace roformer {
@@ -134,6 +137,27 @@ std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std:
   return address ? Group::createDeviceForHostname(*address) : Group::createDefaultDevice();
 }
 
+// The plug-in's function that makes groups, or why there is none.
+struct NcclPlugin {
+  MakeNcclGroup make = nullptr;
+  std::string reason;
+};
+
+// Beside the program, where it is built, or where it is installed (CMakeLists.txt).
+NcclPlugin open_nccl_plugin() {
+  constexpr const char* kLibrary = "libroformer_cuda.so";
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const problem = dlerror();
+    return {.reason = fmt::format("{} cannot be opened ({})", kLibrary, problem)};
+  }
+  const auto version = reinterpret_cast<NcclPluginVersion>(dlsym(library, kNcclPluginVersionName));
+  if (version == nullptr || version() != kNcclPluginVersion) {
+    return {.reason = fmt::format("{} belongs to another build of this program", kLibrary)};
+  }
+  return {.make = reinterpret_cast<MakeNcclGroup>(dlsym(library, kMakeNcclGroupName))};
+}
+
 // Leaves with the exit code that was decided on, past destructors that threads of the connection,
 // still waiting for somebody who is gone, could trip over.
 void leave_at_exit(int status, void*) {
@@ -147,6 +171,7 @@ class GlooProcesses : public Processes {
       : rank_(launch.rank), count_(launch.processes), store_(open_store(launch, options)) {
     const std::vector<std::string> hosts = meet_others(*store_, launch, options);
     local_count_ = std::ranges::count(hosts, host_name());
+    local_rank_ = std::ranges::count(hosts.begin(), hosts.begin() + rank_, host_name());
     // A connection of its own: a call that waits must not keep the pulse waiting.
     const Store pulse_store = store_->clone();
     pulse_store->setTimeout(options.timeout);
@@ -188,10 +213,12 @@ class GlooProcesses : public Processes {
     if (failed_) {
       // Its threads wait for somebody who is gone.
       [[maybe_unused]] auto* const left = group_.release();
+      [[maybe_unused]] auto* const also_left = on_gpus_.release();
       ::on_exit(leave_at_exit, nullptr);
       return;
     }
     pulse_.reset();
+    on_gpus_.reset();
     try {
       store_->set(fmt::format("end/{}", rank_), bytes_of("1"));
       // The store lives in the first process: it stays until the others need it no more.
@@ -211,10 +238,12 @@ class GlooProcesses : public Processes {
   std::int64_t rank() const override { return rank_; }
   std::int64_t count() const override { return count_; }
   std::int64_t local_count() const override { return local_count_; }
+  std::int64_t local_rank() const override { return local_rank_; }
 
   std::unique_ptr<PendingExchange> begin_sum(at::Tensor values) override {
+    c10d::Backend& group = group_of(values);
     std::vector<at::Tensor> tensors{std::move(values)};
-    return begun([&] { return group_->allreduce(tensors); });
+    return begun([&] { return group.allreduce(tensors); });
   }
   std::unique_ptr<PendingExchange> begin_exchange(at::Tensor received, at::Tensor sent) override {
     std::vector<std::int64_t> evenly;
@@ -226,8 +255,31 @@ class GlooProcesses : public Processes {
     return begun([&] { return group_->_allgather_base(flat, sent); });
   }
   void take_from_first(at::Tensor values) override {
+    c10d::Backend& group = group_of(values);
     std::vector<at::Tensor> tensors{std::move(values)};
-    begun([&] { return group_->broadcast(tensors); })->wait();
+    begun([&] { return group.broadcast(tensors); })->wait();
+  }
+
+  std::string use_gpu() override {
+    const NcclPlugin plugin = open_nccl_plugin();
+    const auto gpus = static_cast<std::int64_t>(at::getNumGPUs());
+    const std::string own = local_count_ > gpus
+                                ? fmt::format("{} processes share {} GPUs", local_count_, gpus)
+                                : plugin.reason;
+    // One that cannot keeps all from it.
+    for (const std::string& reason : gather_texts(*this, own)) {
+      if (!reason.empty()) return "through Gloo and the host's memory: " + reason;
+    }
+    try {
+      plugin.make({.store = c10::make_intrusive<c10d::PrefixStore>("nccl", store_),
+                   .rank = static_cast<int>(rank_),
+                   .count = static_cast<int>(count_),
+                   .timeout = kGroupTimeout},
+                  on_gpus_);
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+    return "through NCCL";
   }
 
   void alive() override { pulse_->alive(); }
@@ -255,11 +307,19 @@ class GlooProcesses : public Processes {
   std::int64_t rank_;
   std::int64_t count_;
   std::int64_t local_count_ = 1;
+  std::int64_t local_rank_ = 0;
   Store store_;
   std::unique_ptr<Pulse> pulse_;
   c10::intrusive_ptr<Group> group_;
+  c10::intrusive_ptr<c10d::Backend> on_gpus_;  // NCCL, where use_gpu() has found it
   bool failed_ = false;
   bool left_ = false;
+
+  // Gloo takes tensors of GPUs by way of the host's memory.
+  c10d::Backend& group_of(const at::Tensor& values) {
+    if (on_gpus_ && !values.is_cpu()) return *on_gpus_;
+    return *group_;
+  }
 
   template <typename Begin>
   std::unique_ptr<PendingExchange> begun(const Begin& begin) {
@@ -273,18 +333,32 @@ class GlooProcesses : public Processes {
 
   void wait_for(c10d::Work& work) {
     const std::shared_ptr<void> busy = pulse_->busy();
-    for (;;) {
-      try {
-        work.wait(kSlice);
-        return;
-      } catch (const std::exception& error) {
-        if (work.isCompleted()) {
-          if (work.isSuccess()) return;
-          fail(error);
-        }
-      }
+    while (!done_within_slice(work)) {
       if (const std::optional<std::string> verdict = pulse_->verdict()) give_up(*verdict);
     }
+  }
+
+  bool done_within_slice(c10d::Work& work) {
+    try {
+      // What waits for NCCL is the GPU, not its caller, which would learn nothing of the others.
+      if (on_gpus_ && !completed_within(work, kSlice)) return false;
+      work.wait(kSlice);
+    } catch (const std::exception& error) {
+      if (!work.isCompleted()) return false;
+      if (!work.isSuccess()) fail(error);
+      work.synchronize();
+    }
+    return true;
+  }
+
+  static bool completed_within(c10d::Work& work, Milliseconds time) {
+    constexpr std::chrono::microseconds kLook{20};
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!work.isCompleted()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(kLook);
+    }
+    return true;
   }
 
   [[noreturn]] void fail(const std::exception& error) {

@@ -18,6 +18,7 @@ class SingleProcess : public Processes {
   std::int64_t rank() const override { return 0; }
   std::int64_t count() const override { return 1; }
   std::int64_t local_count() const override { return 1; }
+  std::int64_t local_rank() const override { return 0; }
   std::unique_ptr<PendingExchange> begin_sum(at::Tensor) override { return nothing(); }
   std::unique_ptr<PendingExchange> begin_exchange(at::Tensor received, at::Tensor sent) override {
     received.copy_(sent);
@@ -28,6 +29,7 @@ class SingleProcess : public Processes {
     return nothing();
   }
   void take_from_first(at::Tensor) override {}
+  std::string use_gpu() override { return ""; }
   void alive() override {}
   std::shared_ptr<void> busy() override { return nullptr; }
   void leave(const std::string&) noexcept override {}

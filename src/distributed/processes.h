@@ -20,7 +20,8 @@ class PendingExchange {
   virtual void wait() = 0;
 };
 
-// All tensors are contiguous and on the CPU. n processes.
+// All tensors are contiguous and on the CPU; after use_gpu() begin_sum() and take_from_first() take
+// those of the process's GPU, too. n processes.
 // Each call throws Error (failure) naming process and host when another one is gone or silent.
 class Processes {
  public:
@@ -28,8 +29,9 @@ class Processes {
 
   virtual std::int64_t rank() const = 0;   // in [0, n)
   virtual std::int64_t count() const = 0;  // n
-  // Of them on this machine.
+  // Of them on this machine, and the number of this one among those.
   virtual std::int64_t local_count() const = 0;
+  virtual std::int64_t local_rank() const = 0;
   bool first() const { return rank() == 0; }
   bool alone() const { return count() == 1; }
 
@@ -42,6 +44,9 @@ class Processes {
   virtual std::unique_ptr<PendingExchange> begin_gather(at::Tensor all, at::Tensor own) = 0;
   // values [N] become those of process 0.
   virtual void take_from_first(at::Tensor values) = 0;
+
+  // All processes compute on GPUs. Returns the way of their tensors in words, for a person.
+  virtual std::string use_gpu() = 0;
 
   // A sign of life from the thread that trains, for long work between two calls.
   virtual void alive() = 0;

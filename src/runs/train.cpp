@@ -194,8 +194,14 @@ void check_processes(const Settings& settings, const ComputePlan& plan,
     throw_usage("training.shard_optimizer", "is for several processes on CPUs");
   }
   if (plan.device.is_cpu()) return;
-  throw_usage("device", fmt::format("{} processes train together on CPUs only", processes.count()),
-              "--device cpu, or start one process");
+  if (settings.training.shard_optimizer) {
+    throw_usage("training.shard_optimizer", "is for processes on CPUs",
+                "--training.shard_optimizer false, or --device cpu");
+  }
+  if (settings.training.reduce == GradientReduction::deterministic) {
+    throw_usage("training.reduce", "deterministic is for one process, or several on CPUs",
+                "--training.reduce fast, or --device cpu");
+  }
 }
 
 // Micro-batches of a step, of all processes.
@@ -258,6 +264,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
     make_gpu_deterministic();
   }
   compare_processes(settings, opened.data, plan, processes);
+  const std::string way = plan.device.is_cuda() ? processes.use_gpu() : "";
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
   std::string start;
   if (source) {
@@ -296,6 +303,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
             precision_name(plan), plan.reason,
             processes.alone() ? "" : fmt::format("{} processes of ", processes.count()),
             format_counted(at::get_num_threads(), "thread"));
+  if (!way.empty()) log::info("gradients of the GPUs go {}", way);
   if (!start.empty()) log::info("{}", start);
   look_at_memory(settings, *task, plan, processes, needed);
   return train(*task, {.settings = settings.training,
@@ -315,10 +323,10 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing, Proces
   prepare_threads(threads_of_each(settings, processes));
   std::string needed;
   try {
-    return train_in(
-        settings, existing,
-        plan_compute(settings.device, settings.training.precision, settings.model.width), processes,
-        needed);
+    ComputePlan plan =
+        plan_compute(settings.device, settings.training.precision, settings.model.width);
+    if (plan.device.is_cuda()) plan.device = take_gpu(processes.local_rank());
+    return train_in(settings, existing, plan, processes, needed);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -50,6 +51,14 @@ void prepare_threads(std::int64_t threads) {
   at::globalContext().setFlushDenormal(true);
   at::parallel_for(0, at::get_num_threads(), 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
+}
+
+c10::Device take_gpu(std::int64_t number) {
+  const auto gpus = static_cast<std::int64_t>(at::getNumGPUs());
+  ROFORMER_ASSERT(gpus > 0);
+  const c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(number % gpus));
+  c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(device);
+  return device;
 }
 
 void make_gpu_deterministic() {

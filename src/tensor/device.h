@@ -27,6 +27,10 @@ ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t wi
 // 0.9 times (AMD Zen 4).
 inline constexpr std::int64_t kWidthForBf16 = 256;
 
+// The GPU of the process of that number among those of this machine; from here on the one that this
+// thread takes where none is named.
+c10::Device take_gpu(std::int64_t number);
+
 // From here on every operation on a GPU gives the same bits each time; one that cannot throws. Call
 // before any work on the GPU.
 void make_gpu_deterministic();

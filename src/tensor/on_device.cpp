@@ -1,9 +1,13 @@
 #include "tensor/on_device.h"
 
+#include <c10/core/DeviceGuard.h>
+
 namespace roformer {
 
 at::Tensor pinned_for(const at::Tensor& host, at::Device device) {
-  return device.is_cuda() && host.is_cpu() ? host.pin_memory() : host;
+  if (!device.is_cuda() || !host.is_cpu()) return host;
+  const c10::DeviceGuard guard(device);  // pinning would wake up the first GPU otherwise
+  return host.pin_memory();
 }
 
 at::Tensor on_device(const at::Tensor& host, at::Device device) {

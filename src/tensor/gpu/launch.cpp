@@ -1,5 +1,7 @@
 #include "tensor/gpu/launch.h"
 
+#include <c10/core/DeviceGuard.h>
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -63,6 +65,7 @@ void launch(const Launch& what, at::Device device) {
     return;
   }
   const c10::Device own(device.type(), device.has_index() ? device.index() : 0);
+  const c10::DeviceGuard guard(own);
   start_kernel(function_of(what, own),
                {.blocks_x = what.blocks_x, .blocks_y = what.blocks_y, .threads = what.threads},
                what.values.data(), own);
