@@ -62,11 +62,11 @@ Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Te
       bias_gradient = gpu::bias_activation_backward(work, input.size(0), input.device());
       return;
     }
-    bias_gradient = for_rows_with_sums(
-        input.size(0), work.columns, 1, bias.options(),
-        [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
+    using A = kernels::Accumulate<T>;
+    bias_gradient = for_rows_with_sums<A>(
+        input.size(0), work.columns, 1, [&](std::int64_t begin, std::int64_t end, A* partial) {
           kernels::BiasActivation<T> piece = work;
-          piece.bias_gradient = partial.mutable_data_ptr<kernels::Accumulate<T>>();
+          piece.bias_gradient = partial;
           kernels::table<T>().bias_activation_backward(piece, begin, end);
         })[0];
   });

@@ -13,12 +13,13 @@ at::Tensor column_sums(const at::Tensor& x) {
   with_type(rows.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     const kernels::ColumnSums<T> work{.rows = rows.const_data_ptr<T>(), .columns = rows.size(1)};
-    sums = for_rows_with_sums(rows.size(0), work.columns, 1, rows.options().dtype(wide),
-                              [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
-                                kernels::ColumnSums<T> piece = work;
-                                piece.sums = partial.mutable_data_ptr<kernels::Accumulate<T>>();
-                                kernels::table<T>().column_sums(piece, begin, end);
-                              })[0];
+    using A = kernels::Accumulate<T>;
+    sums = for_rows_with_sums<A>(rows.size(0), work.columns, 1,
+                                 [&](std::int64_t begin, std::int64_t end, A* partial) {
+                                   kernels::ColumnSums<T> piece = work;
+                                   piece.sums = partial;
+                                   kernels::table<T>().column_sums(piece, begin, end);
+                                 })[0];
   });
   return sums;
 }

@@ -38,11 +38,11 @@ Gradients gated_backward(const at::Tensor& input, const at::Tensor& bias,
       bias_gradient = gpu::gated_activation_backward(work, input.size(0), input.device());
       return;
     }
-    bias_gradient = for_rows_with_sums(
-        input.size(0), 2 * work.columns, 1, bias.options(),
-        [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
+    using A = kernels::Accumulate<T>;
+    bias_gradient = for_rows_with_sums<A>(
+        input.size(0), 2 * work.columns, 1, [&](std::int64_t begin, std::int64_t end, A* partial) {
           kernels::GatedActivation<T> piece = work;
-          piece.bias_gradient = partial.mutable_data_ptr<kernels::Accumulate<T>>();
+          piece.bias_gradient = partial;
           kernels::table<T>().gated_activation_backward(piece, begin, end);
         })[0];
   });

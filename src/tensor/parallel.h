@@ -38,18 +38,20 @@ void for_each_in_turn(std::int64_t count, const Function& function, const AtEnd&
 }
 
 // As for_rows, with `sums` column vectors per piece: function(begin, end, partial) adds to
-// partial [sums, columns]; the result [sums, columns] is their sum in the order of the rows. The
-// pieces are fixed by the shape alone, so the numbers do not depend on the thread count.
-template <typename Function>
+// partial [sums, columns] of A; the result [sums, columns] is their sum in the order of the rows.
+// The pieces are fixed by the shape alone, so the numbers do not depend on the thread count.
+template <typename A, typename Function>
 at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int64_t sums,
-                              const at::TensorOptions& options, const Function& function) {
+                              const Function& function) {
   constexpr std::int64_t kPieces = 16;
   const std::int64_t piece = std::max<std::int64_t>(1, (rows + kPieces - 1) / kPieces);
   const std::int64_t pieces = std::max<std::int64_t>(1, (rows + piece - 1) / piece);
-  at::Tensor partial = at::zeros({pieces, sums, columns}, options);
+  const at::Tensor partial =
+      at::zeros({pieces, sums, columns}, at::TensorOptions().dtype(c10::CppTypeToScalarType<A>()));
+  A* const numbers = partial.mutable_data_ptr<A>();
   at::parallel_for(0, pieces, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      function(i * piece, std::min(rows, (i + 1) * piece), partial[i]);
+      function(i * piece, std::min(rows, (i + 1) * piece), numbers + i * sums * columns);
     }
   });
   return partial.sum(0);

@@ -68,16 +68,14 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
       sums = gpu::residual_norm_backward(work, rows, shape.device());
       return;
     }
-    sums = for_rows_with_sums(rows, columns, 3,
-                              shape.options().dtype(accumulate_type(shape.scalar_type())),
-                              [&](std::int64_t begin, std::int64_t end, const at::Tensor& partial) {
-                                A* const sums = partial.mutable_data_ptr<A>();
-                                kernels::ResidualNorm<T> piece = work;
-                                piece.bias_gradient = saved.has_bias ? sums : nullptr;
-                                piece.gain_gradient = sums + columns;
-                                piece.shift_gradient = sums + 2 * columns;
-                                kernels::table<T>().residual_norm_backward(piece, begin, end);
-                              });
+    sums = for_rows_with_sums<A>(rows, columns, 3,
+                                 [&](std::int64_t begin, std::int64_t end, A* partial) {
+                                   kernels::ResidualNorm<T> piece = work;
+                                   piece.bias_gradient = saved.has_bias ? partial : nullptr;
+                                   piece.gain_gradient = partial + columns;
+                                   piece.shift_gradient = partial + 2 * columns;
+                                   kernels::table<T>().residual_norm_backward(piece, begin, end);
+                                 });
   });
   Gradients result(5);
   result[0] = to_input;
