@@ -59,7 +59,10 @@ bool has_block_products() {
 }
 
 bool has_bfloat16_block_products() {
-  static const bool fast = &gemm_bf16bf16f32_ != nullptr && bf16_support().amx;
+  static const bool fast = [] {
+    const Bf16Support support = bf16_support();
+    return &gemm_bf16bf16f32_ != nullptr && (support.amx || support.avx512_bf16);
+  }();
   return fast;
 }
 

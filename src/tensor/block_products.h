@@ -33,7 +33,8 @@ template <typename T>
 void multiply(const BlockProduct<T>& block);
 
 // Whether LibTorch's BLAS can be called so for float and double, and for bfloat16 at the speed of
-// its matrix instructions. Where it cannot, multiply() must not be called.
+// the processor's instructions for it (AMX, avx512_bf16: a step in bf16 takes 0.89 of the time on
+// an AMD Zen 4 with them, base size and small). Where it cannot, multiply() must not be called.
 bool has_block_products();
 bool has_bfloat16_block_products();
 
