@@ -7,10 +7,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/maximum.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "tensor/causal_sums.h"
+#include "tensor/favor_features.h"
 
 namespace roformer {
 namespace {
@@ -25,25 +24,6 @@ namespace {
 // Of a denominator. Below it the quotient goes to 0, and its gradient, which has the denominator's
 // square below the line, stays a number.
 constexpr double kLeastDenominator = 1e-18;
-
-// FAVOR+'s positive features of exp(q.k / sqrt(D)). The stabiliser cancels in the quotient and
-// counts as a constant.
-struct FavorExponents {
-  at::Tensor projected, half_square;  // [B, H, L, F], [B, H, L, 1]
-};
-
-FavorExponents favor_exponents(const at::Tensor& x, const at::Tensor& matrix) {
-  const at::Tensor y = x * std::pow(static_cast<double>(x.size(-1)), -0.25);
-  return {.projected = at::matmul(y, matrix.t().to(x.options())),
-          .half_square = (y * y).sum(-1, true) / 2};
-}
-
-// The stabiliser may be undefined.
-at::Tensor favor(const FavorExponents& exponents, const at::Tensor& stabilizer, double epsilon) {
-  at::Tensor exponent = exponents.projected - exponents.half_square;
-  if (stabilizer.defined()) exponent = exponent - stabilizer;
-  return (exponent.exp() + epsilon) * favor_share(exponent.size(-1));
-}
 
 // Of keys [.., L, F] and values [.., L, D]: [.., F, D].
 at::Tensor state_of(const at::Tensor& key, const at::Tensor& value) {
@@ -73,18 +53,18 @@ LinearFeatures linear_features(const LinearAttentionInputs& in) {
     result.query = at::elu(query) + 1;
     result.key = at::elu(key) + 1;
   } else {
-    const FavorExponents of_query = favor_exponents(query, in.matrix);
-    const FavorExponents of_key = favor_exponents(key, in.matrix);
-    at::Tensor query_stabilizer;
-    if (in.attention.favor_stabilize) {
-      query_stabilizer = of_query.projected.detach().amax(-1, true);
-      result.stabilizer = of_key.projected.detach().amax({-2, -1}, true);
-      if (in.least_stabilizer.defined()) {
-        result.stabilizer = at::maximum(result.stabilizer, in.least_stabilizer);
-      }
-    }
-    result.query = favor(of_query, query_stabilizer, in.attention.favor_epsilon);
-    result.key = favor(of_key, result.stabilizer, in.attention.favor_epsilon);
+    const auto features = [&](const at::Tensor& x, FavorStabilizer stabilizer) {
+      return favor_features(
+          {.x = x,
+           .matrix = in.matrix,
+           .epsilon = in.attention.favor_epsilon,
+           .stabilizer = in.attention.favor_stabilize ? stabilizer : FavorStabilizer::none,
+           .least = in.least_stabilizer});
+    };
+    result.query = features(query, FavorStabilizer::of_token).features;
+    const FavorFeatures of_key = features(key, FavorStabilizer::of_head);
+    result.key = of_key.features;
+    result.stabilizer = of_key.stabilizer;
   }
   result.key = without_hidden(result.key, in.context.mask);
   result.rotated_query = result.query;
@@ -132,10 +112,6 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
   if (before > 0) past = state_of(key.narrow(-2, 0, before), value.narrow(-2, 0, before));
   if (past.defined()) sums = sums + at::matmul(query, past);
   return sums / denominator;
-}
-
-double favor_share(std::int64_t features) {
-  return 1 / std::sqrt(static_cast<double>(features));
 }
 
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step) {

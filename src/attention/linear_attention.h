@@ -45,8 +45,6 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before = {});
 
-// A FAVOR+ feature is this times an exponential with attention.favor_epsilon added to it.
-double favor_share(std::int64_t features);
 // The key of the matrices of a training step: another one every attention.redraw steps. Outside of
 // training it is 0, so that evaluations are repeatable and comparable.
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step);

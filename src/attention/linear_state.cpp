@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/favor_features.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -154,6 +154,32 @@ struct RunningSums {
   A* sum = nullptr;  // [columns], what came before; overwritten
 };
 
+// FAVOR+'s features of one head's tokens (favor_features.h), in place of their exponents:
+// (exp(number - half * |input|^2 - stabilizer) + epsilon) * share.
+template <typename A>
+struct ExponentialFeatures {
+  A* numbers = nullptr;  // [rows, columns]
+  std::int64_t columns = 0;
+  const A* input = nullptr;  // [rows, width]
+  std::int64_t width = 0;
+  A half = 0;
+  const A* stabilizer = nullptr;  // of all rows; null: the largest number of each
+  A epsilon = 0;
+  A share = 1;
+};
+template <typename A>
+struct ExponentialFeaturesBackward {
+  const A* features = nullptr;  // [rows, columns]
+  const A* gradient = nullptr;  // [rows, columns]
+  A floor = 0;                  // what a feature has besides its exponential
+  A* to_exponents = nullptr;    // [rows, columns]
+  std::int64_t columns = 0;
+  const A* input = nullptr;  // [rows, width]
+  A* to_input = nullptr;     // [rows, width]: of |input|^2 alone
+  std::int64_t width = 0;
+  A factor = 0;  // twice `half`
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -169,6 +195,9 @@ struct KernelTable {
   void (*row_tops)(const RowTops<T>&, std::int64_t begin, std::int64_t end);
   void (*column_sums)(const ColumnSums<T>&, std::int64_t begin, std::int64_t end);
   void (*running_sums)(const RunningSums<Accumulate<T>>&);
+  void (*exponential_features)(const ExponentialFeatures<Accumulate<T>>&, std::int64_t rows);
+  void (*exponential_features_backward)(const ExponentialFeaturesBackward<Accumulate<T>>&,
+                                        std::int64_t rows);
 };
 
 // The table of the best instruction set of this processor.
