@@ -1,5 +1,6 @@
 #include "tensor/product_sums.h"
 
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 
 #include "tensor/block_products.h"
@@ -18,6 +19,12 @@ bool has_rows(const at::Tensor& x) {
 void add_transposed_product(const at::Tensor& total, const at::Tensor& a, const at::Tensor& b) {
   if (total.scalar_type() == a.scalar_type()) {
     total.addmm_(a.t(), b);
+    return;
+  }
+  if (total.is_cuda() && total.scalar_type() == at::kFloat) {
+    // cuBLAS adds to the sum what it has in float, without a rounded product in between.
+    at::Tensor sum = total;
+    at::addmm_out(sum, total, a.t(), b, at::kFloat);
     return;
   }
   const bool direct = total.scalar_type() == at::kFloat && a.scalar_type() == at::kBFloat16 &&
