@@ -56,8 +56,9 @@ std::int64_t bytes_of(const Rotation& rotation) {
 }  // namespace
 
 const Rotation& RotaryTables::get(const RotaryKey& key) {
-  // A batch of unequal texts asks for a table a length, again in every layer.
-  constexpr std::size_t kAlwaysKept = 8;
+  // A batch of unequal texts asks for a table a length, again in every layer; a text that is
+  // generated for another one at every token, never to come back to it.
+  constexpr std::size_t kAlwaysKept = 8, kMostKept = 1024;
   constexpr std::int64_t kKeptBytes = 64 << 20;
   for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
     if (entry->first != key) continue;
@@ -66,7 +67,7 @@ const Rotation& RotaryTables::get(const RotaryKey& key) {
   }
   recent_.emplace_front(key, make_rotation(key));
   bytes_ += bytes_of(recent_.front().second);
-  while (recent_.size() > kAlwaysKept && bytes_ > kKeptBytes) {
+  while (recent_.size() > kMostKept || (recent_.size() > kAlwaysKept && bytes_ > kKeptBytes)) {
     bytes_ -= bytes_of(recent_.back().second);
     recent_.pop_back();
   }

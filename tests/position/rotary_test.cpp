@@ -83,3 +83,17 @@ TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
     }
   }
 }
+
+TEST_CASE("tables of positions that never come back are forgotten") {
+  RotaryTables tables;
+  const auto at_position = [&](std::int64_t position) {
+    return tables.get({.positions = Positions::range(position, 1),
+                       .frequencies = rotary_frequencies(8, 10000)});
+  };
+  const at::Tensor first = at_position(0).cosine, last = at_position(5000).cosine;
+  for (std::int64_t position = 1; position <= 5000; ++position) at_position(position);
+  CHECK(at_position(5000).cosine.is_same(at_position(5000).cosine));
+  CHECK_FALSE(at_position(0).cosine.is_same(first));
+  CHECK(at::equal(at_position(0).cosine, first));
+  CHECK(at::equal(at_position(5000).cosine, last));
+}
