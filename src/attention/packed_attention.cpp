@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attention/packed_rotation.h"
+#include "tensor/loops.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -49,6 +50,10 @@ at::Tensor for_tokens(const TokenLayout& layout, const TableOf& table_of) {
 }
 
 Rotation rotation_of_tokens(const FusedAttentionInputs& in, Rotation RotationPair::*side) {
+  // One length: our own kernel goes through its table text by text.
+  if (in.layout.blocks.size() == 1 && form_of(in.projected) == Form::gpu_kernels) {
+    return (*in.rotation(in.layout.longest)).*side;
+  }
   std::vector<Rotation> tables;
   for (const TokenBlock& block : in.layout.blocks) {
     tables.push_back((*in.rotation(block.length)).*side);

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
 
+#include <array>
 #include <vector>
 
 #include "tensor/dispatch.h"
@@ -20,31 +21,41 @@ struct Part {
   const Rotation* rotation = nullptr;  // null: not rotated
 };
 
-std::vector<Part> parts_of(const PackedHeads& packed,
-                           const std::optional<PackedRotation>& rotation) {
+// Queries, keys and values.
+std::array<Part, 3> three_parts(const PackedHeads& packed,
+                                const std::optional<PackedRotation>& rotation) {
   const std::int64_t heads = packed.heads, shared = packed.key_value_heads;
-  if (!rotation) return {{.first = 0, .heads = heads + 2 * shared}};
-  std::vector<Part> parts{{.first = 0, .heads = heads, .rotation = &rotation->query}};
-  if (rotation->query.cosine.is_same(rotation->key.cosine)) {
-    parts.back().heads += shared;
-  } else {
-    parts.push_back({.first = heads, .heads = shared, .rotation = &rotation->key});
-  }
-  if (rotation->value) {
-    parts.back().heads += shared;
-  } else {
-    parts.push_back({.first = heads + shared, .heads = shared});
+  std::array<Part, 3> parts{{{.heads = heads},
+                             {.first = heads, .heads = shared},
+                             {.first = heads + shared, .heads = shared}}};
+  if (rotation) {
+    parts[0].rotation = &rotation->query;
+    parts[1].rotation = &rotation->key;
+    if (rotation->value) parts[2].rotation = &rotation->key;
   }
   return parts;
 }
 
-// All parts of `from` [T, heads * width] into a tensor of the same shape.
-at::Tensor rotate_parts(const PackedHeads& packed, const std::optional<PackedRotation>& rotation,
-                        const at::Tensor& from, const at::Tensor& bias, bool inverse) {
-  const std::int64_t all = packed.heads + 2 * packed.key_value_heads;
-  const std::int64_t row = from.size(1), width = row / all;
+bool rotated_alike(const Part& a, const Part& b) {
+  if (a.rotation == nullptr || b.rotation == nullptr) return a.rotation == b.rotation;
+  return a.rotation->cosine.is_same(b.rotation->cosine);
+}
+
+// All heads of `from` [T, N * width] with their bias into a tensor of the same shape.
+at::Tensor rotated_parts(const PackedHeads& packed, const std::optional<PackedRotation>& rotation,
+                         const at::Tensor& from, const at::Tensor& bias) {
+  const std::int64_t row = from.size(1);
+  const std::int64_t width = row / (packed.heads + 2 * packed.key_value_heads);
   const at::Tensor result = at::empty_like(from);
-  for (const Part& part : parts_of(packed, rotation)) {
+  std::vector<Part> parts;
+  for (const Part& part : three_parts(packed, rotation)) {
+    if (!parts.empty() && rotated_alike(parts.back(), part)) {
+      parts.back().heads += part.heads;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  for (const Part& part : parts) {
     const std::int64_t offset = part.first * width;
     rotate_rows({.source = from,
                  .source_offset = offset,
@@ -58,8 +69,38 @@ at::Tensor rotate_parts(const PackedHeads& packed, const std::optional<PackedRot
                  .heads = part.heads,
                  .width = width,
                  .bias = bias.defined() ? bias.narrow(0, offset, part.heads * width) : bias,
+                 .rotation = part.rotation});
+  }
+  return result;
+}
+
+// From the gradients of q, k and v [T, N, D] that of [T, N * D] before the rotation, `like` which
+// it is made.
+at::Tensor rotated_back(const PackedHeads& packed, const std::optional<PackedRotation>& rotation,
+                        const Gradients& gradients, const at::Tensor& like) {
+  const at::Tensor result = at::empty_like(like);
+  const std::int64_t row = result.size(1);
+  const std::int64_t width = row / (packed.heads + 2 * packed.key_value_heads);
+  const auto parts = three_parts(packed, rotation);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    const std::int64_t offset = part.first * width, columns = part.heads * width;
+    if (!gradients[i].defined()) {
+      result.narrow(1, offset, columns).zero_();
+      continue;
+    }
+    rotate_rows({.source = gradients[i].contiguous(),
+                 .source_row = columns,
+                 .source_head = width,
+                 .destination = result,
+                 .destination_offset = offset,
+                 .destination_row = row,
+                 .destination_head = width,
+                 .tokens = result.size(0),
+                 .heads = part.heads,
+                 .width = width,
                  .rotation = part.rotation,
-                 .inverse = inverse});
+                 .inverse = true});
   }
   return result;
 }
@@ -90,20 +131,27 @@ QueryKeyValue composed(const PackedHeads& packed, const std::optional<PackedRota
   return heads;
 }
 
-at::Tensor in_one_pass(const PackedHeads& packed, const std::optional<PackedRotation>& rotation) {
+// One node of the graph with three outputs: views cut out of a recorded tensor would each get a
+// gradient of its whole size.
+QueryKeyValue in_one_pass(const PackedHeads& packed,
+                          const std::optional<PackedRotation>& rotation) {
   GradientRecorder recorder("position/rotate_packed", {packed.projected, packed.bias});
   const at::ScalarType wide = accumulate_type(packed.projected.scalar_type());
   const at::Tensor bias =
       packed.bias.defined() ? packed.bias.detach().to(wide).contiguous() : at::Tensor();
   const at::Tensor output =
-      rotate_parts(packed, rotation, packed.projected.detach().contiguous(), bias, false);
+      rotated_parts(packed, rotation, packed.projected.detach().contiguous(), bias);
   // The closure's copy holds no tensor of the graph.
   const PackedHeads sizes{.heads = packed.heads, .key_value_heads = packed.key_value_heads};
-  return recorder.finish(
-      output, [sizes, rotation, biased = bias.defined()](const Gradients& gradients) -> Gradients {
-        const at::Tensor back = rotate_parts(sizes, rotation, gradients[0].contiguous(), {}, true);
-        return {back, biased ? column_sums(back) : at::Tensor()};
-      });
+  const QueryKeyValue views = split(output, sizes);
+  const std::vector<at::Tensor> made =
+      recorder.finish({views.query, views.key, views.value},
+                      [sizes, rotation, biased = bias.defined(),
+                       like = output.detach()](const Gradients& gradients) -> Gradients {
+                        const at::Tensor back = rotated_back(sizes, rotation, gradients, like);
+                        return {back, biased ? column_sums(back) : at::Tensor()};
+                      });
+  return {.query = made[0], .key = made[1], .value = made[2]};
 }
 
 }  // namespace
@@ -111,7 +159,7 @@ at::Tensor in_one_pass(const PackedHeads& packed, const std::optional<PackedRota
 QueryKeyValue biased_and_rotated(const PackedHeads& packed,
                                  const std::optional<PackedRotation>& rotation) {
   if (form_of(packed.projected) == Form::composed) return composed(packed, rotation);
-  return split(in_one_pass(packed, rotation), packed);
+  return in_one_pass(packed, rotation);
 }
 
 }  // namespace roformer

@@ -11,8 +11,10 @@ struct Card {
 };
 
 // The first that fits: names of one chip on different boards differ behind it.
-constexpr std::array kCards = {Card{"H100 PCIe", 756e3}, Card{"H100 80GB HBM3", 989e3},
-                               Card{"H200", 989e3}, Card{"A100", 312e3}, Card{"L4", 121e3}};
+constexpr std::array kCards = {
+    Card{"H100 PCIe", 756e3}, Card{"H100 NVL", 835e3}, Card{"H100 80GB HBM3", 989e3},
+    Card{"H200 NVL", 835e3},  Card{"H200", 989e3},     Card{"A100", 312e3},
+    Card{"L4", 121e3}};
 
 }  // namespace
 

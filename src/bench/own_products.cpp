@@ -12,14 +12,18 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
+#include "base/error.h"
 #include "bench/timed_training.h"
 
 namespace roformer {
 namespace {
 
-thread_local std::map<ProductShape, std::int64_t>* noted = nullptr;
+// LibTorch hands a thread's callbacks to the threads that compute a GPU's backward pass.
+std::mutex noting;
+std::map<ProductShape, std::int64_t>* noted = nullptr;
 
 std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function) {
   std::string name = function.name();
@@ -29,6 +33,7 @@ std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function) {
   const auto inputs = function.inputs();
   const std::size_t first = added ? 1 : 0;
   const at::Tensor a = inputs[first].toTensor(), b = inputs[first + 1].toTensor();
+  const std::lock_guard lock(noting);
   ++(*noted)[{.operation = name,
               .type = a.scalar_type(),
               .sizes_a = a.sizes().vec(),
@@ -86,6 +91,7 @@ double ProductShape::gflop() const {
 }
 
 ProductRecorder::ProductRecorder() {
+  ROFORMER_ASSERT(noted == nullptr);
   noted = &products_;
   callback_ = at::addThreadLocalCallback(
       at::RecordFunctionCallback(note).needsInputs(true).scopes({at::RecordScope::FUNCTION}));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "config/settings.h"
 #include "training/optimizer.h"
@@ -30,7 +31,8 @@ class TimedTraining {
   // Optimiser, rate and clipping as the settings have them.
   TimedTraining(std::unique_ptr<TrainingObjective> objective, const Settings& settings);
 
-  // The whole of a step on the batch of that number: batch, forward, backward, clipping, update.
+  // The whole of a step on the batch of that number: forward, backward, clipping, update, and
+  // meanwhile, as the trainer's prefetcher does, the next batch.
   StepTime step(std::int64_t number);
 
   const ParameterStore& parameters() const { return objective_->parameters(); }
@@ -39,6 +41,8 @@ class TimedTraining {
   std::unique_ptr<TrainingObjective> objective_;
   TrainingSettings settings_;
   AdamW optimizer_;
+  // The number of the next batch, and the batch.
+  std::pair<std::int64_t, std::unique_ptr<TrainingBatch>> next_;
 };
 
 }  // namespace roformer

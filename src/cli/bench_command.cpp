@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "bench/benchmark.h"
 #include "bench/classifier_benchmark.h"
@@ -118,6 +119,10 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
   const Settings settings = benchmark_settings(options);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
+  if (options.profile && plan.device.is_cuda()) {
+    throw_usage("--profile", "counts the time of a CPU's operations, and here a GPU computes",
+                "--device cpu, or NVIDIA's Nsight Systems around the command");
+  }
   const StepBenchmark result = benchmark(
       settings, plan, {.measured = options.steps, .warmup = warmup, .profile = options.profile});
   const std::optional<double> utilization = model_flops_utilization(plan, result);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tensor/device.h"
+#include "tensor/gpu/driver.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -61,20 +62,6 @@ void read_memory(Machine& machine) {
   machine.memory_free = std::min(machine.memory_free, limit - std::min(limit, used));
 }
 
-std::vector<std::string> nvidia_cards() {
-  std::vector<std::string> cards;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", error)) {
-    std::ifstream stream(entry.path() / "information");
-    for (std::string line; std::getline(stream, line);) {
-      if (!line.starts_with("Model:")) continue;
-      const std::size_t begin = line.find_first_not_of(" \t", 6);
-      if (begin != std::string::npos) cards.push_back(line.substr(begin));
-    }
-  }
-  return cards;
-}
-
 }  // namespace
 
 Machine inspect_machine(const fs::path& folder) {
@@ -94,7 +81,7 @@ Machine inspect_machine(const fs::path& folder) {
     machine.disk = space.capacity;
     machine.disk_free = space.available;
   }
-  machine.nvidia_cards = nvidia_cards();
+  machine.nvidia_cards = gpu::card_names();
   return machine;
 }
 

@@ -18,6 +18,7 @@
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
 #include "runs/train.h"
+#include "tensor/gpu.h"
 #include "training/run_directory.h"
 
 namespace roformer {
@@ -80,6 +81,7 @@ void train_command(const TrainOptions& options) {
   const Settings given = load_values(options.config, options.overrides).settings;
   const auto timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * given.distributed.timeout));
+  if (given.device != DeviceKind::cpu) gpu_support();  // opened before c10d can ask for a GPU
   const std::unique_ptr<Processes> processes = connect(launch, {.timeout = timeout});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;

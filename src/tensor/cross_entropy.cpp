@@ -19,12 +19,17 @@
 namespace roformer {
 namespace {
 
-// Of the logits of one block.
+// Of the logits of one block. A GPU has the memory, and products that fill it.
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kBlockBytesOfGpu = std::int64_t{512} << 20;
 
 // Of how many rows the products of bfloat16 have a multiple: oneDNN compiles each for its numbers
 // of rows and columns, in milliseconds, and the number of targets is another one in every step.
 constexpr std::int64_t kRowsTogether = 64;
+
+// Of how many numbers a row of logits is a multiple in a GPU's memory: a vocabulary is any number,
+// and tensor cores are fed at full speed from rows that begin at multiples of 16 bytes.
+constexpr std::int64_t kColumnsTogether = 64;
 
 std::int64_t rounded_up(std::int64_t rows, std::int64_t multiple) {
   return (rows + multiple - 1) / multiple * multiple;
@@ -50,12 +55,13 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
     auto* const loss = losses.losses.mutable_data_ptr<double>();
     auto* const smoothed = losses.smoothed.mutable_data_ptr<double>();
     auto* const correct = losses.correct.mutable_data_ptr<bool>();
-    const std::int64_t columns = logits.size(1);
+    const std::int64_t columns = logits.size(1), stride = logits.stride(0);
     if (form == Form::gpu_kernels) {
       return gpu::cross_entropy(
           gpu::CrossEntropyRows<T>{
               .row = {.logits = data, .bias = shift, .columns = columns, .smoothing = smoothing},
               .rows = logits.size(0),
+              .stride = stride,
               .labels = label,
               .losses = loss,
               .smoothed = smoothed,
@@ -65,7 +71,7 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
     for_rows(logits.size(0), columns, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const kernels::RowLoss made =
-            kernels::table<T>().cross_entropy_row({.logits = data + row * columns,
+            kernels::table<T>().cross_entropy_row({.logits = data + row * stride,
                                                    .bias = shift,
                                                    .columns = columns,
                                                    .label = label[row],
@@ -87,6 +93,14 @@ at::Tensor with_rows(const at::Tensor& x, std::int64_t rows) {
   return padded;
 }
 
+// Room for the logits of a block, [rows, vocabulary].
+at::Tensor room_for_logits(std::int64_t rows, std::int64_t vocabulary,
+                           const at::TensorOptions& options, bool loops) {
+  if (loops) return at::empty({rows, vocabulary}, options);
+  return at::empty({rows, rounded_up(vocabulary, kColumnsTogether)}, options)
+      .narrow(1, 0, vocabulary);
+}
+
 }  // namespace
 
 // The gradients with respect to all inputs are finished in the forward pass and only scaled in the
@@ -99,8 +113,8 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
   GradientRecorder recorder("loss/cross_entropy", {hidden, table, bias});
   const bool trains = recorder.wanted();
   const std::int64_t targets = hidden.size(0), vocabulary = table.size(0);
-  const std::int64_t together =
-      runs_loops(hidden) && hidden.scalar_type() == at::kBFloat16 ? kRowsTogether : 1;
+  const bool loops = runs_loops(hidden);
+  const std::int64_t together = loops && hidden.scalar_type() == at::kBFloat16 ? kRowsTogether : 1;
   const at::Tensor states = with_rows(hidden.detach(), rounded_up(targets, together));
   const at::Tensor typed = table.detach().to(states.scalar_type());
   const auto per_target = [&](at::ScalarType type) {
@@ -115,8 +129,10 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     bias_gradient = at::zeros_like(bias);
   }
   const auto row_bytes = vocabulary * static_cast<std::int64_t>(states.element_size());
-  const std::int64_t block = std::max(together, kBlockBytes / row_bytes / together * together);
-  at::Tensor buffer = at::empty({std::min(block, states.size(0)), vocabulary}, states.options());
+  const std::int64_t bytes = loops ? kBlockBytes : kBlockBytesOfGpu;
+  const std::int64_t block = std::max(together, bytes / row_bytes / together * together);
+  const at::Tensor buffer =
+      room_for_logits(std::min(block, states.size(0)), vocabulary, states.options(), loops);
   for (std::int64_t begin = 0; begin < targets; begin += block) {
     const std::int64_t size = std::min(block, targets - begin);
     const std::int64_t padded = rounded_up(size, together);

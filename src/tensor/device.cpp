@@ -65,6 +65,8 @@ void make_gpu_deterministic() {
   // What cuBLAS asks for, read when its first product is made.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  // Else every new tensor is filled first, which costs a pass over each and changes no result.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
 }
 
 Bf16Support bf16_support() {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace roformer {
@@ -14,13 +13,15 @@ struct GpuSupport {
 };
 
 // Opens libtorch_cuda.so beside LibTorch's CPU library, once, where the machine has an NVIDIA
-// driver (`driver`: a file that is there exactly then). Safe to call from several threads.
+// driver. Safe to call from several threads; to be called before anything else that asks LibTorch
+// about GPUs.
 const GpuSupport& gpu_support();
 
-// The most of a GPU's memory that tensors have taken at a time, in bytes; 0 where none was used.
+// The most memory that tensors have taken at a time of the GPU that this process has, in bytes; 0
+// where none was used.
 std::uint64_t peak_gpu_memory();
 
-// What gpu_support() finds, with another sign of a driver: for tests.
-GpuSupport open_gpu_libraries(const std::filesystem::path& driver);
+// What gpu_support() finds with and without a driver: for tests.
+GpuSupport open_gpu_libraries(bool has_driver);
 
 }  // namespace roformer

@@ -77,3 +77,23 @@ TEST_CASE("packed heads get their bias and rotation in one pass, loops and kerne
   const gpu::KernelEmulation emulation(emulate_kernel);
   check(run(packed, rotation));
 }
+
+TEST_CASE("texts of one length share the rows of a table, by loops and by kernels") {
+  at::manual_seed(7);
+  constexpr std::int64_t kLength = 5, kHeads = 2, kWidth = 8;
+  const PackedHeads packed{.projected = at::randn({3 * kLength, 3 * kHeads * kWidth}),
+                           .heads = kHeads,
+                           .key_value_heads = kHeads};
+  const Rotation table = tables(kLength, kWidth, 0.3, at::kFloat);
+  const Rotation of_tokens{.cosine = table.cosine.repeat({3, 1}),
+                           .sine = table.sine.repeat({3, 1})};
+  const std::vector<at::Tensor> wanted =
+      run(packed, PackedRotation{.query = of_tokens, .key = of_tokens});
+  const auto check = [&] {
+    const auto got = run(packed, PackedRotation{.query = table, .key = table});
+    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(at::allclose(got[i], wanted[i]));
+  };
+  check();
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  check();
+}

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <type_traits>
 
 #include "base/error.h"
@@ -23,6 +24,8 @@ struct Driver {
   std::string reason;  // why there is none
   Result (*start)(unsigned flags) = nullptr;
   Result (*error_text)(Result, const char**) = nullptr;
+  Result (*count)(int* devices) = nullptr;
+  Result (*name)(char* text, int size, int device) = nullptr;
   Result (*attribute)(int* value, int attribute, int device) = nullptr;
   Result (*current_context)(Context*) = nullptr;
   Result (*set_context)(Context) = nullptr;
@@ -49,6 +52,8 @@ Driver open_driver() {
   };
   find(found.start, "cuInit");
   find(found.error_text, "cuGetErrorString");
+  find(found.count, "cuDeviceGetCount");
+  find(found.name, "cuDeviceGetName");
   find(found.attribute, "cuDeviceGetAttribute");
   find(found.current_context, "cuCtxGetCurrent");
   find(found.set_context, "cuCtxSetCurrent");
@@ -85,6 +90,18 @@ void enter_context(c10::Device device) {
 
 const std::string& reason_against_driver() {
   return driver().reason;
+}
+
+std::vector<std::string> card_names() {
+  std::vector<std::string> names;
+  int count = 0;
+  if (!reason_against_driver().empty() || driver().count(&count) != 0) return names;
+  for (int device = 0; device < count; ++device) {
+    std::array<char, 128> name = {};
+    must(driver().name(name.data(), static_cast<int>(name.size()), device), "the name of a GPU");
+    names.emplace_back(name.data());
+  }
+  return names;
 }
 
 std::string architecture_of(c10::Device device) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tensor/gpu/compiler.h"
 
@@ -13,6 +14,9 @@ namespace roformer::gpu {
 
 // Why there is no driver to call, in words; empty where there is.
 const std::string& reason_against_driver();
+
+// "NVIDIA H100 80GB HBM3" of each GPU, with or without a LibTorch for it; empty without a driver.
+std::vector<std::string> card_names();
 
 // "sm_90" of the device.
 std::string architecture_of(c10::Device device);

@@ -1,6 +1,7 @@
 #include "tensor/gpu/launch.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <map>
 #include <mutex>
@@ -31,12 +32,13 @@ Function function_of(const Launch& what, c10::Device device) {
   return function;
 }
 
-// Why not, after compiling and loading one kernel for the first device.
+// Why not, after compiling and loading one kernel for the GPU that this process has taken.
 std::string find_reason() {
   if (!reason_against_driver().empty()) return reason_against_driver();
   if (!reason_against_compiler().empty()) return reason_against_compiler();
   try {
-    function_of({.source = "rotate", .kernel = "rotate<float>"}, c10::Device(c10::kCUDA, 0));
+    function_of({.source = "rotate", .kernel = "rotate<float, 1>"},
+                c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice());
   } catch (const Error& error) {
     return error.what();
   }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "base/error.h"
 #include "tensor/gpu/launch.h"
 
 namespace roformer::gpu {
@@ -33,6 +34,23 @@ std::int64_t neighbours(std::int64_t columns, std::size_t size,
     if (reinterpret_cast<std::uintptr_t>(tensor) % bytes != 0) return 1;
   }
   return kMost;
+}
+
+// Of a rotation: every part that a thread may have begins at a multiple.
+template <typename T>
+std::int64_t neighbours(const kernels::Rotate<T>& work) {
+  const std::int64_t half = work.rotary_width / 2, rest = work.width - work.rotary_width;
+  const auto of = [&](std::int64_t columns) {
+    return neighbours(columns, sizeof(T), {work.input, work.output});
+  };
+  std::int64_t vector =
+      half > 0 ? neighbours(half, sizeof(kernels::Accumulate<T>), {work.cosine, work.sine})
+               : of(rest);
+  for (const std::int64_t columns :
+       {half, rest, work.input_row, work.input_head, work.output_row, work.output_head}) {
+    vector = std::min(vector, of(columns));
+  }
+  return vector;
 }
 
 constexpr std::int64_t kWarp = 32;
@@ -179,14 +197,17 @@ at::Tensor residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int
 
 template <typename T>
 void rotate(const kernels::Rotate<T>& work, std::int64_t rows, at::Device device) {
-  constexpr std::int64_t kBlocks = 4096;
-  const std::int64_t parts = work.width - work.rotary_width / 2;
-  const std::int64_t blocks = (rows * work.heads * parts + kThreads - 1) / kThreads;
+  constexpr std::int64_t kBlocks = 4096, kMostRows = std::int64_t{1} << 31;
+  ROFORMER_ASSERT(rows < kMostRows);
+  const std::int64_t vector = neighbours(work);
+  const std::int64_t units = work.heads * (work.width - work.rotary_width / 2) / vector;
+  const std::int64_t together = std::max<std::int64_t>(1, kThreads / units);
+  const auto count = static_cast<std::uint32_t>(rows);
   launch({.source = "rotate",
-          .kernel = fmt::format("rotate<{}>", type_name<T>()),
-          .blocks_x = std::min(blocks, kBlocks),
+          .kernel = fmt::format("rotate<{}, {}>", type_name<T>(), vector),
+          .blocks_x = std::min((rows + together - 1) / together, kBlocks),
           .threads = kThreads,
-          .values = {&work, &rows}},
+          .values = {&work, &count}},
          device);
 }
 
@@ -196,7 +217,8 @@ void cross_entropy(const CrossEntropyRows<T>& work, at::Device device) {
           .kernel = fmt::format("cross_entropy<{}>", type_name<T>()),
           .blocks_x = work.rows,
           .threads = std::min(rounded_up(work.row.columns, kWarp), kThreads),
-          .values = {&work.row, &work.labels, &work.losses, &work.smoothed, &work.correct}},
+          .values = {&work.row, &work.stride, &work.labels, &work.losses, &work.smoothed,
+                     &work.correct}},
          device);
 }
 

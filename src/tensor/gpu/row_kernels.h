@@ -43,6 +43,7 @@ template <typename T>
 struct CrossEntropyRows {
   kernels::CrossEntropyRow<T> row;
   std::int64_t rows = 0;
+  std::int64_t stride = 0;  // between rows
   const std::int64_t* labels = nullptr;
   double* losses = nullptr;
   double* smoothed = nullptr;

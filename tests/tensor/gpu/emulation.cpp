@@ -152,14 +152,14 @@ const std::vector<Kernel>& kernels_here() {
 #define OWNED(T, vector, owned)                                     \
   KERNEL("residual_norm", residual_norm_forward<T, vector, owned>), \
       KERNEL("residual_norm", residual_norm_backward<T, vector, owned>)
-#define VECTOR(T, vector)                                                               \
-  KERNEL("activations", bias_activation_forward<T, vector>),                            \
-      KERNEL("activations", bias_activation_backward<T, vector>),                       \
-      KERNEL("activations", gated_activation_forward<T, vector>),                       \
-      KERNEL("activations", gated_activation_backward<T, vector>), OWNED(T, vector, 1), \
-      OWNED(T, vector, 2), OWNED(T, vector, 3)
-#define TYPE(T) \
-  VECTOR(T, 1), VECTOR(T, 4), KERNEL("rotate", rotate<T>), KERNEL("cross_entropy", cross_entropy<T>)
+#define VECTOR(T, vector)                                                            \
+  KERNEL("activations", bias_activation_forward<T, vector>),                         \
+      KERNEL("activations", bias_activation_backward<T, vector>),                    \
+      KERNEL("activations", gated_activation_forward<T, vector>),                    \
+      KERNEL("activations", gated_activation_backward<T, vector>),                   \
+      KERNEL("rotate", rotate<T, vector>), OWNED(T, vector, 1), OWNED(T, vector, 2), \
+      OWNED(T, vector, 3)
+#define TYPE(T) VECTOR(T, 1), VECTOR(T, 4), KERNEL("cross_entropy", cross_entropy<T>)
 #define WIDE(T)                                                          \
   KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>), \
       KERNEL("adamw", adamw_update<T, 4>)

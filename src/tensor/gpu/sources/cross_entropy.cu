@@ -4,14 +4,16 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// o.logits is row 0; labels and the results, which are those of RowLoss, [rows].
+// o.logits is row 0, the next one `stride` behind it; labels and the results, which are those of
+// RowLoss, [rows].
 template <typename T>
-__global__ void cross_entropy(CrossEntropyRow<T> o, const std::int64_t* labels, double* losses,
-                              double* smoothed, bool* correct) {
+__global__ void cross_entropy(CrossEntropyRow<T> o, std::int64_t stride,
+                              const std::int64_t* labels, double* losses, double* smoothed,
+                              bool* correct) {
   using A = Accumulate<T>;
   __shared__ A scratch[32];
   const std::int64_t row = blockIdx.x, columns = o.columns, label = labels[row];
-  T* const logits = o.logits + row * columns;
+  T* const logits = o.logits + row * stride;
   const A lowest = -A(3e38);
   A largest = lowest, sum = 0;
   for (std::int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
