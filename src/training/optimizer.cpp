@@ -52,6 +52,16 @@ std::vector<double> squares_on_cpu(const at::Tensor& values) {
 
 static_assert(FlatParts::kPiece % kChunk == 0, "the chunks of all parts are those of the whole");
 
+// A piece at a time: LibTorch's question makes a copy of all that it asks of.
+bool all_finite(const at::Tensor& values) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 22;
+  const std::int64_t piece = values.is_cpu() ? kPiece : std::max<std::int64_t>(1, values.numel());
+  for (const at::Tensor& part : values.split(piece)) {
+    if (!at::isfinite(part).all().item<bool>()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 double norm_on_cpu(const at::Tensor& values) {
@@ -106,7 +116,7 @@ std::int64_t AdamW::updates() const {
 bool AdamW::is_finite() const {
   bool finite = true;
   for (const at::Tensor& values : {parameters_.flat_values(), first_, second_}) {
-    finite = finite && at::isfinite(values).all().item<bool>();
+    finite = finite && all_finite(values);
   }
   if (processes_ == nullptr) return finite;
   const double bad = finite ? 0 : 1;
