@@ -19,12 +19,13 @@ struct ComputePlan {
 // Sets LibTorch's threads (0: all cores) and flushes denormals. Call once, before any tensor work.
 void prepare_threads(std::int64_t threads);
 
-// Throws Error (usage) for a device that is not there. `automatic` precision is bf16 where a model of
-// that width trains faster so: on GPUs, on CPUs with AMX, and from kWidthForBf16 on with avx512_bf16,
-// where products are only twice as fast and the casts of a narrow model cost what that saves.
+// Throws Error (usage) for a device that is not there. `automatic` precision is bf16 where a model
+// of that width trains faster so: on GPUs, on CPUs with AMX, and from kWidthForBf16 on with
+// avx512_bf16, where products are only twice as fast and the casts of a narrow model cost what that
+// saves.
 ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t width);
-// On a Zen 4 a step in bf16 takes 0.66 times as long as in fp32 at this width (masked language
-// model; translator 0.65, fine-tuning 0.74), and at a width of 64 about as long.
+// On a Zen 4 a step in bf16 takes 0.70 times as long as in fp32 at this width (masked language
+// model; translator 0.65, fine-tuning 0.74, beside other work), and 0.93 times at a width of 64.
 inline constexpr std::int64_t kWidthForBf16 = 128;
 
 // The GPU of the process of that number among those of this machine; from here on the one that this

@@ -82,6 +82,7 @@ TEST_CASE("texts of one length share the rows of a table, by loops and by kernel
   at::manual_seed(7);
   constexpr std::int64_t kLength = 5, kHeads = 2, kWidth = 8;
   const PackedHeads packed{.projected = at::randn({3 * kLength, 3 * kHeads * kWidth}),
+                           .bias = at::randn({3 * kHeads * kWidth}),
                            .heads = kHeads,
                            .key_value_heads = kHeads};
   const Rotation table = tables(kLength, kWidth, 0.3, at::kFloat);
