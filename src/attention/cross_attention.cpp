@@ -145,10 +145,12 @@ std::vector<KeyValue> CrossMemory::layer(const CrossAttentionInputs& in) const {
 }
 
 bool CrossMemory::can_tile(const CrossAttentionInputs& in) const {
-  if (decoding() || in.dropout.probability > 0 || !can_tile_attention(in.query)) return false;
+  const std::int64_t head_width = in.query.size(1) / in.heads;
+  if (decoding() || in.dropout.probability > 0 || !can_tile_attention(in.query, head_width)) {
+    return false;
+  }
   const Positions first = Positions::range(0, 1);
-  return !in.scheme.rotation({.queries = first, .keys = first, .type = in.type},
-                             in.query.size(1) / in.heads);
+  return !in.scheme.rotation({.queries = first, .keys = first, .type = in.type}, head_width);
 }
 
 at::Tensor CrossMemory::tiled(const CrossAttentionInputs& in) const {

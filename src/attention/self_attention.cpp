@@ -34,17 +34,18 @@ bool is_probed(const SelfAttentionInputs& in) {
   return in.probe != nullptr && in.probe->wants(in.layer);
 }
 
-bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
-  return !is_probed(in) && can_tile_attention(in.projected) && plain_softmax(in, session) &&
-         !session.scheme(in.layer).has_transform() && !session.scheme(in.layer).has_running_sums();
-}
-
 std::int64_t key_heads(const SelfAttentionInputs& in) {
   return in.key_value_heads > 0 ? in.key_value_heads : in.heads;
 }
 
 std::int64_t head_width_of(const SelfAttentionInputs& in) {
   return in.projected.size(1) / (in.heads + 2 * key_heads(in));
+}
+
+bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
+  return !is_probed(in) && can_tile_attention(in.projected, head_width_of(in)) &&
+         plain_softmax(in, session) && !session.scheme(in.layer).has_transform() &&
+         !session.scheme(in.layer).has_running_sums();
 }
 
 // Whether a GPU's kernel for texts end to end has all that the attention needs.
@@ -273,8 +274,8 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
 }  // namespace
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
-  const bool fuses = can_fuse(in, session);
-  if (!fuses && !can_pack(in, session)) return block_by_block(in, session);
+  const bool packs = can_pack(in, session);
+  if (!packs && !can_fuse(in, session)) return block_by_block(in, session);
   const std::int64_t head_width = head_width_of(in);
   const FusedAttentionInputs inputs{
       .projected = in.projected,
@@ -295,7 +296,7 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
             const at::Tensor table = session.additive_of_differences(in.layer, extent);
             return table.defined() ? table : session.additive(in.layer, extent);
           }};
-  return fuses ? fused_attention(inputs) : packed_attention(inputs);
+  return packs ? packed_attention(inputs) : fused_attention(inputs);
 }
 
 at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession& session,

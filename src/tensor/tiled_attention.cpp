@@ -11,6 +11,7 @@
 #include "tensor/attention_kernels.h"
 #include "tensor/block_products.h"
 #include "tensor/dispatch.h"
+#include "tensor/gpu/tiled_attention.h"
 #include "tensor/loops.h"
 #include "tensor/parallel.h"
 #include "tensor/scratch.h"
@@ -455,12 +456,15 @@ std::vector<at::Tensor> gradients_of_differences(const TiledAttention& in,
 
 }  // namespace
 
-bool can_tile_attention(const at::Tensor& query) {
-  return runs_loops(query) && has_block_products();
+bool can_tile_attention(const at::Tensor& query, std::int64_t head_width) {
+  const Form form = form_of(query);
+  if (form == Form::gpu_kernels) return gpu::can_tile_attention(query, head_width);
+  return form == Form::loops && has_block_products();
 }
 
 at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& output) {
   check(in);
+  if (form_of(in.query) == Form::gpu_kernels) return gpu::tiled_attention_forward(in, output);
   const at::Tensor logarithm = at::empty(
       {in.heads, output.size(0)}, output.options().dtype(accumulate_type(output.scalar_type())));
   const std::vector<Work> works = split(in, {});
@@ -481,6 +485,10 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
                               const at::Tensor& logarithm, const at::Tensor& output_gradient,
                               const TiledAttentionGradients& gradients) {
   check(in);
+  if (form_of(in.query) == Form::gpu_kernels) {
+    gpu::tiled_attention_backward(in, output, logarithm, output_gradient, gradients);
+    return;
+  }
   const std::vector<Work> works = split(in, gradients.additive);
   const std::vector<at::Tensor> differences = gradients_of_differences(in, gradients.additive);
   with_types(in.query, [&](auto memory, auto product) {

@@ -1,6 +1,7 @@
-// Softmax attention on CPUs without its matrix of scores in memory: a few queries at a time against
-// all keys that they see, matrix products between loops of our own. What a backward pass needs is
-// the output and the logarithm of each row's denominator (Dao 2022, FlashAttention, section 3.1).
+// Softmax attention without its matrix of scores in memory: a few queries at a time against all
+// keys that they see, matrix products between loops of our own on a CPU, kernels of our own on a
+// GPU (gpu/tiled_attention.h). What a backward pass needs is the output and the logarithm of each
+// row's denominator (Dao 2022, FlashAttention, section 3.1).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -33,8 +34,8 @@ struct TiledAttention {
   bool causal = false;  // the last query of a segment sees its last key, the one before not
 };
 
-// Whether there are products for it on this machine.
-bool can_tile_attention(const at::Tensor& query);
+// Whether there are products for it on this machine, for heads of that width.
+bool can_tile_attention(const at::Tensor& query, std::int64_t head_width);
 
 // Fills output [Tq, H * D] -> [H, Tq], the logarithms of the denominators: infinity, with zeros in
 // the output, where a query sees nothing.

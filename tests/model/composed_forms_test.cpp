@@ -150,6 +150,39 @@ TEST_CASE("loops and the operations of a GPU make the same step in every kind of
   }
 }
 
+TEST_CASE("a GPU's own attention in bfloat16 is as near to the exact step as the CPU's") {
+  // One that adds nothing, biases by difference, and some with a number for each pair.
+  for (const char* scheme : {"rope", "none", "t5", "alibi", "kerple", "sandwich", "fire", "tupe"}) {
+    for (const bool causal : {false, true}) {
+      CAPTURE(scheme, causal);
+      StackSettings settings = settings_of("rope", causal);
+      settings.position.scheme = scheme;
+      fit_to(settings.position, {.length = 64, .causal = causal});
+      settings.model.width = 64;
+      settings.model.key_value_heads = causal ? 2 : 4;
+      settings.model.activation = ActivationKind::gelu;
+      settings.attention.window = settings.position.scheme == "rope" && causal ? 7 : 0;
+      const std::vector<at::Tensor> exact = step(settings, {.type = at::kDouble});
+      const StepForm form{at::kFloat, Precision::bf16};
+      const std::vector<at::Tensor> looped = step(settings, form);
+      int attentions = 0;
+      const gpu::KernelEmulation emulation([&](const gpu::Launch& what) {
+        attentions += what.kernel == "attention_key_gradient<16>" ? 1 : 0;
+        emulate_kernel(what);
+      });
+      const std::vector<at::Tensor> made = step(settings, form);
+      CHECK(attentions == settings.model.layers);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        const auto error = [&](const std::vector<at::Tensor>& of) {
+          return (of[i].to(at::kDouble) - exact[i]).norm().item<double>();
+        };
+        CAPTURE(i, error(looped), error(made), exact[i].norm().item<double>());
+        CHECK(error(made) < 1.5 * error(looped) + 1e-3 * exact[i].norm().item<double>());
+      }
+    }
+  }
+}
+
 TEST_CASE("loops and the operations of a GPU make the same step of a translator") {
   for (const char* scheme : {"rope", "none", "t5", "learned"}) {
     for (const double attention_dropout : {0.0, 0.2}) {

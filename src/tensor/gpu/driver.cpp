@@ -19,6 +19,7 @@ using Module = void*;
 using StreamHandle = void*;
 
 constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
+constexpr int kMostDynamicSharedBytes = 8;  // an attribute of functions
 
 struct Driver {
   std::string reason;  // why there is none
@@ -32,6 +33,7 @@ struct Driver {
   Result (*primary_context)(Context*, int device) = nullptr;
   Result (*load_module)(Module*, const void* image) = nullptr;
   Result (*find_function)(Function*, Module, const char* symbol) = nullptr;
+  Result (*set_attribute)(Function, int attribute, int value) = nullptr;
   Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned shared_bytes, StreamHandle, void** values, void** extra) = nullptr;
 };
@@ -60,6 +62,7 @@ Driver open_driver() {
   find(found.primary_context, "cuDevicePrimaryCtxRetain");
   find(found.load_module, "cuModuleLoadData");
   find(found.find_function, "cuModuleGetFunction");
+  find(found.set_attribute, "cuFuncSetAttribute");
   find(found.launch, "cuLaunchKernel");
   if (found.reason.empty() && found.start(0) != 0) found.reason = "NVIDIA's driver cannot start";
   return found;
@@ -104,19 +107,27 @@ std::vector<std::string> card_names() {
   return names;
 }
 
-std::string architecture_of(c10::Device device) {
+int compute_capability(c10::Device device) {
   int major = 0, minor = 0;
   must(driver().attribute(&major, kComputeCapabilityMajor, device.index()), "compute capability");
   must(driver().attribute(&minor, kComputeCapabilityMinor, device.index()), "compute capability");
-  return fmt::format("sm_{}{}", major, minor);
+  return 10 * major + minor;
 }
 
-Function load_kernel(const CompiledKernel& kernel, c10::Device device) {
+std::string architecture_of(c10::Device device) {
+  return fmt::format("sm_{}", compute_capability(device));
+}
+
+Function load_kernel(const CompiledKernel& kernel, std::int64_t shared_bytes, c10::Device device) {
   enter_context(device);
   Module module = nullptr;
   must(driver().load_module(&module, kernel.image.data()), "loading a kernel");
   Function function = nullptr;
   must(driver().find_function(&function, module, kernel.symbol.c_str()), kernel.symbol.c_str());
+  if (shared_bytes > 0) {
+    must(driver().set_attribute(function, kMostDynamicSharedBytes, static_cast<int>(shared_bytes)),
+         "shared memory of a kernel");
+  }
   return function;
 }
 
@@ -127,8 +138,8 @@ void start_kernel(Function function, const Grid& grid, const void* const* values
   const c10::Stream stream = guard.getStream(device);
   must(driver().launch(function, static_cast<unsigned>(grid.blocks_x),
                        static_cast<unsigned>(grid.blocks_y), 1, static_cast<unsigned>(grid.threads),
-                       1, 1, 0, guard.getStreamNativeHandle(stream), const_cast<void**>(values),
-                       nullptr),
+                       1, 1, static_cast<unsigned>(grid.shared_bytes),
+                       guard.getStreamNativeHandle(stream), const_cast<void**>(values), nullptr),
        "starting a kernel");
 }
 

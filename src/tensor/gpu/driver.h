@@ -18,17 +18,21 @@ const std::string& reason_against_driver();
 // "NVIDIA H100 80GB HBM3" of each GPU, with or without a LibTorch for it; empty without a driver.
 std::vector<std::string> card_names();
 
+// 90 for the compute capability 9.0 of the device.
+int compute_capability(c10::Device device);
 // "sm_90" of the device.
 std::string architecture_of(c10::Device device);
 
-// A kernel in the device's memory; lives as long as the program.
+// A kernel in the device's memory; lives as long as the program. shared_bytes: what its launches
+// give a block.
 using Function = void*;
-Function load_kernel(const CompiledKernel& kernel, c10::Device device);
+Function load_kernel(const CompiledKernel& kernel, std::int64_t shared_bytes, c10::Device device);
 
 struct Grid {
   std::int64_t blocks_x = 1;
   std::int64_t blocks_y = 1;
   std::int64_t threads = 1;
+  std::int64_t shared_bytes = 0;
 };
 // Behind what LibTorch's current stream of the device has to do. values: the kernel's arguments.
 void start_kernel(Function function, const Grid& grid, const void* const* values,

@@ -27,7 +27,8 @@ Function function_of(const Launch& what, c10::Device device) {
   Function& function = loaded[{device.index(), what.kernel}];
   if (function == nullptr) {
     function = load_kernel(
-        compiled_kernel(what.source, what.kernel, architecture_of(device), kernel_cache()), device);
+        compiled_kernel(what.source, what.kernel, architecture_of(device), kernel_cache()),
+        what.shared_bytes, device);
   }
   return function;
 }
@@ -69,7 +70,10 @@ void launch(const Launch& what, at::Device device) {
   const c10::Device own(device.type(), device.has_index() ? device.index() : 0);
   const c10::DeviceGuard guard(own);
   start_kernel(function_of(what, own),
-               {.blocks_x = what.blocks_x, .blocks_y = what.blocks_y, .threads = what.threads},
+               {.blocks_x = what.blocks_x,
+                .blocks_y = what.blocks_y,
+                .threads = what.threads,
+                .shared_bytes = what.shared_bytes},
                what.values.data(), own);
 }
 

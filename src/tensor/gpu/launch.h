@@ -21,6 +21,7 @@ struct Launch {
   std::int64_t blocks_x = 1;
   std::int64_t blocks_y = 1;
   std::int64_t threads = 256;       // of a block
+  std::int64_t shared_bytes = 0;    // of a block, beside what the kernel declares itself
   std::vector<const void*> values;  // of the kernel's parameters, in their order
 };
 

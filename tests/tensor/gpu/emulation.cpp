@@ -1,5 +1,6 @@
 #include "tensor/gpu/emulation.h"
 
+#include <c10/util/BFloat16.h>
 #include <ucontext.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,7 @@ class Block {
     fibers_.resize(threads);
     for (Fiber& fiber : fibers_) {
       fiber.done = false;
+      fiber.exchanges = 0;
       if (fiber.stack == nullptr) fiber.stack = std::make_unique<char[]>(kStack);
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = fiber.stack.get();
@@ -55,15 +58,18 @@ class Block {
     while (meeting.round == round) yield();
   }
 
-  template <typename T>
-  T exchange(T value, int distance) {
+  // Shows a value to the threads of the own warp and calls read(of): of(lane) is that of a thread.
+  template <typename T, typename Read>
+  auto with_warp(const T& value, const Read& read) {
+    static_assert(sizeof value <= sizeof(Slot) && std::is_trivially_copyable_v<T>);
     const unsigned thread = threadIdx.x, first = thread / 32 * 32;
-    std::memcpy(&slots_[thread], &value, sizeof value);
+    // Two sets in turn: nobody writes one again before all have come to the meeting of the other.
+    auto& slots = slots_[fibers_[thread].exchanges++ % 2];
+    std::memcpy(&slots[thread], &value, sizeof value);
     wait(first, 32);
-    T other;
-    std::memcpy(&other, &slots_[thread ^ static_cast<unsigned>(distance)], sizeof other);
-    wait(first, 32);
-    return other;
+    return read([&](unsigned lane) -> const T& {
+      return *reinterpret_cast<const T*>(&slots[first + lane]);
+    });
   }
 
  private:
@@ -72,6 +78,7 @@ class Block {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     bool done = false;
+    unsigned exchanges = 0;
   };
   struct Meeting {
     unsigned arrived = 0;
@@ -79,7 +86,8 @@ class Block {
   };
   std::vector<Fiber> fibers_;
   std::map<std::pair<unsigned, unsigned>, Meeting> meetings_;
-  std::array<double, 1024> slots_;
+  using Slot = std::array<double, 4>;
+  std::array<std::array<Slot, 1024>, 2> slots_;
   ucontext_t scheduler_;
   unsigned running_ = 0;
   const std::function<void()>* body_ = nullptr;
@@ -101,7 +109,9 @@ void Block::enter() {
 
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int distance) {
-  return block.exchange(value, distance);
+  return block.with_warp(value, [&](const auto& of) {
+    return of(threadIdx.x % 32 ^ static_cast<unsigned>(distance));
+  });
 }
 void __syncthreads() {
   block.wait(0, blockDim.x);
@@ -114,11 +124,82 @@ void __syncthreads() {
 #define __shared__ static
 #define ROFORMER_KERNELS_NAMESPACE emulated
 #define ROFORMER_INLINE inline
+
+// What sources/matrix.h has of the instructions of a GPU.
+namespace roformer::kernels::emulated {
+
+std::uint32_t bfloat16_pair(float first, float second) {
+  const std::uint32_t low = c10::BFloat16(first).x, high = c10::BFloat16(second).x;
+  return low | high << 16;
+}
+
+float half_of(std::uint32_t pair, bool high) {
+  return c10::BFloat16(static_cast<std::uint16_t>(high ? pair >> 16 : pair),
+                       c10::BFloat16::from_bits());
+}
+
+// Elements as the PTX manual lays them over the threads of mma.m16n8k16.
+void add_product(float (&sums)[4], const std::uint32_t (&left)[4], std::uint32_t right_above,
+                 std::uint32_t right_below) {
+  struct Operands {
+    std::uint32_t left[4], right[2];
+  };
+  const Operands own{.left = {left[0], left[1], left[2], left[3]},
+                     .right = {right_above, right_below}};
+  const unsigned lane = threadIdx.x % 32;
+  const auto products = block.with_warp(own, [&](const auto& of) {
+    std::array<float, 4> result = {};
+    for (unsigned e = 0; e < 4; ++e) {
+      const unsigned row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+      for (unsigned k = 0; k < 16; ++k) {
+        const unsigned holder = k % 8 / 2;  // among the four threads of a row or column
+        const float a = half_of(of(row % 8 * 4 + holder).left[k / 8 * 2 + row / 8], k % 2 == 1);
+        const float b = half_of(of(column * 4 + holder).right[k / 8], k % 2 == 1);
+        result[e] += a * b;
+      }
+    }
+    return result;
+  });
+  for (std::size_t e = 0; e < 4; ++e) sums[e] += products[e];
+}
+
+template <bool kTransposed>
+void load_matrices(const c10::BFloat16* row, std::uint32_t (&matrices)[4]) {
+  const unsigned lane = threadIdx.x % 32;
+  const auto loaded = block.with_warp(row, [&](const auto& of) {
+    std::array<std::uint32_t, 4> result;
+    for (unsigned m = 0; m < 4; ++m) {
+      const auto element = [&](unsigned r, unsigned c) { return of(8 * m + r)[c].x; };
+      const unsigned along = lane % 4 * 2, other = lane / 4;
+      const std::uint32_t low = kTransposed ? element(along, other) : element(other, along);
+      const std::uint32_t high =
+          kTransposed ? element(along + 1, other) : element(other, along + 1);
+      result[m] = low | high << 16;
+    }
+    return result;
+  });
+  for (std::size_t m = 0; m < 4; ++m) matrices[m] = loaded[m];
+}
+
+// At once; what is read before a barrier that CUDA would need is not seen here.
+template <int kBytes>
+void begin_copy(void* to, const void* from) {
+  std::memcpy(to, from, kBytes);
+}
+void wait_for_copies() {}
+
+unsigned char* dynamic_shared() {
+  alignas(16) static std::array<unsigned char, 1 << 18> memory;
+  return memory.data();
+}
+
+}  // namespace roformer::kernels::emulated
 #include "tensor/gpu/sources/activations.cu"
 #include "tensor/gpu/sources/adamw.cu"
 #include "tensor/gpu/sources/cross_entropy.cu"
 #include "tensor/gpu/sources/residual_norm.cu"
 #include "tensor/gpu/sources/rotate.cu"
+#include "tensor/gpu/sources/tiled_attention.cu"
 #undef ROFORMER_INLINE
 #undef ROFORMER_KERNELS_NAMESPACE
 #undef __shared__
@@ -163,8 +244,24 @@ const std::vector<Kernel>& kernels_here() {
 #define WIDE(T)                                                          \
   KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>), \
       KERNEL("adamw", adamw_update<T, 4>)
-  static const std::vector<Kernel> all = {TYPE(float), TYPE(double), TYPE(c10::BFloat16),
-                                          WIDE(float), WIDE(double)};
+#define ATTENTION(width)                                          \
+  KERNEL("tiled_attention", attention_forward<width>),            \
+      KERNEL("tiled_attention", attention_shift<width>),          \
+      KERNEL("tiled_attention", attention_query_gradient<width>), \
+      KERNEL("tiled_attention", attention_key_gradient<width>),   \
+      KERNEL("tiled_attention", attention_pair_gradient<width>)
+  static const std::vector<Kernel> all = {TYPE(float),
+                                          TYPE(double),
+                                          TYPE(c10::BFloat16),
+                                          WIDE(float),
+                                          WIDE(double),
+                                          ATTENTION(16),
+                                          ATTENTION(48),
+                                          ATTENTION(64),
+                                          ATTENTION(128),
+                                          KERNEL("tiled_attention", attention_windows),
+                                          KERNEL("tiled_attention", attention_difference_sums)};
+#undef ATTENTION
 #undef WIDE
 #undef TYPE
 #undef VECTOR

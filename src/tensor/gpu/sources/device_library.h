@@ -31,6 +31,7 @@ inline constexpr bool is_same_v<A, A> = true;
 
 using ::erfc;
 using ::exp;
+using ::exp2;
 using ::fabs;
 using ::isfinite;
 using ::log;

@@ -1,0 +1,170 @@
+// Products of small matrices of bfloat16 on tensor cores, which the 32 threads of a warp hold
+// together: a left operand of 16 x 16 in four registers of each, a right one of 16 x 8 in two, sums
+// of 16 x 8 in four floats. Which element lies where says the PTX manual, mma.m16n8k16. Needs the
+// compute capability 8.0; an emulation has functions of the same names before it includes this.
+#pragma once
+
+#include "tensor/gpu/sources/block.h"
+
+namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
+
+#ifdef __CUDACC_RTC__
+// Two numbers as neighbours in memory, rounded to nearest even.
+ROFORMER_INLINE std::uint32_t bfloat16_pair(float first, float second) {
+  std::uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
+// sums += left * right
+ROFORMER_INLINE void add_product(float (&sums)[4], const std::uint32_t (&left)[4],
+                                 std::uint32_t right_above, std::uint32_t right_below) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_above), "r"(right_below));
+}
+
+ROFORMER_INLINE std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// Four matrices of 8 x 8 from shared memory: the thread 8 m + r names row r of matrix m, and thread
+// t gets from each the neighbours 2 (t % 4) and the next of row t / 4; transposed: of column t / 4.
+template <bool kTransposed>
+ROFORMER_INLINE void load_matrices(const c10::BFloat16* row, std::uint32_t (&matrices)[4]) {
+  const std::uint32_t address = shared_address(row);
+  if constexpr (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
+                 : "r"(address)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
+                 : "r"(address)
+                 : "memory");
+  }
+}
+
+// Begins to copy kBytes from global to shared memory; they are there for this thread after
+// wait_for_copies(), for the others after the block's next barrier.
+template <int kBytes>
+ROFORMER_INLINE void begin_copy(void* to, const void* from) {
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
+                 "n"(kBytes)
+                 : "memory");
+  }
+}
+ROFORMER_INLINE void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// The block's shared memory of a size that its launch gives.
+ROFORMER_INLINE unsigned char* dynamic_shared() {
+  extern __shared__ uint4 dynamic_shared_memory[];
+  return reinterpret_cast<unsigned char*>(dynamic_shared_memory);
+}
+#endif
+
+// `kCount` rows of kWidth numbers, each kStride behind the one before, so that the same columns of
+// eight rows are in different banks.
+template <int kWidth>
+inline constexpr int kStride = kWidth + 8;
+
+// Begins to copy rows from global memory, `there` of them; the others become zero.
+template <int kWidth, int kCount>
+ROFORMER_INLINE void begin_rows(c10::BFloat16* to, const c10::BFloat16* from, std::int64_t row,
+                                std::int64_t there) {
+  constexpr int kVector = 8, kVectors = kWidth / kVector;
+  for (int i = static_cast<int>(threadIdx.x); i < kCount * kVectors;
+       i += static_cast<int>(blockDim.x)) {
+    const int r = i / kVectors, column = i % kVectors * kVector;
+    c10::BFloat16* const target = to + r * kStride<kWidth> + column;
+    if (r < there) {
+      begin_copy<16>(target, from + r * row + column);
+    } else {
+      const float zeros[kVector] = {};
+      store_neighbours<kVector>(target, zeros);
+    }
+  }
+}
+
+// Sums of a warp's 16 rows and kColumns columns: those of thread t are of the rows t / 4 (elements
+// 0, 1) and t / 4 + 8 (2, 3) and in group n of the columns 8 n + 2 (t % 4) and the next.
+template <int kColumns>
+struct RowSums {
+  float groups[kColumns / 8][4] = {};
+};
+
+// sums += left right^T for 16 rows on the left and kCount on the right, all of kWidth in shared
+// memory.
+template <int kWidth, int kCount>
+ROFORMER_INLINE void add_products_of_rows(const c10::BFloat16* left, const c10::BFloat16* right,
+                                          RowSums<kCount>& sums) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const c10::BFloat16* const own_left = left + lane % 16 * kStride<kWidth> + lane / 16 * 8;
+  const c10::BFloat16* const own_right =
+      right + (lane / 16 * 8 + lane % 8) * kStride<kWidth> + lane / 8 % 2 * 8;
+#pragma unroll
+  for (int k = 0; k < kWidth; k += 16) {
+    std::uint32_t a[4];
+    load_matrices<false>(own_left + k, a);
+#pragma unroll
+    for (int n = 0; n < kCount; n += 16) {
+      std::uint32_t b[4];
+      load_matrices<false>(own_right + n * kStride<kWidth> + k, b);
+      add_product(sums.groups[n / 8], a, b[0], b[1]);
+      add_product(sums.groups[n / 8 + 1], a, b[2], b[3]);
+    }
+  }
+}
+
+// sums += factors rows, where the factors of 16 rows and kCount columns are rounded to bfloat16 and
+// `rows` are kCount of kWidth in shared memory.
+template <int kWidth, int kCount>
+ROFORMER_INLINE void add_weighted_rows(const RowSums<kCount>& factors, const c10::BFloat16* rows,
+                                       RowSums<kWidth>& sums) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const c10::BFloat16* const own = rows + lane % 16 * kStride<kWidth> + lane / 16 * 8;
+#pragma unroll
+  for (int k = 0; k < kCount; k += 16) {
+    const auto& before = factors.groups[k / 8];
+    const auto& behind = factors.groups[k / 8 + 1];
+    const std::uint32_t a[4] = {
+        bfloat16_pair(before[0], before[1]), bfloat16_pair(before[2], before[3]),
+        bfloat16_pair(behind[0], behind[1]), bfloat16_pair(behind[2], behind[3])};
+#pragma unroll
+    for (int n = 0; n < kWidth; n += 16) {
+      std::uint32_t b[4];
+      load_matrices<true>(own + k * kStride<kWidth> + n, b);
+      add_product(sums.groups[n / 8], a, b[0], b[1]);
+      add_product(sums.groups[n / 8 + 1], a, b[2], b[3]);
+    }
+  }
+}
+
+// A warp's 16 rows, times a factor each for the thread's two, as bfloat16 to global memory, `there`
+// of them.
+template <int kWidth>
+ROFORMER_INLINE void store_rows(const RowSums<kWidth>& sums, const float (&factors)[2],
+                                c10::BFloat16* to, std::int64_t row, std::int64_t there) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int half = 0; half < 2; ++half) {
+    const int r = lane / 4 + 8 * half;
+    if (r >= there) continue;
+    c10::BFloat16* const target = to + r * row + lane % 4 * 2;
+    for (int n = 0; n < kWidth; n += 8) {
+      const float pair[2] = {sums.groups[n / 8][2 * half] * factors[half],
+                             sums.groups[n / 8][2 * half + 1] * factors[half]};
+      store_neighbours<2>(target + n, pair);
+    }
+  }
+}
+
+}  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

@@ -1,0 +1,94 @@
+// Softmax attention by tiles on a GPU: what tensor/tiled_attention.h computes, with bfloat16
+// products on tensor cores and nothing of the size of all pairs but the gradient of a bias that has
+// one number for each (Dao 2023, FlashAttention-2, section 3; biases added within). Read by the
+// kernels, too (sources/tiled_attention.cu).
+#pragma once
+
+#include <c10/util/BFloat16.h>
+
+#include <cstdint>
+
+#ifndef __CUDACC_RTC__
+#include <ATen/core/Tensor.h>
+
+#include "tensor/tiled_attention.h"
+#endif
+
+namespace roformer::gpu {
+
+// A sequence of queries and the keys that it sees. Pointers are to the device.
+struct AttentionText {
+  std::int64_t query_begin = 0, query_length = 0;
+  std::int64_t key_begin = 0, key_length = 0;
+  // What is added for head h, query i and key j is h * additive_head + i * additive_row + j behind
+  // this; null: nothing. A row of -1: it depends on j - i alone.
+  const float* additive = nullptr;
+  std::int64_t additive_head = 0, additive_row = 0;
+  const std::int32_t* windows = nullptr;  // [H, 2]: j - i first and last visible there; or null
+  float* gradient = nullptr;              // of numbers for pairs, [H, Lq, Lk], added to; or null
+};
+
+// Rows of a text that one block of threads takes.
+struct AttentionTile {
+  std::int64_t text = 0;
+  std::int64_t first = 0;
+  std::int64_t differences = 0;  // where its sums by difference begin, [H, Lk + kTileRows - 1]
+};
+
+// Pairs of one bias with a number for each, whose gradient a block sums over texts.
+struct AttentionPairTile {
+  std::int64_t text = 0, texts = 0;  // the first, and how many
+  std::int64_t query = 0, key = 0;   // the first of kTileRows and of as many as are taken at once
+};
+
+inline constexpr int kTileRows = 64;  // of queries or keys that a block of kTileThreads has
+inline constexpr int kTileThreads = 128;
+
+struct AttentionWork {
+  using T = c10::BFloat16;
+  const AttentionText* texts = nullptr;
+  const AttentionTile* tiles = nullptr;  // of queries, or of keys where gradients of those are made
+  const AttentionPairTile* pairs = nullptr;
+  const T* query = nullptr;  // first rows of head 0
+  const T* key = nullptr;
+  const T* value = nullptr;
+  std::int64_t query_row = 0, key_row = 0, value_row = 0;  // strides
+  T* output = nullptr;
+  std::int64_t output_row = 0;
+  float* logarithm = nullptr;  // [H, tokens]
+  std::int64_t tokens = 0;     // of queries
+  std::int64_t sharing = 1;    // heads of queries that share a head of keys and values
+  float scale = 1;
+  bool causal = false;
+  // Backward only.
+  const T* output_gradient = nullptr;  // rows as those of output
+  float* shift = nullptr;              // [H, tokens]: sums of output * its gradient
+  T* query_gradient = nullptr;
+  T* key_gradient = nullptr;    // of each head of queries
+  T* value_gradient = nullptr;  // likewise
+  std::int64_t query_gradient_row = 0, key_gradient_row = 0, value_gradient_row = 0;
+  float* differences = nullptr;  // sums of each tile by difference; null: not wanted
+};
+
+// A bias by difference: whose windows are found, or whose gradient is summed over tiles.
+struct AttentionTable {
+  const float* numbers = nullptr;  // [heads or 1, Lq + Lk - 1]
+  std::int64_t head = 0;           // stride, 0 where heads share it
+  std::int64_t query_length = 0, key_length = 0;
+  std::int32_t* windows = nullptr;   // [H, 2]
+  float* gradient = nullptr;         // [H, Lq + Lk - 1], added to; null: not wanted
+  std::int64_t tile = 0, tiles = 0;  // its tiles of queries: the first, and how many
+};
+
+#ifndef __CUDACC_RTC__
+// Whether the kernels take such heads there: bfloat16, a multiple of 16 up to 128, and a GPU with
+// products for it (compute capability 8.0).
+bool can_tile_attention(const at::Tensor& query, std::int64_t head_width);
+
+at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Tensor& output);
+void tiled_attention_backward(const TiledAttention& attention, const at::Tensor& output,
+                              const at::Tensor& logarithm, const at::Tensor& output_gradient,
+                              const TiledAttentionGradients& gradients);
+#endif
+
+}  // namespace roformer::gpu
