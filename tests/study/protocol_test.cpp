@@ -3,8 +3,8 @@
 #include "base/sealed_json.h"
 #include "catch.h"
 #include "fake_program.h"
-#include "finished_run.h"
 #include "has.h"
+#include "made_record.h"
 #include "message_of.h"
 #include "study/merged_records.h"
 #include "study/record.h"
@@ -13,55 +13,6 @@
 using namespace roformer;
 
 namespace {
-
-struct Protocol : FakeStudy {
-  // No encoder can have cope.
-  explicit Protocol(const std::string& more = "version: 1")
-      : FakeStudy("rope, sinusoidal, none, cope") {
-    write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") +
-                                                  "  seed: [1, 2]\n"
-                                                  "study: {metric: validation_loss, columns: "
-                                                  "[parameters], reference: rope, " +
-                                                  more + "}\n");
-  }
-};
-
-// One run of a record: a scheme, a seed and its loss.
-struct Made {
-  std::string position;
-  std::string seed;
-  double loss = 0;
-};
-
-// The record of a protocol whose runs are said to have come to that.
-struct Record : Protocol {
-  StudySettings study;
-  std::filesystem::path file = path / "record.json";
-  nlohmann::json machine = {{"processor", "a chip"}, {"cores", 2}, {"threads", 1}};
-  nlohmann::json data = {{"fingerprint", "f00d"}, {"training_tokens", 100}};
-
-  explicit Record(const std::string& more = "version: 1", const std::vector<Override>& flags = {})
-      : Protocol(more), study(load(flags)) {}
-
-  const std::filesystem::path& write(const std::vector<Made>& made) {
-    StudyOutcome outcome;
-    std::vector<RunResult> results;
-    std::erase_if(study.runs, [&](const StudyRun& run) {
-      for (const Made& one : made) {
-        if (run.values != std::vector<std::string>{one.position, one.seed}) continue;
-        results.push_back(finished_run(one.position, one.seed, one.loss));
-        results.back().name = run.name;
-        results.back().record = {{"machine", machine}, {"data", data}};
-        return false;
-      }
-      return true;
-    });
-    outcome.rows = study_rows(study, results);
-    write_study_record(file, path / "tiny.yaml", study, outcome,
-                       {.command = "roformer study <tiny>", .version = "1", .commit = "abc"});
-    return file;
-  }
-};
 
 MergedTable merged(const std::vector<std::filesystem::path>& files) {
   std::vector<ProtocolRecord> records;
@@ -125,7 +76,7 @@ TEST_CASE("a formula is a value of the axis of schemes") {
 }
 
 TEST_CASE("a row of one seed has no rank, no p-value and is never the best") {
-  Record record;
+  MadeRecord record;
   const MergedTable table = merged({record.write(kTwoSchemes)});
   const Table results = study_table(table.study, table.rows, TableUse::page);
   REQUIRE(results.columns()[1].title == "rank");
@@ -141,7 +92,7 @@ TEST_CASE("a row of one seed has no rank, no p-value and is never the best") {
 }
 
 TEST_CASE("rows of several records of one protocol stand in one table") {
-  Record here, there;
+  MadeRecord here, there;
   const auto first = here.write(kTwoSchemes);
   const auto second = there.write({{"none", "2", 2.7}, {"sinusoidal", "1", 2.9}});
   const MergedTable table = merged({first, second});
@@ -165,7 +116,7 @@ TEST_CASE("rows of several records of one protocol stand in one table") {
 }
 
 TEST_CASE("a row that another machine made is marked with it and still compared") {
-  Record here, there;
+  MadeRecord here, there;
   there.machine["processor"] = "another chip";
   const MergedTable table =
       merged({here.write(kTwoSchemes), there.write({{"none", "1", 2.6}, {"none", "2", 2.7}})});
@@ -176,9 +127,9 @@ TEST_CASE("a row that another machine made is marked with it and still compared"
 }
 
 TEST_CASE("what does not compare is listed with its reason") {
-  Record here;
+  MadeRecord here;
   const auto first = here.write(kTwoSchemes);
-  const auto reason = [&](Record other) {
+  const auto reason = [&](MadeRecord other) {
     const auto file = other.write({{"sinusoidal", "1", 2}});
     const MergedTable table = merged({first, file});
     REQUIRE(table.rows.size() == 2);
@@ -186,21 +137,22 @@ TEST_CASE("what does not compare is listed with its reason") {
     CHECK(has(to_markdown(apart_table(table)), "sinusoidal-seed1"));
     return table.apart.front().reason;
   };
-  CHECK(reason(Record("version: 2")) == "protocol version 2, here 1");
-  CHECK(reason(Record("version: 1", {{"training.steps", "7"}})) == "training.steps 7, here 100");
-  Record data;
+  CHECK(reason(MadeRecord("version: 2")) == "protocol version 2, here 1");
+  CHECK(reason(MadeRecord("version: 1", {{"training.steps", "7"}})) ==
+        "training.steps 7, here 100");
+  MadeRecord data;
   data.data["fingerprint"] = "beef";
   const auto file = data.write({{"sinusoidal", "1", 2}});
   CHECK(merged({first, file}).apart.front().reason == "data beef, here f00d");
   // The same scheme with other options is another row.
-  Record options("version: 1", {{"position.rope.base", "500"}});
+  MadeRecord options("version: 1", {{"position.rope.base", "500"}});
   const MergedTable table = merged({first, options.write({{"rope", "1", 2}})});
   REQUIRE(table.apart.size() == 1);
   CHECK(has(table.apart.front().reason, "another rope: position.rope.base 500"));
 }
 
 TEST_CASE("the page has the numbers of its records, filters, and nothing from elsewhere") {
-  Record record("version: 1, name: '<b>'");
+  MadeRecord record("version: 1, name: '<b>'");
   const auto file = record.write(kTwoSchemes);
   const StudyOrigin origin{.command = "roformer <page>", .version = "1", .commit = "abc"};
   const std::string page = records_page({file}, origin);

@@ -3,7 +3,10 @@
 // (PATH from the file's folder, TABLE a name where not the first is meant) is the rendering of that
 // record, byte for byte: `roformer study --render PATH --table TABLE`. With chart:NAME for TABLE
 // the line below is a picture, ![words](FILE.svg), and that file is the drawing of the record's
-// chart: `roformer study --render PATH --chart NAME > FILE.svg`. A table with a column of figures
+// chart: `roformer study --render PATH --chart NAME > FILE.svg`. Below a line
+//   <!-- merged: PATH PATH ... -->
+// stands the table of several records of one protocol: `roformer study --merge PATH PATH ...
+// --format markdown`, up to its first empty line. A table with a column of figures
 // that has no record was copied by hand, unless a line <!-- computed: FROM WHAT --> stands above.
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +20,9 @@
 #include "base/sealed_json.h"
 #include "catch.h"
 #include "has.h"
+#include "made_record.h"
 #include "study/record.h"
+#include "study/records_page.h"
 #include "study/stored_chart.h"
 #include "study/stored_table.h"
 #include "temporary_folder.h"
@@ -35,6 +40,18 @@ struct CheckedTables {
 std::string rendering(const fs::path& record, const std::string& table) {
   try {
     return to_markdown(recorded_table(record, table));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// `paths` from the folder, one space between them.
+std::string merged_rendering(const fs::path& folder, const std::string& paths) {
+  std::vector<fs::path> records;
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ' ');) records.push_back(folder / path);
+  try {
+    return to_markdown(merged_tables(records).front());
   } catch (const Error& error) {
     return error.what();
   }
@@ -92,7 +109,8 @@ void check_origins(const fs::path& file, CheckedTables& checked) {
   int number = 0;
   const auto end_table = [&] {
     if (rows.size() > 2 && !above.starts_with("<!-- record:") &&
-        !above.starts_with("<!-- computed:") && has_figures({rows.begin() + 2, rows.end()})) {
+        !above.starts_with("<!-- merged:") && !above.starts_with("<!-- computed:") &&
+        has_figures({rows.begin() + 2, rows.end()})) {
       checked.breaches += file.string() + ":" + std::to_string(number - std::ssize(rows)) +
                           ": a table of figures without a record\n";
     }
@@ -112,6 +130,7 @@ void check_origins(const fs::path& file, CheckedTables& checked) {
 
 void check_tables(const fs::path& file, CheckedTables& checked) {
   static const std::regex marker("^<!-- record: (\\S+)( (\\S+))? -->$");
+  static const std::regex merged("^<!-- merged: (\\S+( \\S+)*) -->$");
   std::istringstream text(read_file(file));
   std::string line;
   int number = 0;
@@ -119,15 +138,17 @@ void check_tables(const fs::path& file, CheckedTables& checked) {
   for (bool more = next(); more;) {
     std::smatch match;
     const std::string marked = line;
-    const bool told = std::regex_match(marked, match, marker);
-    if (!told && marked.starts_with("<!-- record:")) {
+    const bool of_one = std::regex_match(marked, match, marker);
+    const bool told = of_one || std::regex_match(marked, match, merged);
+    if (!told && (marked.starts_with("<!-- record:") || marked.starts_with("<!-- merged:"))) {
       checked.breaches += file.string() + ": not understood: " + marked + "\n";
     }
     more = next();
     if (!told) continue;
     ++checked.count;
     const int first = number;
-    if (const std::string wanted = match[3]; wanted.starts_with("chart:")) {
+    const std::string wanted = of_one ? match[3].str() : "";
+    if (wanted.starts_with("chart:")) {
       const std::string breach =
           picture_breach(file.parent_path(), line, file.parent_path() / match[1].str(),
                          wanted.substr(wanted.find(':') + 1));
@@ -137,7 +158,9 @@ void check_tables(const fs::path& file, CheckedTables& checked) {
     }
     std::string table;
     for (; more && line.starts_with("|"); more = next()) table += line + "\n";
-    const std::string expected = rendering(file.parent_path() / match[1].str(), match[3]);
+    const fs::path folder = file.parent_path();
+    const std::string expected =
+        of_one ? rendering(folder / match[1].str(), wanted) : merged_rendering(folder, match[1]);
     if (table == expected) continue;
     checked.breaches += file.string() + ":" + std::to_string(first) + ": the record " +
                         match[1].str() + " gives\n" + expected;
@@ -202,6 +225,27 @@ TEST_CASE("a table with a record is told from one that differs from it in a byte
   CHECK(has(breaches(pictured, 1), "is not the record's chart figures"));
   CHECK(has(breaches("<!-- record: r.json chart:figures -->\nWords\n", 1), "no picture"));
   CHECK(has(breaches("<!-- record: -->\n" + good, 0), "not understood"));
+}
+
+TEST_CASE("a table of several records is told from one that they do not give together") {
+  MadeRecord first, second;
+  first.write({{"rope", "1", 3.1}, {"none", "1", 4.5}});
+  second.write({{"sinusoidal", "1", 3.3}});
+  const auto breaches = [&](const std::string& text) {
+    write_file_atomically(first.path / "README.md", text);
+    CheckedTables checked;
+    check_tables(first.path / "README.md", checked);
+    check_origins(first.path / "README.md", checked);
+    return checked.breaches;
+  };
+  const std::string both = to_markdown(merged_tables({first.file, second.file}).front());
+  CHECK(has(both, "sinusoidal"));
+  const std::string marker =
+      "<!-- merged: " + first.file.string() + " " + second.file.string() + " -->\n";
+  CHECK(breaches(marker + both).empty());
+  CHECK_FALSE(breaches("<!-- merged: " + first.file.string() + " -->\n" + both).empty());
+  CHECK(has(breaches("<!-- merged: -->\n" + both), "not understood"));
+  CHECK(has(breaches("<!-- merged: gone.json -->\n" + both), "gone.json"));
 }
 
 TEST_CASE("a table of figures says where they are from") {
