@@ -167,7 +167,7 @@ TEST_CASE("a GPU's own attention in bfloat16 is as near to the exact step as the
       const std::vector<at::Tensor> looped = step(settings, form);
       int attentions = 0;
       const gpu::KernelEmulation emulation([&](const gpu::Launch& what) {
-        attentions += what.kernel == "attention_key_gradient<16>" ? 1 : 0;
+        attentions += what.kernel.starts_with("attention_key_gradient<16, ") ? 1 : 0;
         emulate_kernel(what);
       });
       const std::vector<at::Tensor> made = step(settings, form);

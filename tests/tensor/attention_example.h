@@ -123,7 +123,8 @@ struct AttentionExample {
     return results;
   }
 
-  AttentionResults tiled(at::ScalarType type) const {
+  // `unwanted`: of which bias no gradient is asked for; it is undefined in what is returned.
+  AttentionResults tiled(at::ScalarType type, std::size_t unwanted = ~std::size_t{0}) const {
     const at::ScalarType wide = type == at::kDouble ? at::kDouble : at::kFloat;
     const at::Tensor rows = packed.to(type);
     TiledAttention attention{.query = part(rows, 0),
@@ -139,18 +140,18 @@ struct AttentionExample {
     const at::Tensor gradients = at::zeros_like(rows);
     TiledAttentionGradients into{
         .query = part(gradients, 0), .key = part(gradients, 1), .value = part(gradients, 2)};
-    for (const at::Tensor& bias : additive) {
-      std::vector<std::int64_t> sizes = bias.sizes().vec();
+    for (std::size_t i = 0; i < additive.size(); ++i) {
+      std::vector<std::int64_t> sizes = additive[i].sizes().vec();
       sizes[0] = kHeads;
-      into.additive.push_back(at::zeros(sizes, wide));
+      into.additive.push_back(i == unwanted ? at::Tensor() : at::zeros(sizes, wide));
     }
     tiled_attention_backward(attention, results.output, logarithm, gradient.to(type), into);
     results.query = into.query.narrow(0, 0, queries());
     results.key = into.key;
     results.value = into.value;
     for (std::size_t i = 0; i < additive.size(); ++i) {
-      results.additive.push_back(additive[i].size(0) == 1 ? into.additive[i].sum(0, true)
-                                                          : into.additive[i]);
+      const bool summed = i != unwanted && additive[i].size(0) == 1;
+      results.additive.push_back(summed ? into.additive[i].sum(0, true) : into.additive[i]);
     }
     return results;
   }

@@ -63,8 +63,32 @@ TEST_CASE("GPU kernels of attention leave out the keys that a window hides") {
     rows.narrow(0, spoiled.text, spoiled.first_visible() - 4).fill_(NAN);
   }
   const gpu::KernelEmulation emulation(emulate_kernel);
-  const AttentionResults whole = example.tiled(at::kBFloat16), without = spoiled.tiled(at::kBFloat16);
+  const AttentionResults whole = example.tiled(at::kBFloat16),
+                         without = spoiled.tiled(at::kBFloat16);
   CHECK(at::equal(whole.output, without.output));
+}
+
+TEST_CASE("GPU kernels of attention make the gradients of the biases that are wanted alone") {
+  at::manual_seed(6);
+  AttentionExample example{.width = 16, .text = 100, .keys = 140};
+  if (GENERATE(false, true)) {
+    example.add_tables();
+  } else {
+    example.add_biases();
+  }
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  const std::vector<at::Tensor> all = example.tiled(at::kBFloat16).all();
+  for (const std::size_t unwanted : {0, 1}) {
+    const std::vector<at::Tensor> some = example.tiled(at::kBFloat16, unwanted).all();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CAPTURE(unwanted, i);
+      if (i == 4 + unwanted) {
+        CHECK_FALSE(some[i].defined());
+      } else {
+        CHECK(at::equal(some[i], all[i]));
+      }
+    }
+  }
 }
 
 TEST_CASE("GPU kernels of attention take heads of bfloat16 and a multiple of 16 up to 128") {

@@ -1,12 +1,14 @@
 #include "tensor/gpu/tiled_attention.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -23,167 +25,193 @@ bool by_difference(const at::Tensor& additive) {
   return additive.dim() == 2;
 }
 
-// A list of structures on the device.
-template <typename T>
-at::Tensor on_device(std::vector<T>& list, at::Device device) {
-  const auto bytes = static_cast<std::int64_t>(list.size() * sizeof(T));
-  return roformer::on_device(at::from_blob(list.data(), {bytes}, at::kByte).clone(), device);
-}
-template <typename T>
-const T* list_of(const at::Tensor& bytes) {
-  return reinterpret_cast<const T*>(bytes.const_data_ptr());
-}
-
 std::int64_t tiles_of(std::int64_t length) {
   return (length + kTileRows - 1) / kTileRows;
 }
 
 template <typename T>
-T* rows(const at::Tensor& view) {
-  ROFORMER_ASSERT(view.dim() == 2 && view.stride(1) == 1 && view.scalar_type() == at::kBFloat16);
-  T* const data = static_cast<T*>(view.data_ptr());
-  // What a thread copies at once.
-  ROFORMER_ASSERT(reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && view.stride(0) % 8 == 0);
-  return data;
+std::int64_t count(const std::vector<T>& list) {
+  return static_cast<std::int64_t>(list.size());
 }
 
-// What the kernels read besides rows of tokens, on the device.
+// Lists of structures on their way to the device, in one copy.
+class Lists {
+ public:
+  // Where the list begins.
+  template <typename T>
+  std::size_t add(const std::vector<T>& list) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0);  // all stay aligned
+    const std::size_t begin = bytes_.size();
+    bytes_.resize(begin + list.size() * sizeof(T));
+    if (!list.empty()) std::memcpy(bytes_.data() + begin, list.data(), list.size() * sizeof(T));
+    return begin;
+  }
+  void copy_to(at::Device device) {
+    const at::Tensor host = at::empty({count(bytes_)}, at::kByte);
+    std::memcpy(host.mutable_data_ptr(), bytes_.data(), bytes_.size());
+    device_ = on_device(host, device);
+  }
+  template <typename T>
+  const T* at(std::size_t begin) const {
+    return reinterpret_cast<const T*>(device_.const_data_ptr<std::uint8_t>() + begin);
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  at::Tensor device_;
+};
+
+// First row and stride of rows of tokens; a single row has whatever stride it came with.
+struct Rows {
+  c10::BFloat16* data;
+  std::int64_t row;
+
+  explicit Rows(const at::Tensor& view)
+      : data(static_cast<c10::BFloat16*>(view.data_ptr())),
+        row(view.size(0) > 1 ? view.stride(0) : 0) {
+    ROFORMER_ASSERT(view.dim() == 2 && view.stride(1) == 1 && view.scalar_type() == at::kBFloat16);
+    // What a thread copies at once.
+    ROFORMER_ASSERT(reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && row % 8 == 0);
+  }
+};
+
+// What the kernels read besides rows of tokens, and their launches.
 class Plan {
  public:
-  Plan(const TiledAttention& in, const std::vector<at::Tensor>& gradients)
+  // `gradients` of the additives where there is a backward pass, undefined ones are not wanted.
+  Plan(const TiledAttention& in, const std::vector<at::Tensor>& gradients, bool backward)
       : in_(in), device_(in.query.device()), gradients_(gradients) {
     list_tables();
     list_texts();
-    texts_on_device_ = on_device(texts_, device_);
-    query_tiles_on_device_ = on_device(query_tiles_, device_);
+    if (backward) {
+      list_key_tiles();
+      list_pairs();
+    }
+    const std::size_t tables = lists_.add(tables_), texts = lists_.add(texts_),
+                      query_tiles = lists_.add(query_tiles_), key_tiles = lists_.add(key_tiles_),
+                      pairs = lists_.add(pairs_);
+    lists_.copy_to(device_);
+    tables_on_device_ = lists_.at<AttentionTable>(tables);
+    work_.texts = lists_.at<AttentionText>(texts);
+    work_.tiles = query_tiles_on_device_ = lists_.at<AttentionTile>(query_tiles);
+    key_tiles_on_device_ = lists_.at<AttentionTile>(key_tiles);
+    work_.pairs = lists_.at<AttentionPairTile>(pairs);
+    if (!tables_.empty()) find_windows();
   }
 
-  AttentionWork work(const at::Tensor& output, const at::Tensor& logarithm) const {
-    return {.texts = list_of<AttentionText>(texts_on_device_),
-            .tiles = list_of<AttentionTile>(query_tiles_on_device_),
-            .query = rows<const c10::BFloat16>(in_.query),
-            .key = rows<const c10::BFloat16>(in_.key),
-            .value = rows<const c10::BFloat16>(in_.value),
-            .query_row = in_.query.stride(0),
-            .key_row = in_.key.stride(0),
-            .value_row = in_.value.stride(0),
-            .output = rows<c10::BFloat16>(output),
-            .output_row = output.stride(0),
-            .logarithm = logarithm.mutable_data_ptr<float>(),
-            .tokens = output.size(0),
-            .sharing = in_.key_value_heads > 0 ? in_.heads / in_.key_value_heads : 1,
-            .scale = static_cast<float>(in_.scale),
-            .causal = in_.causal};
+  void forward(const at::Tensor& output, const at::Tensor& logarithm) {
+    describe(output, logarithm);
+    start("attention_forward", tiles_on_queries(), shared(1, 2));
   }
 
-  // Blocks over x, and one for each head over y. `shared_rows` of kTileRows, with or without what
-  // streams past in two stages and the slopes by difference.
-  struct Blocks {
-    std::int64_t count = 0;
-    std::int64_t shared_bytes = 0;
-  };
-  Blocks on_queries() const { return {tile_count(query_tiles_), shared(1, 2, false)}; }
-  Blocks on_queries_with_slopes() const { return {tile_count(query_tiles_), shared(2, 2, true)}; }
-  Blocks on_keys() const { return {tile_count(key_tiles_), shared(2, 2, false)}; }
-  Blocks on_pairs() const {
-    return {static_cast<std::int64_t>(pairs_.size()), shared(2, 1, false)};
-  }
-  Blocks on_tokens(std::int64_t tokens) const {
+  void backward(const at::Tensor& output, const at::Tensor& logarithm,
+                const at::Tensor& output_gradient, const TiledAttentionGradients& gradients) {
+    describe(output, logarithm);
+    const Rows gradient(output_gradient);
+    work_.output_gradient = gradient.data;
+    work_.output_gradient_row = gradient.row;
+    const at::Tensor shift = at::empty_like(logarithm);
+    work_.shift = shift.mutable_data_ptr<float>();
     constexpr std::int64_t kWarps = kTileThreads / 32;
-    return {(tokens + kWarps - 1) / kWarps, 0};
-  }
+    launch_on_heads(fmt::format("attention_shift<{}>", width()),
+                    (work_.tokens + kWarps - 1) / kWarps, 0);
 
-  void start(const char* kernel, const Blocks& blocks, const AttentionWork& work) const {
-    launch({.source = "tiled_attention",
-            .kernel = fmt::format("{}<{}>", kernel, width()),
-            .blocks_x = blocks.count,
-            .blocks_y = in_.heads,
-            .threads = kTileThreads,
-            .shared_bytes = blocks.shared_bytes,
-            .values = {&work}},
-           device_);
-  }
+    const Rows to_query(gradients.query), to_key(gradients.key), to_value(gradients.value);
+    work_.query_gradient = to_query.data;
+    work_.query_gradient_row = to_query.row;
+    const at::Tensor differences =
+        at::zeros({differences_}, at::TensorOptions().dtype(at::kFloat).device(device_));
+    work_.differences = differences.mutable_data_ptr<float>();
+    const std::int64_t slopes =
+        added_ == kAddsTable ? kTileRows * (streamed_rows(width()) + kSlopePadding) * 4 : 0;
+    start("attention_query_gradient", tiles_on_queries(), shared(2, 2) + slopes);
+    if (differences_ > 0) add_differences(differences);
+    launch_on_heads(fmt::format("attention_pair_gradient<{}>", width()), count(pairs_),
+                    2 * (2 * kTileRows + 2 * streamed_rows(width())) * row_bytes());
 
-  // Tiles of keys, and those of pairs, whose lists only a backward pass needs.
-  at::Tensor key_tiles() {
-    for (std::size_t t = 0; t < texts_.size(); ++t) {
-      for (std::int64_t tile = 0; tile < tiles_of(texts_[t].key_length); ++tile) {
-        key_tiles_.push_back({.text = static_cast<std::int64_t>(t), .first = tile * kTileRows});
-      }
-    }
-    return on_device(key_tiles_, device_);
-  }
-  at::Tensor pairs() {
-    for (std::size_t begin = 0, end = 0; begin < texts_.size(); begin = end) {
-      end = begin + 1;
-      const AttentionText& text = texts_[begin];
-      if (text.gradient == nullptr) continue;
-      while (end < texts_.size() && texts_[end].gradient == text.gradient) ++end;
-      for (std::int64_t query = 0; query < text.query_length; query += kTileRows) {
-        for (std::int64_t key = 0; key < text.key_length; key += streamed()) {
-          pairs_.push_back({.text = static_cast<std::int64_t>(begin),
-                            .texts = static_cast<std::int64_t>(end - begin),
-                            .query = query,
-                            .key = key});
-        }
-      }
-    }
-    return on_device(pairs_, device_);
-  }
-
-  // For the sums by difference of all tiles; undefined where none is wanted.
-  at::Tensor room_for_differences() const {
-    if (differences_ == 0) return {};
-    return at::zeros({differences_}, at::TensorOptions().dtype(at::kFloat).device(device_));
-  }
-  void add_differences(const at::Tensor& sums) const {
-    const float* const data = sums.const_data_ptr<float>();
-    const auto* const tiles = list_of<AttentionTile>(query_tiles_on_device_);
-    for (const AttentionTable& table : tables_) {
-      if (table.gradient == nullptr) continue;
-      const std::int64_t count = table.query_length + table.key_length - 1;
-      launch({.source = "tiled_attention",
-              .kernel = "attention_difference_sums",
-              .blocks_x = (count + kTileThreads - 1) / kTileThreads,
-              .blocks_y = in_.heads,
-              .threads = kTileThreads,
-              .values = {&table, &tiles, &data}},
-             device_);
-    }
+    work_.tiles = key_tiles_on_device_;
+    work_.key_gradient = to_key.data;
+    work_.key_gradient_row = to_key.row;
+    work_.value_gradient = to_value.data;
+    work_.value_gradient_row = to_value.row;
+    start("attention_key_gradient", count(key_tiles_), shared(2, 2));
   }
 
  private:
   const TiledAttention& in_;
   at::Device device_;
-  const std::vector<at::Tensor>& gradients_;  // of the additives; empty, or undefined: not wanted
+  const std::vector<at::Tensor>& gradients_;
+  int added_ = kAddsNothing;
   std::vector<AttentionTable> tables_;
   std::vector<std::int64_t> table_of_;  // of each additive, -1: it is of pairs
   std::vector<AttentionText> texts_;
   std::vector<AttentionTile> query_tiles_, key_tiles_;
   std::vector<AttentionPairTile> pairs_;
-  std::int64_t differences_ = 0;
-  at::Tensor windows_, texts_on_device_, query_tiles_on_device_;
+  std::int64_t differences_ = 0;  // numbers of all tiles' sums
+  at::Tensor windows_;
+  Lists lists_;
+  const AttentionTable* tables_on_device_ = nullptr;
+  const AttentionTile *query_tiles_on_device_ = nullptr, *key_tiles_on_device_ = nullptr;
+  AttentionWork work_;
 
-  static std::int64_t tile_count(const std::vector<AttentionTile>& tiles) {
-    return static_cast<std::int64_t>(tiles.size());
-  }
   std::int64_t width() const { return in_.query.size(1) / in_.heads; }
-  // As kStreamed and Stage of sources/tiled_attention.cu.
-  std::int64_t streamed() const { return width() > 64 ? 32 : 64; }
-  std::int64_t shared(std::int64_t tiles, std::int64_t stages, bool slopes) const {
-    const std::int64_t row = (width() + 8) * 2, rows = streamed();
-    const std::int64_t table = (kTileRows + rows) * 4, statistics = 2 * rows * 4;
-    return tiles * kTileRows * row + stages * (2 * rows * row + table + statistics) +
-           (slopes ? kTileRows * (rows + 1) * 4 : 0);
+  std::int64_t row_bytes() const { return (width() + 8) * 2; }
+  std::int64_t tiles_on_queries() const { return count(query_tiles_); }
+  // As SharedParts of sources/tiled_attention.cu hands it out: tiles of own rows, and stages of
+  // what streams past.
+  std::int64_t shared(std::int64_t tiles, std::int64_t stages) const {
+    const std::int64_t rows = streamed_rows(width());
+    return tiles * kTileRows * row_bytes() +
+           stages * (2 * rows * row_bytes() + (kTileRows + 3 * rows) * 4);
+  }
+
+  // A block for each of `blocks` and each head of queries.
+  void launch_on_heads(const std::string& kernel, std::int64_t blocks,
+                       std::int64_t shared_bytes) const {
+    launch({.source = "tiled_attention",
+            .kernel = kernel,
+            .blocks_x = blocks,
+            .blocks_y = in_.heads,
+            .threads = kTileThreads,
+            .shared_bytes = shared_bytes,
+            .values = {&work_}},
+           device_);
+  }
+  void start(const char* kernel, std::int64_t blocks, std::int64_t shared_bytes) const {
+    launch_on_heads(fmt::format("{}<{}, {}>", kernel, width(), added_), blocks, shared_bytes);
+  }
+
+  void describe(const at::Tensor& output, const at::Tensor& logarithm) {
+    const Rows query(in_.query), key(in_.key), value(in_.value), to(output);
+    work_.query = query.data;
+    work_.query_row = query.row;
+    work_.key = key.data;
+    work_.key_row = key.row;
+    work_.value = value.data;
+    work_.value_row = value.row;
+    work_.output = to.data;
+    work_.output_row = to.row;
+    work_.logarithm = logarithm.mutable_data_ptr<float>();
+    work_.tokens = output.size(0);
+    work_.sharing = in_.key_value_heads > 0 ? in_.heads / in_.key_value_heads : 1;
+    work_.scale = static_cast<float>(in_.scale);
+    work_.causal = in_.causal;
   }
 
   at::Tensor gradient_of(std::size_t additive) const {
     return gradients_.empty() ? at::Tensor() : gradients_[additive];
   }
+  static float* numbers_of(const at::Tensor& gradient) {
+    if (!gradient.defined()) return nullptr;
+    ROFORMER_ASSERT(gradient.is_contiguous());
+    return gradient.mutable_data_ptr<float>();
+  }
+  static std::int64_t head_stride(const at::Tensor& additive) {
+    return additive.size(0) == 1 ? 0 : additive.stride(0);
+  }
 
-  // Finds what tables by difference hide, on the device.
   void list_tables() {
-    windows_ = at::empty({static_cast<std::int64_t>(in_.additive.size()), in_.heads, 2},
+    windows_ = at::empty({count(in_.additive), in_.heads, 2},
                          at::TensorOptions().dtype(at::kInt).device(device_));
     table_of_.assign(in_.additive.size(), -1);
     for (const AttentionSegment& segment : in_.segments) {
@@ -191,27 +219,15 @@ class Plan {
       const auto a = static_cast<std::size_t>(segment.additive);
       const at::Tensor& additive = in_.additive[a];
       if (!by_difference(additive) || table_of_[a] >= 0) continue;
-      table_of_[a] = static_cast<std::int64_t>(tables_.size());
-      const at::Tensor gradient = gradient_of(a);
+      table_of_[a] = count(tables_);
       tables_.push_back(
           {.numbers = additive.const_data_ptr<float>(),
-           .head = additive.size(0) == 1 ? 0 : additive.stride(0),
+           .head = head_stride(additive),
            .query_length = segment.query_length,
            .key_length = segment.key_length,
            .windows = windows_.mutable_data_ptr<std::int32_t>() + segment.additive * in_.heads * 2,
-           .gradient = gradient.defined() ? gradient.mutable_data_ptr<float>() : nullptr});
-      ROFORMER_ASSERT(!gradient.defined() || gradient.is_contiguous());
+           .gradient = numbers_of(gradient_of(a))});
     }
-    if (tables_.empty()) return;
-    const at::Tensor tables = on_device(tables_, device_);
-    const auto* const data = list_of<AttentionTable>(tables);
-    launch({.source = "tiled_attention",
-            .kernel = "attention_windows",
-            .blocks_x = in_.heads,
-            .blocks_y = static_cast<std::int64_t>(tables_.size()),
-            .threads = kTileThreads,
-            .values = {&data}},
-           device_);
   }
 
   void list_texts() {
@@ -221,11 +237,15 @@ class Plan {
                          .key_begin = segment.key_begin,
                          .key_length = segment.key_length};
       AttentionTable* table = nullptr;
+      int added = kAddsNothing;
       if (segment.additive >= 0) {
         const auto a = static_cast<std::size_t>(segment.additive);
         if (table_of_[a] >= 0) table = &tables_[static_cast<std::size_t>(table_of_[a])];
+        added = table == nullptr ? kAddsPairs : kAddsTable;
         add_additive(in_.additive[a], gradient_of(a), table, text);
       }
+      ROFORMER_ASSERT(texts_.empty() || added == added_);  // one kernel for all
+      added_ = added;
       list_query_tiles(text, table);
       texts_.push_back(text);
     }
@@ -234,34 +254,89 @@ class Plan {
   static void add_additive(const at::Tensor& additive, const at::Tensor& gradient,
                            const AttentionTable* table, AttentionText& text) {
     text.additive = additive.const_data_ptr<float>();
-    text.additive_head = additive.size(0) == 1 ? 0 : additive.stride(0);
-    if (table != nullptr) {
-      text.additive += text.query_length - 1;
-      text.additive_row = -1;
-      text.windows = table->windows;
+    text.additive_head = head_stride(additive);
+    if (table == nullptr) {
+      text.additive_row = additive.stride(1);
+      text.gradient = numbers_of(gradient);
       return;
     }
-    text.additive_row = additive.stride(1);
-    if (!gradient.defined()) return;
-    ROFORMER_ASSERT(gradient.is_contiguous());
-    text.gradient = gradient.mutable_data_ptr<float>();
+    ROFORMER_ASSERT(table->query_length == text.query_length &&
+                    table->key_length == text.key_length);
+    text.additive += text.query_length - 1;
+    text.windows = table->windows;
   }
 
   // Tiles whose sums go to one table stand one behind the other.
   void list_query_tiles(const AttentionText& text, AttentionTable* table) {
     const bool summed = table != nullptr && table->gradient != nullptr;
     const std::int64_t tiles = tiles_of(text.query_length);
-    if (summed) {
-      if (table->tiles == 0) table->tile = tile_count(query_tiles_);
-      ROFORMER_ASSERT(table->tile + table->tiles == tile_count(query_tiles_));
+    if (table != nullptr) {
+      if (table->tiles == 0) table->tile = count(query_tiles_);
+      ROFORMER_ASSERT(table->tile + table->tiles == count(query_tiles_));
       table->tiles += tiles;
     }
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      query_tiles_.push_back({.text = static_cast<std::int64_t>(texts_.size()),
+      query_tiles_.push_back({.text = count(texts_),
                               .first = tile * kTileRows,
-                              .differences = differences_});
+                              .differences = summed ? differences_ : -1});
       if (summed) differences_ += in_.heads * (text.key_length + kTileRows - 1);
     }
+  }
+
+  void list_key_tiles() {
+    for (std::int64_t t = 0; t < count(texts_); ++t) {
+      const std::int64_t length = texts_[static_cast<std::size_t>(t)].key_length;
+      for (std::int64_t first = 0; first < length; first += kTileRows) {
+        key_tiles_.push_back({.text = t, .first = first});
+      }
+    }
+  }
+
+  // Texts that share numbers for pairs stand one behind the other: a block adds up their gradient.
+  void list_pairs() {
+    std::vector<const float*> listed;
+    for (std::size_t begin = 0, end = 0; begin < texts_.size(); begin = end) {
+      end = begin + 1;
+      const AttentionText& text = texts_[begin];
+      if (text.gradient == nullptr) continue;
+      ROFORMER_ASSERT(std::find(listed.begin(), listed.end(), text.gradient) == listed.end());
+      listed.push_back(text.gradient);
+      while (end < texts_.size() && texts_[end].gradient == text.gradient) ++end;
+      for (std::int64_t query = 0; query < text.query_length; query += kTileRows) {
+        for (std::int64_t key = 0; key < text.key_length; key += streamed_rows(width())) {
+          pairs_.push_back({.text = static_cast<std::int64_t>(begin),
+                            .texts = static_cast<std::int64_t>(end - begin),
+                            .query = query,
+                            .key = key});
+        }
+      }
+    }
+  }
+
+  // Of what tables hide.
+  void find_windows() {
+    launch({.source = "tiled_attention",
+            .kernel = "attention_windows",
+            .blocks_x = in_.heads,
+            .blocks_y = count(tables_),
+            .threads = kTileThreads,
+            .values = {&tables_on_device_}},
+           device_);
+  }
+
+  void add_differences(const at::Tensor& sums) const {
+    const float* const data = sums.const_data_ptr<float>();
+    std::int64_t longest = 0;
+    for (const AttentionTable& table : tables_) {
+      longest = std::max(longest, table.query_length + table.key_length - 1);
+    }
+    launch({.source = "tiled_attention",
+            .kernel = "attention_difference_sums",
+            .blocks_x = (longest + kTileThreads - 1) / kTileThreads,
+            .blocks_y = count(tables_) * in_.heads,
+            .threads = kTileThreads,
+            .values = {&tables_on_device_, &in_.heads, &query_tiles_on_device_, &data}},
+           device_);
   }
 };
 
@@ -278,40 +353,14 @@ at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& o
   const at::Tensor logarithm =
       at::empty({in.heads, output.size(0)}, output.options().dtype(at::kFloat));
   const std::vector<at::Tensor> no_gradients;
-  const Plan plan(in, no_gradients);
-  plan.start("attention_forward", plan.on_queries(), plan.work(output, logarithm));
+  Plan(in, no_gradients, false).forward(output, logarithm);
   return logarithm;
 }
 
 void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output,
                               const at::Tensor& logarithm, const at::Tensor& output_gradient,
                               const TiledAttentionGradients& gradients) {
-  Plan plan(in, gradients.additive);
-  AttentionWork work = plan.work(output, logarithm);
-  ROFORMER_ASSERT(output_gradient.stride(0) == work.output_row);
-  work.output_gradient = rows<const c10::BFloat16>(output_gradient);
-  const at::Tensor shift = at::empty_like(logarithm);
-  work.shift = shift.mutable_data_ptr<float>();
-  plan.start("attention_shift", plan.on_tokens(work.tokens), work);
-
-  work.query_gradient = rows<c10::BFloat16>(gradients.query);
-  work.query_gradient_row = gradients.query.stride(0);
-  const at::Tensor differences = plan.room_for_differences();
-  if (differences.defined()) work.differences = differences.mutable_data_ptr<float>();
-  plan.start("attention_query_gradient", plan.on_queries_with_slopes(), work);
-  if (differences.defined()) plan.add_differences(differences);
-
-  const at::Tensor pairs = plan.pairs();
-  work.pairs = list_of<AttentionPairTile>(pairs);
-  plan.start("attention_pair_gradient", plan.on_pairs(), work);
-
-  const at::Tensor key_tiles = plan.key_tiles();
-  work.tiles = list_of<AttentionTile>(key_tiles);
-  work.key_gradient = rows<c10::BFloat16>(gradients.key);
-  work.value_gradient = rows<c10::BFloat16>(gradients.value);
-  work.key_gradient_row = gradients.key.stride(0);
-  work.value_gradient_row = gradients.value.stride(0);
-  plan.start("attention_key_gradient", plan.on_keys(), work);
+  Plan(in, gradients.additive, true).backward(output, logarithm, output_gradient, gradients);
 }
 
 }  // namespace roformer::gpu

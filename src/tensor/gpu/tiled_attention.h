@@ -1,7 +1,8 @@
 // Softmax attention by tiles on a GPU: what tensor/tiled_attention.h computes, with bfloat16
-// products on tensor cores and nothing of the size of all pairs but the gradient of a bias that has
-// one number for each (Dao 2023, FlashAttention-2, section 3; biases added within). Read by the
-// kernels, too (sources/tiled_attention.cu).
+// products on tensor cores (Dao 2023, FlashAttention-2, section 3; biases added within). Nothing of
+// the size of all pairs is made but the gradient of a bias that has one number for each; that of a
+// table takes a float for every 64th pair, for as long as the backward pass of the layer. Read by
+// the kernels, too (sources/tiled_attention.cu).
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -16,15 +17,30 @@
 
 namespace roformer::gpu {
 
+// What is added to the scores: an argument of the kernels.
+inline constexpr int kAddsNothing = 0;
+inline constexpr int kAddsTable = 1;  // by difference of positions
+inline constexpr int kAddsPairs = 2;  // a number for each pair
+
+inline constexpr int kTileRows = 64;  // of queries or keys that a block of kTileThreads has
+inline constexpr int kTileThreads = 128;
+// Rows of the other side that are taken at once.
+constexpr int streamed_rows(std::int64_t width) {
+  return width > 64 ? 32 : 64;
+}
+// Numbers behind each row of slopes in shared memory. With them a row's length is odd, so that a
+// diagonal goes through all banks, and the rows of a store meet in few.
+inline constexpr int kSlopePadding = 5;
+
 // A sequence of queries and the keys that it sees. Pointers are to the device.
 struct AttentionText {
   std::int64_t query_begin = 0, query_length = 0;
   std::int64_t key_begin = 0, key_length = 0;
   // What is added for head h, query i and key j is h * additive_head + i * additive_row + j behind
-  // this; null: nothing. A row of -1: it depends on j - i alone.
+  // this; of a table h * additive_head + j - i.
   const float* additive = nullptr;
   std::int64_t additive_head = 0, additive_row = 0;
-  const std::int32_t* windows = nullptr;  // [H, 2]: j - i first and last visible there; or null
+  const std::int32_t* windows = nullptr;  // of a table: [H, 2], j - i first and last visible
   float* gradient = nullptr;              // of numbers for pairs, [H, Lq, Lk], added to; or null
 };
 
@@ -32,7 +48,8 @@ struct AttentionText {
 struct AttentionTile {
   std::int64_t text = 0;
   std::int64_t first = 0;
-  std::int64_t differences = 0;  // where its sums by difference begin, [H, Lk + kTileRows - 1]
+  // Where its sums by difference begin, [H, Lk + kTileRows - 1]; -1: not wanted.
+  std::int64_t differences = -1;
 };
 
 // Pairs of one bias with a number for each, whose gradient a block sums over texts.
@@ -40,9 +57,6 @@ struct AttentionPairTile {
   std::int64_t text = 0, texts = 0;  // the first, and how many
   std::int64_t query = 0, key = 0;   // the first of kTileRows and of as many as are taken at once
 };
-
-inline constexpr int kTileRows = 64;  // of queries or keys that a block of kTileThreads has
-inline constexpr int kTileThreads = 128;
 
 struct AttentionWork {
   using T = c10::BFloat16;
@@ -61,13 +75,14 @@ struct AttentionWork {
   float scale = 1;
   bool causal = false;
   // Backward only.
-  const T* output_gradient = nullptr;  // rows as those of output
-  float* shift = nullptr;              // [H, tokens]: sums of output * its gradient
+  const T* output_gradient = nullptr;
+  std::int64_t output_gradient_row = 0;
+  float* shift = nullptr;  // [H, tokens]: sums of output * its gradient
   T* query_gradient = nullptr;
   T* key_gradient = nullptr;    // of each head of queries
   T* value_gradient = nullptr;  // likewise
   std::int64_t query_gradient_row = 0, key_gradient_row = 0, value_gradient_row = 0;
-  float* differences = nullptr;  // sums of each tile by difference; null: not wanted
+  float* differences = nullptr;  // sums of tiles by difference
 };
 
 // A bias by difference: whose windows are found, or whose gradient is summed over tiles.

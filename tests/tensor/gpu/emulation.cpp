@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -116,12 +117,14 @@ T __shfl_xor_sync(unsigned, T value, int distance) {
 void __syncthreads() {
   block.wait(0, blockDim.x);
 }
+void __syncwarp() {}  // who computes together meets in with_warp
 
 }  // namespace
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #define __global__
 #define __shared__ static
+#define __launch_bounds__(threads, blocks)
 #define ROFORMER_KERNELS_NAMESPACE emulated
 #define ROFORMER_INLINE inline
 
@@ -183,10 +186,18 @@ void load_matrices(const c10::BFloat16* row, std::uint32_t (&matrices)[4]) {
 
 // At once; what is read before a barrier that CUDA would need is not seen here.
 template <int kBytes>
-void begin_copy(void* to, const void* from) {
-  std::memcpy(to, from, kBytes);
+void begin_copy(void* to, const void* from, bool there) {
+  if (there) {
+    std::memcpy(to, from, kBytes);
+  } else {
+    std::memset(to, 0, kBytes);
+  }
 }
 void wait_for_copies() {}
+
+float power_of_2(float x) {
+  return std::exp2(x);
+}
 
 unsigned char* dynamic_shared() {
   alignas(16) static std::array<unsigned char, 1 << 18> memory;
@@ -202,6 +213,7 @@ unsigned char* dynamic_shared() {
 #include "tensor/gpu/sources/tiled_attention.cu"
 #undef ROFORMER_INLINE
 #undef ROFORMER_KERNELS_NAMESPACE
+#undef __launch_bounds__
 #undef __shared__
 #undef __global__
 
@@ -244,11 +256,13 @@ const std::vector<Kernel>& kernels_here() {
 #define WIDE(T)                                                          \
   KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>), \
       KERNEL("adamw", adamw_update<T, 4>)
-#define ATTENTION(width)                                          \
-  KERNEL("tiled_attention", attention_forward<width>),            \
-      KERNEL("tiled_attention", attention_shift<width>),          \
-      KERNEL("tiled_attention", attention_query_gradient<width>), \
-      KERNEL("tiled_attention", attention_key_gradient<width>),   \
+#define ADDED(width, added)                                              \
+  KERNEL("tiled_attention", attention_forward<width, added>),            \
+      KERNEL("tiled_attention", attention_query_gradient<width, added>), \
+      KERNEL("tiled_attention", attention_key_gradient<width, added>)
+#define ATTENTION(width)                                 \
+  ADDED(width, 0), ADDED(width, 1), ADDED(width, 2),     \
+      KERNEL("tiled_attention", attention_shift<width>), \
       KERNEL("tiled_attention", attention_pair_gradient<width>)
   static const std::vector<Kernel> all = {TYPE(float),
                                           TYPE(double),
@@ -262,6 +276,7 @@ const std::vector<Kernel>& kernels_here() {
                                           KERNEL("tiled_attention", attention_windows),
                                           KERNEL("tiled_attention", attention_difference_sums)};
 #undef ATTENTION
+#undef ADDED
 #undef WIDE
 #undef TYPE
 #undef VECTOR

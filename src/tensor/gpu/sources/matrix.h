@@ -48,21 +48,30 @@ ROFORMER_INLINE void load_matrices(const c10::BFloat16* row, std::uint32_t (&mat
   }
 }
 
-// Begins to copy kBytes from global to shared memory; they are there for this thread after
-// wait_for_copies(), for the others after the block's next barrier.
+// Begins to copy kBytes from global to shared memory, or zeros where they are not there; they have
+// come for this thread after wait_for_copies(), for the others after the block's next barrier.
 template <int kBytes>
-ROFORMER_INLINE void begin_copy(void* to, const void* from) {
+ROFORMER_INLINE void begin_copy(void* to, const void* from, bool there) {
+  const int bytes = there ? kBytes : 0;
   if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
-                 "n"(kBytes)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
+                 "l"(from), "n"(kBytes), "r"(bytes)
                  : "memory");
   }
 }
 ROFORMER_INLINE void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// 2^x to 22 bits; 0 for -infinity.
+ROFORMER_INLINE float power_of_2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
 }
 
 // The block's shared memory of a size that its launch gives.
@@ -77,21 +86,20 @@ ROFORMER_INLINE unsigned char* dynamic_shared() {
 template <int kWidth>
 inline constexpr int kStride = kWidth + 8;
 
-// Begins to copy rows from global memory, `there` of them; the others become zero.
-template <int kWidth, int kCount>
+// Begins to copy rows from global memory, `there` of them; the others become zero. By all of a
+// block's kThreads threads; the first row is there.
+template <int kWidth, int kCount, int kThreads>
 ROFORMER_INLINE void begin_rows(c10::BFloat16* to, const c10::BFloat16* from, std::int64_t row,
                                 std::int64_t there) {
-  constexpr int kVector = 8, kVectors = kWidth / kVector;
-  for (int i = static_cast<int>(threadIdx.x); i < kCount * kVectors;
-       i += static_cast<int>(blockDim.x)) {
+  constexpr int kVector = 8, kVectors = kWidth / kVector, kAll = kCount * kVectors;
+#pragma unroll
+  for (int before = 0; before < kAll; before += kThreads) {
+    const int i = before + static_cast<int>(threadIdx.x);
+    if (kAll % kThreads != 0 && i >= kAll) break;
     const int r = i / kVectors, column = i % kVectors * kVector;
-    c10::BFloat16* const target = to + r * kStride<kWidth> + column;
-    if (r < there) {
-      begin_copy<16>(target, from + r * row + column);
-    } else {
-      const float zeros[kVector] = {};
-      store_neighbours<kVector>(target, zeros);
-    }
+    const bool is_there = r < there;
+    begin_copy<16>(to + r * kStride<kWidth> + column, from + (is_there ? r * row : 0) + column,
+                   is_there);
   }
 }
 
@@ -107,6 +115,7 @@ struct RowSums {
 template <int kWidth, int kCount>
 ROFORMER_INLINE void add_products_of_rows(const c10::BFloat16* left, const c10::BFloat16* right,
                                           RowSums<kCount>& sums) {
+  __syncwarp();
   const int lane = static_cast<int>(threadIdx.x % 32);
   const c10::BFloat16* const own_left = left + lane % 16 * kStride<kWidth> + lane / 16 * 8;
   const c10::BFloat16* const own_right =
@@ -160,9 +169,9 @@ ROFORMER_INLINE void store_rows(const RowSums<kWidth>& sums, const float (&facto
     if (r >= there) continue;
     c10::BFloat16* const target = to + r * row + lane % 4 * 2;
     for (int n = 0; n < kWidth; n += 8) {
-      const float pair[2] = {sums.groups[n / 8][2 * half] * factors[half],
-                             sums.groups[n / 8][2 * half + 1] * factors[half]};
-      store_neighbours<2>(target + n, pair);
+      *reinterpret_cast<std::uint32_t*>(target + n) =
+          bfloat16_pair(sums.groups[n / 8][2 * half] * factors[half],
+                        sums.groups[n / 8][2 * half + 1] * factors[half]);
     }
   }
 }

@@ -12,7 +12,12 @@ using gpu::AttentionTable;
 using gpu::AttentionText;
 using gpu::AttentionTile;
 using gpu::AttentionWork;
+using gpu::kAddsNothing;
+using gpu::kAddsPairs;
+using gpu::kAddsTable;
+using gpu::kSlopePadding;
 using gpu::kTileRows;
+using gpu::kTileThreads;
 using Bfloat16 = c10::BFloat16;
 
 inline constexpr float kLogarithmOf2 = 0.693147180559945309f;
@@ -20,7 +25,7 @@ inline constexpr float kUnitsOfScore = 1.44269504088896341f;  // 1 / log 2
 
 // Rows that stream past at once.
 template <int kWidth>
-inline constexpr int kStreamed = kWidth > 64 ? 32 : 64;
+inline constexpr int kStreamed = gpu::streamed_rows(kWidth);
 
 ROFORMER_INLINE float minus_infinity() {
   const std::uint32_t bits = 0xff800000u;
@@ -36,99 +41,15 @@ ROFORMER_INLINE std::int64_t most(std::int64_t a, std::int64_t b) {
   return a > b ? a : b;
 }
 
+template <typename T>
+ROFORMER_INLINE void exchange(T& a, T& b) {
+  const T other = a;
+  a = b;
+  b = other;
+}
+
 struct Range {
   std::int64_t begin, end;
-};
-
-// The pairs of a tile: its own rows with those that stream past, numbered within it.
-template <bool kKeysOwn>  // else the own rows are queries
-struct TilePairs {
-  int own, streamed;   // that there are
-  int diagonal;        // key - query at most
-  float scale;         // to units of log 2
-  const float* table;  // what is added for key - query = 0; or null
-  const float* pairs;  // for the first query and key; or null
-  std::int64_t row;    // of `pairs`, to the next query
-
-  ROFORMER_INLINE float score(float product, int of_own, int of_streamed) const {
-    const int query = kKeysOwn ? of_streamed : of_own, key = kKeysOwn ? of_own : of_streamed;
-    if (of_own >= own || of_streamed >= streamed || key - query > diagonal) {
-      return minus_infinity();
-    }
-    float added = 0;
-    if (table != nullptr) {
-      added = table[key - query];
-    } else if (pairs != nullptr) {
-      added = pairs[query * row + key];
-    }
-    return product * scale + added * kUnitsOfScore;
-  }
-};
-
-// What one head of one text sees of its pairs.
-struct Pairs {
-  const AttentionText& text;
-  std::int64_t head;
-  float scale;                   // to units of log 2
-  std::int64_t lowest, highest;  // j - i that may be visible
-
-  ROFORMER_INLINE Pairs(const AttentionWork& o, const AttentionText& of, std::int64_t of_head)
-      : text(of),
-        head(of_head),
-        scale(o.scale * kUnitsOfScore),
-        lowest(1 - of.query_length),
-        highest(o.causal ? of.key_length - of.query_length : of.key_length - 1) {
-    if (text.windows == nullptr) return;
-    lowest = most(lowest, text.windows[2 * head]);
-    highest = least(highest, text.windows[2 * head + 1]);
-  }
-
-  ROFORMER_INLINE bool by_difference() const {
-    return text.additive != nullptr && text.additive_row == -1;
-  }
-  ROFORMER_INLINE const float* additive() const {
-    return text.additive + head * text.additive_head;
-  }
-
-  // Keys that `count` queries from `first` on see among them.
-  ROFORMER_INLINE Range keys_of(std::int64_t first, std::int64_t count) const {
-    const std::int64_t last = least(first + count, text.query_length) - 1;
-    return {most(0, first + lowest), least(text.key_length, last + highest + 1)};
-  }
-  // Queries that see any of `count` keys from `first` on.
-  ROFORMER_INLINE Range queries_of(std::int64_t first, std::int64_t count) const {
-    const std::int64_t last = least(first + count, text.key_length) - 1;
-    return {most(0, first - highest), least(text.query_length, last - lowest + 1)};
-  }
-
-  // Those from a query and a key on, as far as the text and `end` of what streams past; `table`:
-  // what is added for key - query = 0 within the tile, where that is by difference.
-  template <bool kKeysOwn>
-  ROFORMER_INLINE TilePairs<kKeysOwn> tile(std::int64_t query, std::int64_t key, std::int64_t end,
-                                           const float* table) const {
-    const bool of_pairs = text.additive != nullptr && !by_difference();
-    return {.own = static_cast<int>(kKeysOwn ? text.key_length - key : text.query_length - query),
-            .streamed = static_cast<int>(end - (kKeysOwn ? query : key)),
-            .diagonal = static_cast<int>(highest - key + query),
-            .scale = scale,
-            .table = by_difference() ? table : nullptr,
-            .pairs = of_pairs ? additive() + query * text.additive_row + key : nullptr,
-            .row = text.additive_row};
-  }
-
-  // Begins to copy what is added for the differences `from` to from + kCount - 1.
-  template <int kCount>
-  ROFORMER_INLINE void begin_table(float* to, std::int64_t from) const {
-    if (!by_difference()) return;
-    for (int x = static_cast<int>(threadIdx.x); x < kCount; x += static_cast<int>(blockDim.x)) {
-      const std::int64_t difference = from + x;
-      if (difference <= -text.query_length || difference >= text.key_length) {
-        to[x] = 0;
-      } else {
-        begin_copy<4>(to + x, additive() + difference);
-      }
-    }
-  }
 };
 
 // A thread's place in the RowSums of its warp.
@@ -156,20 +77,115 @@ ROFORMER_INLINE void for_sums(const Each& each) {
   }
 }
 
-template <typename T>
-ROFORMER_INLINE void exchange(T& a, T& b) {
-  const T other = a;
-  a = b;
-  b = other;
-}
-
+// Of the four threads that share a row.
 template <typename Operation>
 ROFORMER_INLINE float over_row(float value, Operation together) {
   value = together(value, __shfl_xor_sync(0xffffffffu, value, 1));
   return together(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
-// Memory that a block's parts take one after another.
+// The pairs of a tile: its own rows with those that stream past, numbered within it. kAdded is
+// what is added to each (tensor/gpu/tiled_attention.h).
+template <int kAdded, bool kKeysOwn>  // else the own rows are queries
+struct TilePairs {
+  int own, streamed;   // that there are
+  int diagonal;        // key - query at most
+  float scale;         // to units of log 2
+  const float* table;  // what is added for key - query = 0, in shared memory
+  const float* pairs;  // what is added for the first query and key
+  std::int64_t row;    // of `pairs`, to the next query
+
+  ROFORMER_INLINE bool visible(int of_own, int of_streamed) const {
+    const int difference = kKeysOwn ? of_own - of_streamed : of_streamed - of_own;
+    return of_own < own && of_streamed < streamed && difference <= diagonal;
+  }
+
+  // What sums of products begin with: numbers of pairs come from afar and are asked for first.
+  template <int kCount>
+  ROFORMER_INLINE void begin(const Place& place, RowSums<kCount>& scores) const {
+    if constexpr (kAdded == kAddsPairs) {
+      for_sums<kCount>([&](int n, int e) {
+        const int of_own = place.own(e), of_streamed = place.streamed(n, e);
+        const int query = kKeysOwn ? of_streamed : of_own, key = kKeysOwn ? of_own : of_streamed;
+        const bool is_there = of_own < own && of_streamed < streamed;
+        scores.groups[n][e] = pairs[is_there ? query * row + key : 0] * (kUnitsOfScore / scale);
+      });
+    }
+  }
+  // From such a sum; a table is read whether the pair is visible or not.
+  ROFORMER_INLINE float score(float sum, int of_own, int of_streamed) const {
+    float result = sum * scale;
+    if constexpr (kAdded == kAddsTable) {
+      result += table[kKeysOwn ? of_own - of_streamed : of_streamed - of_own] * kUnitsOfScore;
+    }
+    return visible(of_own, of_streamed) ? result : minus_infinity();
+  }
+};
+
+// What one head of one text sees of its pairs.
+template <int kAdded>
+struct Pairs {
+  const AttentionText& text;
+  std::int64_t head;
+  float scale;                   // to units of log 2
+  std::int64_t lowest, highest;  // j - i that may be visible
+
+  ROFORMER_INLINE Pairs(const AttentionWork& o, const AttentionText& of, std::int64_t of_head)
+      : text(of),
+        head(of_head),
+        scale(o.scale * kUnitsOfScore),
+        lowest(1 - of.query_length),
+        highest(o.causal ? of.key_length - of.query_length : of.key_length - 1) {
+    if constexpr (kAdded == kAddsTable) {
+      lowest = most(lowest, text.windows[2 * head]);
+      highest = least(highest, text.windows[2 * head + 1]);
+    }
+  }
+
+  ROFORMER_INLINE const float* additive() const {
+    return text.additive + head * text.additive_head;
+  }
+
+  // Keys that `count` queries from `first` on see among them.
+  ROFORMER_INLINE Range keys_of(std::int64_t first, std::int64_t count) const {
+    const std::int64_t last = least(first + count, text.query_length) - 1;
+    return {most(0, first + lowest), least(text.key_length, last + highest + 1)};
+  }
+  // Queries that see any of `count` keys from `first` on.
+  ROFORMER_INLINE Range queries_of(std::int64_t first, std::int64_t count) const {
+    const std::int64_t last = least(first + count, text.key_length) - 1;
+    return {most(0, first - highest), least(text.query_length, last - lowest + 1)};
+  }
+
+  // Those from a query and a key on, as far as the text and `end` of what streams past; `table`:
+  // what is added for key - query = 0 within the tile.
+  template <bool kKeysOwn>
+  ROFORMER_INLINE TilePairs<kAdded, kKeysOwn> tile(std::int64_t query, std::int64_t key,
+                                                   std::int64_t end, const float* table) const {
+    return {.own = static_cast<int>(kKeysOwn ? text.key_length - key : text.query_length - query),
+            .streamed = static_cast<int>(end - (kKeysOwn ? query : key)),
+            .diagonal = static_cast<int>(highest - key + query),
+            .scale = scale,
+            .table = table,
+            .pairs = kAdded == kAddsPairs ? additive() + query * text.additive_row + key : nullptr,
+            .row = text.additive_row};
+  }
+
+  // Begins to copy what is added for the differences `from` to from + kCount - 1; 0 outside.
+  template <int kCount>
+  ROFORMER_INLINE void begin_table(float* to, std::int64_t from) const {
+    static_assert(kCount <= kTileThreads);
+    if constexpr (kAdded == kAddsTable) {
+      const int x = static_cast<int>(threadIdx.x);
+      if (x >= kCount) return;
+      const std::int64_t difference = from + x;
+      const bool is_there = difference > -text.query_length && difference < text.key_length;
+      begin_copy<4>(to + x, additive() + (is_there ? difference : 0), is_there);
+    }
+  }
+};
+
+// Shared memory that a block's parts take one after another.
 struct SharedParts {
   unsigned char* next;
 
@@ -182,7 +198,7 @@ struct SharedParts {
   }
   ROFORMER_INLINE float* numbers(int count) {
     float* const here = reinterpret_cast<float*>(next);
-    next += (static_cast<std::size_t>(count) * sizeof(float) + 15) / 16 * 16;
+    next += static_cast<std::size_t>(count) * sizeof(float);
     return here;
   }
 };
@@ -193,25 +209,41 @@ template <int kWidth>
 struct Stage {
   static constexpr int kRows = kStreamed<kWidth>;
   static constexpr int kTable = kTileRows + kRows - 1;
-  Bfloat16 *first, *second;
-  float *table, *logarithm, *shift;
+  Bfloat16* first;
 
-  ROFORMER_INLINE explicit Stage(SharedParts& memory)
-      : first(memory.rows<kWidth>(kRows)),
-        second(memory.rows<kWidth>(kRows)),
-        table(memory.numbers(kTable)),
-        logarithm(memory.numbers(kRows)),
-        shift(memory.numbers(kRows)) {}
+  ROFORMER_INLINE explicit Stage(SharedParts& memory) : first(memory.rows<kWidth>(2 * kRows)) {
+    memory.numbers(kTileRows + 3 * kRows);
+  }
+  ROFORMER_INLINE Bfloat16* second() const { return first + kRows * kStride<kWidth>; }
+  ROFORMER_INLINE float* logarithm() const {
+    return reinterpret_cast<float*>(first + 2 * kRows * kStride<kWidth>);
+  }
+  ROFORMER_INLINE float* shift() const { return logarithm() + kRows; }
+  ROFORMER_INLINE float* table() const { return shift() + kRows; }
 };
 
-// One block a tile of queries (x) and a head (y).
-template <int kWidth>
-__global__ void attention_forward(AttentionWork o) {
+// Keys and values of a head from `first` on, and what is added for a tile of queries with them.
+template <int kWidth, int kAdded>
+ROFORMER_INLINE void begin_keys(const AttentionWork& o, const Pairs<kAdded>& pairs,
+                                std::int64_t query, std::int64_t first, std::int64_t end,
+                                const Stage<kWidth>& to) {
   constexpr int kKeys = kStreamed<kWidth>;
-  const AttentionTile tile = o.tiles[blockIdx.x];
+  const std::int64_t row = pairs.text.key_begin + first, column = pairs.head / o.sharing * kWidth;
+  begin_rows<kWidth, kKeys, kTileThreads>(to.first, o.key + row * o.key_row + column, o.key_row,
+                                          end - first);
+  begin_rows<kWidth, kKeys, kTileThreads>(to.second(), o.value + row * o.value_row + column,
+                                          o.value_row, end - first);
+  pairs.template begin_table<Stage<kWidth>::kTable>(to.table(), first - query - (kTileRows - 1));
+}
+
+// One block a tile of queries (x) and a head (y).
+template <int kWidth, int kAdded>
+__global__ void __launch_bounds__(kTileThreads, 3) attention_forward(AttentionWork o) {
+  constexpr int kKeys = kStreamed<kWidth>;
+  const AttentionTile tile = o.tiles[gridDim.x - 1 - blockIdx.x];  // causal: the longest first
   const AttentionText text = o.texts[tile.text];
-  const std::int64_t head = blockIdx.y, key_head = head / o.sharing;
-  const Pairs pairs(o, text, head);
+  const std::int64_t head = blockIdx.y;
+  const Pairs<kAdded> pairs(o, text, head);
   const Place place;
   SharedParts memory;
   Bfloat16* const queries = memory.rows<kWidth>(kTileRows);
@@ -219,29 +251,26 @@ __global__ void attention_forward(AttentionWork o) {
   const std::int64_t token = text.query_begin + tile.first;
   const std::int64_t there = text.query_length - tile.first;
   const Range range = pairs.keys_of(tile.first, kTileRows);
-  const auto begin_keys = [&](const Stage<kWidth>& to, std::int64_t first) {
-    const std::int64_t row = text.key_begin + first;
-    begin_rows<kWidth, kKeys>(to.first, o.key + row * o.key_row + key_head * kWidth, o.key_row,
-                              range.end - first);
-    begin_rows<kWidth, kKeys>(to.second, o.value + row * o.value_row + key_head * kWidth,
-                              o.value_row, range.end - first);
-    pairs.begin_table<Stage<kWidth>::kTable>(to.table, first - tile.first - (kTileRows - 1));
-  };
-  begin_rows<kWidth, kTileRows>(queries, o.query + token * o.query_row + head * kWidth, o.query_row,
-                                there);
-  if (range.begin < range.end) begin_keys(stage, range.begin);
+  begin_rows<kWidth, kTileRows, kTileThreads>(
+      queries, o.query + token * o.query_row + head * kWidth, o.query_row, there);
+  if (range.begin < range.end) {
+    begin_keys<kWidth>(o, pairs, tile.first, range.begin, range.end, stage);
+  }
 
   RowSums<kWidth> sums;
   float largest[2] = {minus_infinity(), minus_infinity()}, total[2] = {0, 0};
   for (std::int64_t first = range.begin; first < range.end; first += kKeys, exchange(stage, next)) {
+    const auto tile_pairs =
+        pairs.template tile<false>(tile.first, first, range.end, stage.table() + kTileRows - 1);
+    RowSums<kKeys> scores;
+    tile_pairs.begin(place, scores);
     wait_for_copies();
     __syncthreads();  // everyone's copies are here, and the other stage has been read
-    if (first + kKeys < range.end) begin_keys(next, first + kKeys);
-    RowSums<kKeys> scores;
+    if (first + kKeys < range.end) {
+      begin_keys<kWidth>(o, pairs, tile.first, first + kKeys, range.end, next);
+    }
     add_products_of_rows<kWidth, kKeys>(queries + place.warp * 16 * kStride<kWidth>, stage.first,
                                         scores);
-    const auto tile_pairs =
-        pairs.tile<false>(tile.first, first, range.end, stage.table + kTileRows - 1);
     float now[2] = {largest[0], largest[1]};
     for_sums<kKeys>([&](int n, int e) {
       float& score = scores.groups[n][e];
@@ -252,7 +281,7 @@ __global__ void attention_forward(AttentionWork o) {
     for (int half = 0; half < 2; ++half) {
       now[half] = over_row(now[half], Largest());
       zero[half] = now[half] == minus_infinity() ? 0.0f : now[half];
-      const float factor = std::exp2(largest[half] - zero[half]);
+      const float factor = power_of_2(largest[half] - zero[half]);
       largest[half] = now[half];
       total[half] *= factor;
 #pragma unroll
@@ -263,22 +292,22 @@ __global__ void attention_forward(AttentionWork o) {
     }
     for_sums<kKeys>([&](int n, int e) {
       float& score = scores.groups[n][e];
-      score = std::exp2(score - zero[e / 2]);
+      score = power_of_2(score - zero[e / 2]);
       total[e / 2] += score;
     });
-    add_weighted_rows<kWidth, kKeys>(scores, stage.second, sums);
+    add_weighted_rows<kWidth, kKeys>(scores, stage.second(), sums);
   }
   wait_for_copies();  // of queries that see nothing
 
   float factors[2];
   for (int half = 0; half < 2; ++half) {
     total[half] = over_row(total[half], Sum());
-    factors[half] = total[half] > 0 ? 1.0f / total[half] : 0.0f;
+    const bool sees_nothing = total[half] == 0;
+    factors[half] = sees_nothing ? 0.0f : 1.0f / total[half];
     const int row = place.own(2 * half);
     if (place.column == 0 && row < there) {
       o.logarithm[head * o.tokens + token + row] =
-          total[half] > 0 ? largest[half] * kLogarithmOf2 + std::log(total[half])
-                          : -minus_infinity();
+          sees_nothing ? -minus_infinity() : largest[half] * kLogarithmOf2 + std::log(total[half]);
     }
   }
   const std::int64_t own = token + place.warp * 16;
@@ -294,9 +323,11 @@ __global__ void attention_shift(AttentionWork o) {
   const std::int64_t head = blockIdx.y;
   float sum = 0;
   if (token < o.tokens) {
-    const std::int64_t at = token * o.output_row + head * kWidth;
+    const Bfloat16* const output = o.output + token * o.output_row + head * kWidth;
+    const Bfloat16* const gradient =
+        o.output_gradient + token * o.output_gradient_row + head * kWidth;
     for (int c = static_cast<int>(lane); c < kWidth; c += 32) {
-      sum += load(o.output[at + c]) * load(o.output_gradient[at + c]);
+      sum += load(output[c]) * load(gradient[c]);
     }
   }
   sum = over_warp(sum, Sum());
@@ -308,98 +339,107 @@ ROFORMER_INLINE float slope(float probability, float gradient, float shift) {
   return probability * (gradient - shift);
 }
 
+// The logarithms, in units of log 2, and shifts of a thread's two rows of queries; 0 behind the
+// text.
+struct RowStatistics {
+  float logarithm[2] = {}, shift[2] = {};
+
+  ROFORMER_INLINE RowStatistics(const AttentionWork& o, const Place& place, std::int64_t head,
+                                std::int64_t token, std::int64_t there) {
+    for (int half = 0; half < 2; ++half) {
+      const int row = place.own(2 * half);
+      if (row >= there) continue;
+      logarithm[half] = o.logarithm[head * o.tokens + token + row] * kUnitsOfScore;
+      shift[half] = o.shift[head * o.tokens + token + row];
+    }
+  }
+};
+
 // One block a tile of queries (x) and a head (y): their gradients, and sums of the slopes by
 // difference where those are wanted.
-template <int kWidth>
-__global__ void attention_query_gradient(AttentionWork o) {
+template <int kWidth, int kAdded>
+__global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
+    attention_query_gradient(AttentionWork o) {
   constexpr int kKeys = kStreamed<kWidth>;
-  const AttentionTile tile = o.tiles[blockIdx.x];
+  const AttentionTile tile = o.tiles[gridDim.x - 1 - blockIdx.x];
   const AttentionText text = o.texts[tile.text];
-  const std::int64_t head = blockIdx.y, key_head = head / o.sharing;
-  const Pairs pairs(o, text, head);
+  const std::int64_t head = blockIdx.y;
+  const Pairs<kAdded> pairs(o, text, head);
   const Place place;
   SharedParts memory;
   Bfloat16* const queries = memory.rows<kWidth>(kTileRows);
   Bfloat16* const gradients = memory.rows<kWidth>(kTileRows);
   Stage<kWidth> stage(memory), next(memory);
-  constexpr int kSlopeRow = kKeys + 1;  // neighbours of a diagonal lie in different banks
-  float* const all_slopes = memory.numbers(kTileRows * kSlopeRow);
+  constexpr int kSlopeRow = kKeys + kSlopePadding;
+  float* const all_slopes = memory.numbers(kAdded == kAddsTable ? kTileRows * kSlopeRow : 0);
   const std::int64_t token = text.query_begin + tile.first;
   const std::int64_t there = text.query_length - tile.first;
   const Range range = pairs.keys_of(tile.first, kTileRows);
-  const auto begin_keys = [&](const Stage<kWidth>& to, std::int64_t first) {
-    const std::int64_t row = text.key_begin + first;
-    begin_rows<kWidth, kKeys>(to.first, o.key + row * o.key_row + key_head * kWidth, o.key_row,
-                              range.end - first);
-    begin_rows<kWidth, kKeys>(to.second, o.value + row * o.value_row + key_head * kWidth,
-                              o.value_row, range.end - first);
-    pairs.begin_table<Stage<kWidth>::kTable>(to.table, first - tile.first - (kTileRows - 1));
-  };
-  begin_rows<kWidth, kTileRows>(queries, o.query + token * o.query_row + head * kWidth, o.query_row,
-                                there);
-  begin_rows<kWidth, kTileRows>(gradients, o.output_gradient + token * o.output_row + head * kWidth,
-                                o.output_row, there);
-  if (range.begin < range.end) begin_keys(stage, range.begin);
-  float logarithm[2] = {}, shift[2] = {};
-  for (int half = 0; half < 2; ++half) {
-    const int row = place.own(2 * half);
-    if (row >= there) continue;
-    logarithm[half] = o.logarithm[head * o.tokens + token + row] * kUnitsOfScore;
-    shift[half] = o.shift[head * o.tokens + token + row];
+  begin_rows<kWidth, kTileRows, kTileThreads>(
+      queries, o.query + token * o.query_row + head * kWidth, o.query_row, there);
+  begin_rows<kWidth, kTileRows, kTileThreads>(
+      gradients, o.output_gradient + token * o.output_gradient_row + head * kWidth,
+      o.output_gradient_row, there);
+  if (range.begin < range.end) {
+    begin_keys<kWidth>(o, pairs, tile.first, range.begin, range.end, stage);
   }
-  const bool by_difference = o.differences != nullptr && pairs.by_difference();
+  const RowStatistics statistics(o, place, head, token, there);
+  const bool summed = kAdded == kAddsTable && tile.differences >= 0;
   const std::int64_t differences = text.key_length + kTileRows - 1;  // of the tile
+  const int diagonal = static_cast<int>(threadIdx.x);  // j - i is that - (kTileRows - 1)
 
   RowSums<kWidth> sums;
   for (std::int64_t first = range.begin; first < range.end; first += kKeys, exchange(stage, next)) {
+    const auto tile_pairs =
+        pairs.template tile<false>(tile.first, first, range.end, stage.table() + kTileRows - 1);
+    RowSums<kKeys> scores, slopes;
+    tile_pairs.begin(place, scores);
     wait_for_copies();
     __syncthreads();
-    if (first + kKeys < range.end) begin_keys(next, first + kKeys);
-    RowSums<kKeys> scores, slopes;
+    if (first + kKeys < range.end) {
+      begin_keys<kWidth>(o, pairs, tile.first, first + kKeys, range.end, next);
+    }
     const int own_rows = place.warp * 16 * kStride<kWidth>;
     add_products_of_rows<kWidth, kKeys>(queries + own_rows, stage.first, scores);
-    add_products_of_rows<kWidth, kKeys>(gradients + own_rows, stage.second, slopes);
-    const auto tile_pairs =
-        pairs.tile<false>(tile.first, first, range.end, stage.table + kTileRows - 1);
+    add_products_of_rows<kWidth, kKeys>(gradients + own_rows, stage.second(), slopes);
     for_sums<kKeys>([&](int n, int e) {
-      const int own = place.own(e), streamed = place.streamed(n, e);
-      const float score = tile_pairs.score(scores.groups[n][e], own, streamed);
+      const float score = tile_pairs.score(scores.groups[n][e], place.own(e), place.streamed(n, e));
       float& made = slopes.groups[n][e];
-      made = slope(std::exp2(score - logarithm[e / 2]), made, shift[e / 2]);
-      if (by_difference) all_slopes[own * kSlopeRow + streamed] = made;
-      made *= o.scale;
+      made = slope(power_of_2(score - statistics.logarithm[e / 2]), made, statistics.shift[e / 2]);
     });
     add_weighted_rows<kWidth, kKeys>(slopes, stage.first, sums);
-    if (!by_difference) continue;
+    if (!summed) continue;
+    for_sums<kKeys>([&](int n, int e) {
+      all_slopes[place.own(e) * kSlopeRow + place.streamed(n, e)] = slopes.groups[n][e];
+    });
     __syncthreads();  // the slopes of all warps are there; the next barrier ends their use
-    const int x = static_cast<int>(threadIdx.x);  // a diagonal: j - i is x - (kTileRows - 1)
-    if (x < kTileRows + kKeys - 1) {
-      const int begin = static_cast<int>(most(0, kTileRows - 1 - x));
-      const int end = static_cast<int>(least(kTileRows, kTileRows + kKeys - 1 - x));
+    if (diagonal < kTileRows + kKeys - 1 && first + diagonal < differences) {
+      float* const to = o.differences + tile.differences + head * differences + first + diagonal;
+      const float before = *to;
+      const int begin = static_cast<int>(most(0, kTileRows - 1 - diagonal));
+      const int end = static_cast<int>(least(kTileRows, kTileRows + kKeys - 1 - diagonal));
       float sum = 0;
       for (int row = begin; row < end; ++row) {
-        sum += all_slopes[row * kSlopeRow + row + x - (kTileRows - 1)];
+        sum += all_slopes[row * kSlopeRow + row + diagonal - (kTileRows - 1)];
       }
-      if (first + x < differences) {
-        o.differences[tile.differences + head * differences + first + x] += sum;
-      }
+      *to = before + sum;
     }
   }
   wait_for_copies();
   const std::int64_t own = token + place.warp * 16;
-  const float factors[2] = {1, 1};
+  const float factors[2] = {o.scale, o.scale};
   store_rows<kWidth>(sums, factors, o.query_gradient + own * o.query_gradient_row + head * kWidth,
                      o.query_gradient_row, there - place.warp * 16);
 }
 
 // One block a tile of keys (x) and a head of queries (y): their gradients and those of the values.
-template <int kWidth>
-__global__ void attention_key_gradient(AttentionWork o) {
+template <int kWidth, int kAdded>
+__global__ void __launch_bounds__(kTileThreads, 2) attention_key_gradient(AttentionWork o) {
   constexpr int kQueries = kStreamed<kWidth>;
   const AttentionTile tile = o.tiles[blockIdx.x];
   const AttentionText text = o.texts[tile.text];
   const std::int64_t head = blockIdx.y, key_head = head / o.sharing;
-  const Pairs pairs(o, text, head);
+  const Pairs<kAdded> pairs(o, text, head);
   const Place place;
   SharedParts memory;
   Bfloat16* const keys = memory.rows<kWidth>(kTileRows);
@@ -409,106 +449,120 @@ __global__ void attention_key_gradient(AttentionWork o) {
   const std::int64_t there = text.key_length - tile.first;
   const Range range = pairs.queries_of(tile.first, kTileRows);
   const auto begin_queries = [&](const Stage<kWidth>& to, std::int64_t first) {
-    const std::int64_t row = text.query_begin + first;
-    begin_rows<kWidth, kQueries>(to.first, o.query + row * o.query_row + head * kWidth, o.query_row,
-                                 range.end - first);
-    begin_rows<kWidth, kQueries>(to.second, o.output_gradient + row * o.output_row + head * kWidth,
-                                 o.output_row, range.end - first);
-    pairs.begin_table<Stage<kWidth>::kTable>(to.table, tile.first - first - (kQueries - 1));
+    const std::int64_t row = text.query_begin + first, left = range.end - first;
+    begin_rows<kWidth, kQueries, kTileThreads>(
+        to.first, o.query + row * o.query_row + head * kWidth, o.query_row, left);
+    begin_rows<kWidth, kQueries, kTileThreads>(
+        to.second(), o.output_gradient + row * o.output_gradient_row + head * kWidth,
+        o.output_gradient_row, left);
+    pairs.template begin_table<Stage<kWidth>::kTable>(to.table(),
+                                                      tile.first - first - (kQueries - 1));
     const int x = static_cast<int>(threadIdx.x);
-    if (x < kQueries && first + x < range.end) {
-      begin_copy<4>(to.logarithm + x, o.logarithm + head * o.tokens + row + x);
-      begin_copy<4>(to.shift + x, o.shift + head * o.tokens + row + x);
-    }
+    if (x >= kQueries) return;
+    const std::int64_t at = head * o.tokens + row + (x < left ? x : 0);
+    begin_copy<4>(to.logarithm() + x, o.logarithm + at, x < left);
+    begin_copy<4>(to.shift() + x, o.shift + at, x < left);
   };
-  begin_rows<kWidth, kTileRows>(keys, o.key + token * o.key_row + key_head * kWidth, o.key_row,
-                                there);
-  begin_rows<kWidth, kTileRows>(values, o.value + token * o.value_row + key_head * kWidth,
-                                o.value_row, there);
+  begin_rows<kWidth, kTileRows, kTileThreads>(keys, o.key + token * o.key_row + key_head * kWidth,
+                                              o.key_row, there);
+  begin_rows<kWidth, kTileRows, kTileThreads>(
+      values, o.value + token * o.value_row + key_head * kWidth, o.value_row, there);
   if (range.begin < range.end) begin_queries(stage, range.begin);
 
   RowSums<kWidth> key_sums, value_sums;
   for (std::int64_t first = range.begin; first < range.end;
        first += kQueries, exchange(stage, next)) {
+    const auto tile_pairs =
+        pairs.template tile<true>(first, tile.first, range.end, stage.table() + kQueries - 1);
+    RowSums<kQueries> scores, slopes;
+    tile_pairs.begin(place, scores);
     wait_for_copies();
     __syncthreads();
     if (first + kQueries < range.end) begin_queries(next, first + kQueries);
-    RowSums<kQueries> scores, slopes;
     const int own_rows = place.warp * 16 * kStride<kWidth>;
     add_products_of_rows<kWidth, kQueries>(keys + own_rows, stage.first, scores);
-    add_products_of_rows<kWidth, kQueries>(values + own_rows, stage.second, slopes);
-    const auto tile_pairs =
-        pairs.tile<true>(first, tile.first, range.end, stage.table + kQueries - 1);
+    add_products_of_rows<kWidth, kQueries>(values + own_rows, stage.second(), slopes);
     for_sums<kQueries>([&](int n, int e) {
-      const int own = place.own(e), streamed = place.streamed(n, e);
+      const int streamed = place.streamed(n, e);
       float& probability = scores.groups[n][e];
+      const float score = tile_pairs.score(probability, place.own(e), streamed);
+      probability = power_of_2(score - stage.logarithm()[streamed] * kUnitsOfScore);
       float& made = slopes.groups[n][e];
-      if (first + streamed >= range.end) {
-        probability = made = 0;
-        return;
-      }
-      const float score = tile_pairs.score(probability, own, streamed);
-      probability = std::exp2(score - stage.logarithm[streamed] * kUnitsOfScore);
-      made = slope(probability, made, stage.shift[streamed]) * o.scale;
+      made = slope(probability, made, stage.shift()[streamed]);
     });
-    add_weighted_rows<kWidth, kQueries>(scores, stage.second, value_sums);
+    add_weighted_rows<kWidth, kQueries>(scores, stage.second(), value_sums);
     add_weighted_rows<kWidth, kQueries>(slopes, stage.first, key_sums);
   }
   wait_for_copies();
   const std::int64_t own = token + place.warp * 16, left = there - place.warp * 16;
-  const float factors[2] = {1, 1};
-  store_rows<kWidth>(key_sums, factors, o.key_gradient + own * o.key_gradient_row + head * kWidth,
+  const float scales[2] = {o.scale, o.scale}, ones[2] = {1, 1};
+  store_rows<kWidth>(key_sums, scales, o.key_gradient + own * o.key_gradient_row + head * kWidth,
                      o.key_gradient_row, left);
-  store_rows<kWidth>(value_sums, factors,
+  store_rows<kWidth>(value_sums, ones,
                      o.value_gradient + own * o.value_gradient_row + head * kWidth,
                      o.value_gradient_row, left);
 }
 
+// A text's rows that meet in a tile of pairs.
+template <int kWidth>
+struct PairStage {
+  static constexpr int kKeys = kStreamed<kWidth>;
+  Bfloat16* queries;
+
+  ROFORMER_INLINE explicit PairStage(SharedParts& memory)
+      : queries(memory.rows<kWidth>(2 * kTileRows + 2 * kKeys)) {}
+  ROFORMER_INLINE Bfloat16* gradients() const { return queries + kTileRows * kStride<kWidth>; }
+  ROFORMER_INLINE Bfloat16* keys() const { return gradients() + kTileRows * kStride<kWidth>; }
+  ROFORMER_INLINE Bfloat16* values() const { return keys() + kKeys * kStride<kWidth>; }
+};
+
 // One block a tile of pairs (x) and a head (y): the gradient of what is added to each pair, over
 // all texts that share it.
 template <int kWidth>
-__global__ void attention_pair_gradient(AttentionWork o) {
+__global__ void __launch_bounds__(kTileThreads, 2) attention_pair_gradient(AttentionWork o) {
   constexpr int kKeys = kStreamed<kWidth>;
   const AttentionPairTile tile = o.pairs[blockIdx.x];
   const std::int64_t head = blockIdx.y, key_head = head / o.sharing;
   const Place place;
   SharedParts memory;
-  Bfloat16* const queries = memory.rows<kWidth>(kTileRows);
-  Bfloat16* const gradients = memory.rows<kWidth>(kTileRows);
-  Bfloat16* const keys = memory.rows<kWidth>(kKeys);
-  Bfloat16* const values = memory.rows<kWidth>(kKeys);
-  RowSums<kKeys> sums;
-  for (std::int64_t t = tile.text; t < tile.text + tile.texts; ++t) {
-    const AttentionText text = o.texts[t];
-    const Pairs pairs(o, text, head);
+  PairStage<kWidth> stage(memory), next(memory);
+  const auto begin_text = [&](const PairStage<kWidth>& to, std::int64_t number) {
+    const AttentionText text = o.texts[number];
     const std::int64_t token = text.query_begin + tile.query, row = text.key_begin + tile.key;
     const std::int64_t there = text.query_length - tile.query, left = text.key_length - tile.key;
-    __syncthreads();  // the rows of the text before have been read
-    begin_rows<kWidth, kTileRows>(queries, o.query + token * o.query_row + head * kWidth,
-                                  o.query_row, there);
-    begin_rows<kWidth, kTileRows>(
-        gradients, o.output_gradient + token * o.output_row + head * kWidth, o.output_row, there);
-    begin_rows<kWidth, kKeys>(keys, o.key + row * o.key_row + key_head * kWidth, o.key_row, left);
-    begin_rows<kWidth, kKeys>(values, o.value + row * o.value_row + key_head * kWidth, o.value_row,
-                              left);
+    begin_rows<kWidth, kTileRows, kTileThreads>(
+        to.queries, o.query + token * o.query_row + head * kWidth, o.query_row, there);
+    begin_rows<kWidth, kTileRows, kTileThreads>(
+        to.gradients(), o.output_gradient + token * o.output_gradient_row + head * kWidth,
+        o.output_gradient_row, there);
+    begin_rows<kWidth, kKeys, kTileThreads>(to.keys(), o.key + row * o.key_row + key_head * kWidth,
+                                            o.key_row, left);
+    begin_rows<kWidth, kKeys, kTileThreads>(
+        to.values(), o.value + row * o.value_row + key_head * kWidth, o.value_row, left);
+  };
+  begin_text(stage, tile.text);
+
+  RowSums<kKeys> sums;
+  const std::int64_t end = tile.text + tile.texts;
+  for (std::int64_t number = tile.text; number < end; ++number, exchange(stage, next)) {
+    const AttentionText text = o.texts[number];
+    const Pairs<kAddsPairs> pairs(o, text, head);
+    const auto tile_pairs =
+        pairs.template tile<false>(tile.query, tile.key, text.key_length, nullptr);
+    const RowStatistics statistics(o, place, head, text.query_begin + tile.query,
+                                   text.query_length - tile.query);
+    RowSums<kKeys> scores, slopes;
+    tile_pairs.begin(place, scores);
     wait_for_copies();
     __syncthreads();
-    RowSums<kKeys> scores, slopes;
+    if (number + 1 < end) begin_text(next, number + 1);
     const int own_rows = place.warp * 16 * kStride<kWidth>;
-    add_products_of_rows<kWidth, kKeys>(queries + own_rows, keys, scores);
-    add_products_of_rows<kWidth, kKeys>(gradients + own_rows, values, slopes);
-    const auto tile_pairs = pairs.tile<false>(tile.query, tile.key, text.key_length, nullptr);
-    float logarithm[2] = {}, shift[2] = {};
-    for (int half = 0; half < 2; ++half) {
-      const int own = place.own(2 * half);
-      if (own >= there) continue;
-      logarithm[half] = o.logarithm[head * o.tokens + token + own] * kUnitsOfScore;
-      shift[half] = o.shift[head * o.tokens + token + own];
-    }
+    add_products_of_rows<kWidth, kKeys>(stage.queries + own_rows, stage.keys(), scores);
+    add_products_of_rows<kWidth, kKeys>(stage.gradients() + own_rows, stage.values(), slopes);
     for_sums<kKeys>([&](int n, int e) {
       const float score = tile_pairs.score(scores.groups[n][e], place.own(e), place.streamed(n, e));
-      sums.groups[n][e] +=
-          slope(std::exp2(score - logarithm[e / 2]), slopes.groups[n][e], shift[e / 2]);
+      sums.groups[n][e] += slope(power_of_2(score - statistics.logarithm[e / 2]),
+                                 slopes.groups[n][e], statistics.shift[e / 2]);
     });
   }
   const AttentionText text = o.texts[tile.text];
@@ -538,20 +592,21 @@ __global__ void attention_windows(const AttentionTable* tables) {
   from_begin = over_block(from_begin, Largest(), static_cast<float>(-count), scratch);
   from_end = over_block(from_end, Largest(), -1.0f, scratch);
   if (threadIdx.x != 0) return;
-  const std::int64_t zero = table.query_length - 1;
-  table.windows[2 * blockIdx.x] =
-      static_cast<std::int32_t>(-from_begin) - static_cast<std::int32_t>(zero);
-  table.windows[2 * blockIdx.x + 1] =
-      static_cast<std::int32_t>(from_end) - static_cast<std::int32_t>(zero);
+  const auto zero = static_cast<std::int32_t>(table.query_length - 1);
+  std::int32_t* const window = table.windows + 2 * blockIdx.x;
+  window[0] = static_cast<std::int32_t>(-from_begin) - zero;
+  window[1] = static_cast<std::int32_t>(from_end) - zero;
 }
 
-// A thread a difference (over x) of a head (y) of one table: what its tiles have summed.
-__global__ void attention_difference_sums(AttentionTable table, const AttentionTile* tiles,
-                                          const float* sums) {
+// A thread a difference (over x) of a head of a table (y): what its tiles have summed.
+__global__ void attention_difference_sums(const AttentionTable* tables, std::int64_t heads,
+                                          const AttentionTile* tiles, const float* sums) {
+  const AttentionTable table = tables[blockIdx.y / static_cast<unsigned>(heads)];
   const std::int64_t count = table.query_length + table.key_length - 1;
   const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (entry >= count) return;
-  const std::int64_t head = blockIdx.y, of_tile = table.key_length + kTileRows - 1;
+  if (table.gradient == nullptr || entry >= count) return;
+  const std::int64_t head = blockIdx.y % static_cast<unsigned>(heads),
+                     of_tile = table.key_length + kTileRows - 1;
   float total = 0;
   for (std::int64_t t = table.tile; t < table.tile + table.tiles; ++t) {
     // The tile's sum x is of j - i = x - first - (kTileRows - 1).
