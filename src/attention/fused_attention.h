@@ -26,6 +26,7 @@ struct FusedAttentionInputs {
   // [1, 1 or H, L, L], or of differences of positions [1 or H, 2L - 1] (TiledAttention), or
   // undefined.
   std::function<at::Tensor(std::int64_t length)> additive;
+  at::Tensor text_starts = {};  // of packed_attention(): PositionSession::text_starts()
 };
 
 // -> [T, H * D]. `additive` has one of its forms for all lengths, and gets a gradient where it

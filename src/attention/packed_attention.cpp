@@ -5,7 +5,6 @@
 #include <ATen/ops/_flash_attention_forward.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/tensor.h>
 
 #include <optional>
 #include <tuple>
@@ -13,7 +12,6 @@
 
 #include "attention/packed_rotation.h"
 #include "tensor/loops.h"
-#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -24,18 +22,6 @@ bool has_flash_kernel(const at::Tensor& projected, std::int64_t head_width) {
   const at::Tensor head = projected.detach().narrow(1, 0, head_width).unsqueeze(0).unsqueeze(0);
   const auto choice = static_cast<at::SDPBackend>(at::_fused_sdp_choice(head, head, head));
   return choice == at::SDPBackend::flash_attention || choice == at::SDPBackend::cudnn_attention;
-}
-
-// Where each text begins, and the end: [texts + 1] int32.
-at::Tensor text_starts(const TokenLayout& layout, at::Device device) {
-  std::vector<std::int64_t> starts;
-  for (const TokenBlock& block : layout.blocks) {
-    for (std::int64_t text = 0; text < block.sequences; ++text) {
-      starts.push_back(block.begin + text * block.length);
-    }
-  }
-  starts.push_back(layout.tokens);
-  return on_device(at::tensor(starts, at::kInt), device);
 }
 
 // The table of each token's position in its own text, [T, width / 2].
@@ -90,9 +76,9 @@ at::Tensor packed_attention(const FusedAttentionInputs& in) {
   const QueryKeyValue heads = biased_and_rotated(
       {.projected = in.projected, .bias = in.bias, .heads = in.heads, .key_value_heads = shared},
       rotation);
-  const at::Tensor starts = text_starts(in.layout, in.projected.device());
   const at::Tensor output = std::get<0>(at::_flash_attention_forward(
-      heads.query, heads.key, heads.value, starts, starts, in.layout.longest, in.layout.longest,
+      heads.query, heads.key, heads.value, in.text_starts, in.text_starts, in.layout.longest,
+      in.layout.longest,
       /*dropout_p=*/0.0, in.causal, /*return_debug_mask=*/false, in.scale));
   return output.reshape({in.layout.tokens, -1});
 }

@@ -1,6 +1,7 @@
 #include "attention/position_session.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
@@ -105,9 +106,9 @@ const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
   return mask.of_scheme;
 }
 
-bool PositionSession::only_causal(std::int64_t layer) {
-  return inputs_.causal && attention(layer).window == 0 && inputs_.queries == inputs_.keys &&
-         !mask_of_scheme(layer).defined();
+bool PositionSession::adds_nothing(std::int64_t layer) {
+  return !scheme(layer).has_bias() && attention(layer).window == 0 &&
+         inputs_.queries == inputs_.keys && !mask_of_scheme(layer).defined();
 }
 
 const at::Tensor& PositionSession::visible(std::int64_t layer) {
@@ -159,7 +160,7 @@ at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
   const bool biased = scheme(layer).has_bias();
-  if (!biased && (only_causal(layer) || !visible(layer).defined())) return {};
+  if (adds_nothing(layer) || (!biased && !visible(layer).defined())) return {};
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
     const Extent made = bias_extent(layer, extent);
@@ -199,6 +200,19 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
     }
   }
   return borrowed(all.narrow(1, made.queries - extent.queries, extent.queries + extent.keys - 1));
+}
+
+const at::Tensor& PositionSession::text_starts(const TokenLayout& layout) {
+  if (text_starts_.defined()) return text_starts_;
+  std::vector<std::int64_t> starts;
+  for (const TokenBlock& block : layout.blocks) {
+    for (std::int64_t text = 0; text < block.sequences; ++text) {
+      starts.push_back(block.begin + text * block.length);
+    }
+  }
+  starts.push_back(layout.tokens);
+  text_starts_ = on_device(at::tensor(starts, at::kInt), inputs_.device);
+  return text_starts_;
 }
 
 at::Tensor PositionSession::feature_matrix(std::int64_t layer, std::int64_t head_width) {

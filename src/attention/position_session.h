@@ -14,6 +14,7 @@
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
+#include "tensor/token_layout.h"
 
 namespace roformer {
 
@@ -68,6 +69,9 @@ class PositionSession {
   }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
   at::Tensor mask(std::int64_t layer, const Extent& extent);
+  // Whether nothing is added to the scores, and nothing hidden but by the causality of equal
+  // queries and keys. Asks without making a mask.
+  bool adds_nothing(std::int64_t layer);
   // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Has a graph where
   // trained.
   at::Tensor bias(std::int64_t layer, const Extent& extent);
@@ -79,6 +83,8 @@ class PositionSession {
   // [1 or H, Lq + Lk - 1], entry Lq - 1 - i + j that of query i and key j. Nothing of the size of
   // all pairs is made. Undefined also where it does not.
   at::Tensor additive_of_differences(std::int64_t layer, const Extent& extent);
+  // Where each text of the pass begins, and the end: [texts + 1] int32 on the session's device.
+  const at::Tensor& text_starts(const TokenLayout& layout);
   // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
   // other kernels.
   at::Tensor feature_matrix(std::int64_t layer, std::int64_t head_width);
@@ -99,6 +105,7 @@ class PositionSession {
   std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_, differences_;
   std::map<std::int64_t, at::Tensor> features_;
   std::map<std::int64_t, std::vector<at::Tensor>> shared_;  // of each layer
+  at::Tensor text_starts_;
 
   AttentionContext context_of_positions(std::int64_t layer, const Extent& extent,
                                         const Sequences& sequences) const;
@@ -108,8 +115,6 @@ class PositionSession {
   Extent bias_extent(std::int64_t layer, const Extent& extent) const;
   const at::Tensor& mask_of_scheme(std::int64_t layer);
   const at::Tensor& visible(std::int64_t layer);
-  // Whether nothing is hidden but by the causality of equal queries and keys.
-  bool only_causal(std::int64_t layer);
 };
 
 // Bool [Lq, Lk], true where key j <= query i.

@@ -52,9 +52,8 @@ bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
 bool can_pack(const SelfAttentionInputs& in, PositionSession& session) {
   const PositionScheme& scheme = session.scheme(in.layer);
   return !is_probed(in) && plain_softmax(in, session) && !scheme.has_transform() &&
-         !scheme.has_running_sums() && !scheme.has_bias() &&
-         can_pack_attention(in.projected, head_width_of(in)) &&
-         !session.additive(in.layer, Extent::square(in.layout.longest)).defined();
+         !scheme.has_running_sums() && session.adds_nothing(in.layer) &&
+         can_pack_attention(in.projected, head_width_of(in));
 }
 
 at::Tensor with_bias(const SelfAttentionInputs& in) {
@@ -295,7 +294,8 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
             const Extent extent = Extent::square(length);
             const at::Tensor table = session.additive_of_differences(in.layer, extent);
             return table.defined() ? table : session.additive(in.layer, extent);
-          }};
+          },
+      .text_starts = packs ? session.text_starts(in.layout) : at::Tensor()};
   return packs ? packed_attention(inputs) : fused_attention(inputs);
 }
 

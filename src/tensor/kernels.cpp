@@ -4,8 +4,7 @@
 
 namespace roformer::kernels {
 
-// Each is compiled from kernels_implementation.h and attention_kernels_implementation.h for its
-// instruction set.
+// Each is compiled from cpu/tables.h for its instruction set.
 namespace baseline {
 template <typename T>
 KernelTable<T> make_table();

@@ -1,10 +1,10 @@
-// The loops behind attention_kernels.h, included after kernels_implementation.h once per
-// instruction set.
+// The loops of attention between its matrix products (attention_kernels.h).
+#pragma once
+
 #include "tensor/attention_kernels.h"
+#include "tensor/cpu/lanes.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
-
-#define ROFORMER_INLINE [[gnu::always_inline]] inline
 
 // Exact zeros for what is hidden or too small to count.
 template <typename A>
@@ -123,21 +123,5 @@ void row_products(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row
     sums[r] = sum;
   }
 }
-
-template <typename M, typename T>
-AttentionKernels<M, T> make_attention_kernels() {
-  return {.gather = move_rows<M, T>,
-          .scatter = move_rows<Accumulate<T>, M>,
-          .softmax = softmax<T>,
-          .slope = slope<T>,
-          .row_products = row_products<M, T>};
-}
-template AttentionKernels<float, float> make_attention_kernels<float, float>();
-template AttentionKernels<double, double> make_attention_kernels<double, double>();
-template AttentionKernels<c10::BFloat16, c10::BFloat16>
-make_attention_kernels<c10::BFloat16, c10::BFloat16>();
-template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFloat16, float>();
-
-#undef ROFORMER_INLINE
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

@@ -1,0 +1,2 @@
+#define ROFORMER_KERNELS_NAMESPACE avx2
+#include "tensor/cpu/tables.h"

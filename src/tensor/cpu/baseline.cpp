@@ -1,0 +1,2 @@
+#define ROFORMER_KERNELS_NAMESPACE baseline
+#include "tensor/cpu/tables.h"
