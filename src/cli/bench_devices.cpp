@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "bench/attention_equality.h"
 #include "bench/device_equality.h"
 #include "cli/command.h"
 #include "config/load.h"
@@ -28,7 +29,7 @@ struct BenchDevicesOptions {
 const std::vector<Override> kSmall{
     {"model.layers", "2"},         {"model.width", "64"},       {"model.heads", "4"},
     {"model.feed_forward", "128"}, {"model.vocabulary", "500"}, {"model.dropout", "0.1"},
-    {"data.length", "60"},         {"training.batch", "4"},     {"training.learning_rate", "1e-3"}};
+    {"data.length", "140"},        {"training.batch", "4"},     {"training.learning_rate", "1e-3"}};
 
 void print(const SchemeEquality& result) {
   const std::string name = result.scheme + (result.causal ? " (causal)" : "");
@@ -48,6 +49,22 @@ nlohmann::ordered_json to_json(const SchemeEquality& result) {
       {"passed", result.passed()}, {"problem", result.problem}};
 }
 
+void print(const AttentionEquality& attention) {
+  if (!attention.problem.empty()) {
+    fmt::print("attention by tiles: NOT RUN: {}\n", attention.problem);
+    return;
+  }
+  fmt::print("attention by tiles: {} cases, apart by {:.1e} at most ({}; allowed {:.1e}){}\n",
+             attention.cases, attention.difference, attention.worst, kAllowedAttentionDifference,
+             attention.passed() ? "" : ": MISSED");
+}
+
+nlohmann::ordered_json to_json(const AttentionEquality& attention) {
+  return {{"cases", attention.cases},     {"difference", attention.difference},
+          {"worst", attention.worst},     {"allowed", kAllowedAttentionDifference},
+          {"passed", attention.passed()}, {"problem", attention.problem}};
+}
+
 void bench_devices(const BenchDevicesOptions& options) {
   for (const std::string& name : options.schemes) {
     if (find_position_facts(name) != nullptr) continue;
@@ -60,8 +77,10 @@ void bench_devices(const BenchDevicesOptions& options) {
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
   const MaskEquality masks = compare_dropout(plan);
+  const AttentionEquality attention = compare_attention(plan.device);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  bool passed = masks.different == 0;
+  // A device without such attention takes LibTorch's: the schemes say whether it is right.
+  bool passed = masks.different == 0 && (attention.passed() || !attention.problem.empty());
   const auto schemes = options.schemes.empty() ? position_names() : options.schemes;
   const auto results =
       compare_devices(settings, plan, {.schemes = schemes, .steps = options.steps},
@@ -76,11 +95,13 @@ void bench_devices(const BenchDevicesOptions& options) {
                                         {"steps", options.steps},
                                         {"masks", masks.masks},
                                         {"different_masks", masks.different},
+                                        {"attention", to_json(attention)},
                                         {"schemes", rows}}
                      .dump()
               << '\n';
   } else {
     fmt::print("dropout: {} of {} masks differ\n", masks.different, masks.masks);
+    print(attention);
   }
   if (passed) return;
   throw_failure(
@@ -98,7 +119,7 @@ void add_bench_devices(CLI::App& bench) {
   CLI::App* command = add_command(
       bench,
       {.name = "devices",
-       .summary = "whether a device trains as the CPU does: losses and dropout masks",
+       .summary = "whether a device trains as the CPU does: losses, attention, dropout masks",
        .details = "A small model takes the same steps by this program's own loops on the "
                   "CPU and by the operations\nof the device; where --device is cpu, by "
                   "those that a GPU takes, on the CPU. Exit code 1 where\nlosses are "
