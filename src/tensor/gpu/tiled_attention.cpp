@@ -157,7 +157,7 @@ class Plan {
   std::int64_t width() const { return in_.query.size(1) / in_.heads; }
   std::int64_t row_bytes() const { return (width() + 8) * 2; }
   std::int64_t tiles_on_queries() const { return count(query_tiles_); }
-  // As SharedParts of sources/tiled_attention.cu hands it out: tiles of own rows, and stages of
+  // As SharedParts of sources/attention_tiles.h hands it out: tiles of own rows, and stages of
   // what streams past.
   std::int64_t shared(std::int64_t tiles, std::int64_t stages) const {
     const std::int64_t rows = streamed_rows(width());
