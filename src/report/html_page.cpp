@@ -34,7 +34,7 @@ table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:
 th,td{padding:7px 10px;text-align:left;white-space:nowrap}
 th{font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--rule);vertical-align:bottom;white-space:normal}
 tbody tr+tr td{border-top:1px solid var(--rule)}
-td.words{white-space:normal}td.words+td.words{overflow-wrap:anywhere}
+td.words:not(.right){white-space:normal}td.words+td.words:not(.right){overflow-wrap:anywhere}
 .right{text-align:right}.center{text-align:center}
 td.best{font-weight:650;background:var(--best)}
 details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}
