@@ -7,6 +7,7 @@
 #include "attention/log_n.h"
 #include "attention/masked_softmax.h"
 #include "attention/wide_products.h"
+#include "tensor/dispatch.h"
 
 namespace roformer {
 
@@ -29,9 +30,12 @@ Attended attend(const AttendInputs& in, bool with_scores) {
   const at::ScalarType type = in.query.scalar_type();
   at::Tensor raw_query = in.query;
   if (in.attention.log_n != LogNScaling::none) {
-    raw_query = raw_query * log_n_factors(in.attention, in.context, type);
+    const at::Tensor factors = log_n_factors(in.attention, in.context, accumulate_type(type));
+    raw_query = (raw_query * factors).to(type);
   }
-  at::Tensor query = rotated(in.scheme, in.context, raw_query, TokenSide::query);
+  const bool rotated_before = in.keys == CachedKeys::rotated;
+  at::Tensor query = rotated(in.scheme, rotated_before ? at_own_positions(in.context) : in.context,
+                             raw_query, TokenSide::query);
   at::Tensor key = in.key, value = in.value;
   if (in.keys == CachedKeys::unrotated) {
     const KeyValue held = rotated_keys(in.scheme, in.context, {.key = key, .value = value});

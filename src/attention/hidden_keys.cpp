@@ -45,11 +45,15 @@ void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
                            .causal = true});
   const at::Tensor mask = seen(session, static_cast<std::int64_t>(layers.size()));
   const at::Tensor row = mask.defined() ? mask[0].cpu() : at::Tensor();
+  // The last one says where the next token stands.
+  std::int64_t last_read = 1;
+  for (std::int64_t layer = 0; layer < std::ssize(layers); ++layer) {
+    last_read = std::max(last_read, scheme.of_layer(layer).features_before());
+  }
   std::vector<std::int64_t> kept;
   for (std::int64_t i = 0; i < cache.length(); ++i) {
-    // The last one says where the next token stands.
-    const bool last = i + 1 == cache.length();
-    if (last || !row.defined() || row.const_data_ptr<bool>()[i]) kept.push_back(i);
+    const bool read = i + last_read >= cache.length();
+    if (read || !row.defined() || row.const_data_ptr<bool>()[i]) kept.push_back(i);
   }
   cache.keep(kept);
 }

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -66,10 +67,14 @@ struct RowBlocks {
         (block.keys_of(sums) - block.rows_of(sums).narrow(2, 0, 1)).to(scores.scalar_type());
     scores.add_(from_first.narrow(2, block.row, block.rows).unsqueeze(-1));
     scores.sub_(from_first.unsqueeze(-2));
+    constexpr double kHidden = -std::numeric_limits<double>::infinity();
     if (mask.defined()) {
-      const at::Tensor hidden =
-          mask.narrow(0, block.row, block.rows).narrow(1, 0, block.keys).logical_not();
-      scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+      const at::Tensor visible = mask.narrow(0, block.row, block.rows).narrow(1, 0, block.keys);
+      scores.masked_fill_(visible.logical_not(), kHidden);
+    } else {
+      const at::Tensor future =
+          at::ones({block.rows, block.rows}, scores.options().dtype(at::kBool)).triu(1);
+      scores.narrow(3, block.row, block.rows).masked_fill_(future, kHidden);
     }
     return scores;
   }

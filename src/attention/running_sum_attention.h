@@ -13,7 +13,8 @@ struct RunningSumInputs {
   at::Tensor key;    // [B, H, L, D], of the same tokens
   at::Tensor value;  // [B, H, L, D]
   at::Tensor sums;   // c, float64 [B, H, L]
-  at::Tensor mask;   // bool [L, L], true = visible; hides the future where there is one
+  // Bool [L, L], true = visible, which hides the future, too; undefined: hides that alone.
+  at::Tensor mask;
   double scale = 1;
 };
 

@@ -150,7 +150,6 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   const PositionScheme& scheme = session.scheme(in.layer);
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
-  context.mask = session.mask(in.layer, extent);
   const at::Tensor features = features_of(in, session, block);
   if (features.defined()) context.features = scheme.remembered(features, {});
   const auto rotate_parts = [&] {
@@ -162,12 +161,13 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   const bool probed = is_probed(in);
   if (!probed && plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
     const Parts rotated_parts = rotate_parts();
-    return running_sum_attention({.query = rotated_parts.query,
-                                  .key = rotated_parts.key,
-                                  .value = rotated_parts.value,
-                                  .sums = scheme.running_sums(context),
-                                  .mask = context.mask,
-                                  .scale = scheme.score_scale(parts.query.size(-1))});
+    return running_sum_attention(
+        {.query = rotated_parts.query,
+         .key = rotated_parts.key,
+         .value = rotated_parts.value,
+         .sums = scheme.running_sums(context),
+         .mask = session.adds_nothing(in.layer) ? at::Tensor() : session.mask(in.layer, extent),
+         .scale = scheme.score_scale(parts.query.size(-1))});
   }
   if (!probed && plain_softmax(in, session) && !scheme.has_running_sums()) {
     const bool looped = runs_loops(in.projected);
@@ -177,6 +177,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                     : by_device_kernel(scheme, context, rotate_parts(), additive);
     }
   }
+  context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
   const AttendInputs inputs{.query = parts.query,
@@ -231,9 +232,7 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
                     const Parts& parts) {
   const PositionScheme& scheme = session.scheme(in.layer);
   AttentionContext context = session.context(in.layer, session.whole());
-  AttentionContext added = context;  // a key is rotated at its own position
-  added.keys = context.queries;
-  if (context.drawn_positions.defined()) added.drawn_positions = query_positions(context);
+  const AttentionContext added = at_own_positions(context);
   // Keys that each head of queries sees in its own way are held for each of them.
   const bool apart = scheme.has_transform() || scheme.changes_keys();
   const Parts held = apart ? for_each_query_head(parts) : parts;
@@ -249,7 +248,7 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   if (runs_loops(in.projected) && plain_softmax(in, session) && cached &&
       !scheme.has_running_sums()) {
     return by_kernel(scheme, context,
-                     {.query = rotated(scheme, context, parts.query, TokenSide::query),
+                     {.query = rotated(scheme, added, parts.query, TokenSide::query),
                       .key = all.key,
                       .value = all.value},
                      session.additive(in.layer, session.whole()));

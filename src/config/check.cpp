@@ -131,6 +131,12 @@ class Checker {
                           model.embedding_width, model.width),
               "model.tie_output: false, or no model.embedding_width");
     }
+    if (s_.task == TaskKind::translation && s_.translation.tie_output && narrow) {
+      problem({"translation.tie_output", "model.embedding_width", "model.width"},
+              fmt::format("got true, but the token table has {} features and the model {}",
+                          model.embedding_width, model.width),
+              "translation.tie_output: false, or no model.embedding_width");
+    }
   }
 
   void data() {
@@ -289,11 +295,18 @@ class Checker {
 
   void training() {
     const TrainingSettings& training = s_.training;
-    if (task_facts(s_.task).data == TaskData::generated &&
-        training.steps.unit == Period::Unit::epochs) {
-      problem({"training.steps", "task"},
+    const std::pair<const char*, const Period&> periods[] = {
+        {"training.steps", training.steps},
+        {"training.warmup", training.warmup},
+        {"training.log_every", training.log_every},
+        {"training.validate_every", training.validate_every},
+        {"training.save_every", training.save_every}};
+    for (const auto& [key, period] : periods) {
+      if (task_facts(s_.task).data != TaskData::generated) break;
+      if (period.unit != Period::Unit::epochs || period.is_zero()) continue;
+      problem({key, "task"},
               fmt::format("got {}, but data that are made as they are needed have no epochs",
-                          to_string(training.steps)),
+                          to_string(period)),
               "a number of steps");
     }
     if (training.steps.is_zero()) {

@@ -2,9 +2,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -46,6 +49,9 @@ struct Followers {
   std::int64_t width = 0;
   at::Tensor ids, log_probabilities;  // [R, width] int64 and float, on the CPU
   at::Tensor logits, normalizers;     // [R, V] and [R], float, on the CPU
+  // What no search may choose has no logits there, but a text that is given may hold it.
+  std::vector<std::int64_t> excluded;
+  at::Tensor excluded_logits;  // [R, excluded]
 
   std::int64_t id(std::int64_t row, std::int64_t rank) const {
     return ids.const_data_ptr<std::int64_t>()[row * width + rank];
@@ -55,8 +61,13 @@ struct Followers {
   }
   // Of any id.
   double log_probability_of(std::int64_t row, std::int64_t id) const {
-    return static_cast<double>(logits.const_data_ptr<float>()[row * logits.size(1) + id]) -
-           normalizers.const_data_ptr<float>()[row];
+    const auto found = std::ranges::find(excluded, id);
+    const float logit =
+        found == excluded.end()
+            ? logits.const_data_ptr<float>()[row * logits.size(1) + id]
+            : excluded_logits
+                  .const_data_ptr<float>()[row * std::ssize(excluded) + (found - excluded.begin())];
+    return static_cast<double>(logit) - normalizers.const_data_ptr<float>()[row];
   }
 };
 
@@ -66,6 +77,12 @@ Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std:
     logits = logits.narrow(1, 0, vocabulary.size).contiguous();
   }
   Followers result{.width = std::min(wanted, logits.size(1))};
+  std::ranges::copy_if(vocabulary.excluded, std::back_inserter(result.excluded),
+                       [&](std::int64_t id) { return id >= 0 && id < logits.size(1); });
+  if (!result.excluded.empty()) {
+    result.excluded_logits =
+        logits.index_select(1, at::tensor(result.excluded, at::kLong)).contiguous();
+  }
   const RowTops tops = row_tops(logits, {.wanted = result.width,
                                          .excluded = vocabulary.excluded,
                                          .renormalize = vocabulary.renormalize});

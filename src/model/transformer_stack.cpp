@@ -101,7 +101,8 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
       model.embedding_norm || (settings_.embedding_norm && model.norm == NormPlacement::post),
       parameters, token_table);
   const ModelShape shape{.layers = model.layers,
-                         .width = embedding_->width(),
+                         .width = model.width,
+                         .embedding_width = embedding_->width(),
                          .heads = model.heads,
                          .head_width = model.features_of_head(),
                          .causal = settings_.causal,

@@ -40,7 +40,7 @@ class ExplicitPositions : public PositionScheme {
   explicit ExplicitPositions(const SchemeInputs& in)
       : ExplicitPositions(in.settings.of<ExplicitPositionsSettings>(),
                           at::tensor(alibi_slopes(in.shape.heads), at::kDouble)) {
-    width_ = in.shape.width;
+    width_ = in.shape.width_of_embedding();
     type_ = in.shape.type;
     causal_ = in.shape.causal;
     training_length_ = std::max<std::int64_t>(1, in.shape.training_length);

@@ -30,6 +30,20 @@ at::Tensor formula_number(double number) {
   return at::native::wrapped_scalar_tensor(number);
 }
 
+bool keeps_result(FormulaOperation operation) {
+  switch (operation) {
+    case Op::exponential:
+    case Op::square_root:
+    case Op::tangent_hyperbolic:
+    case Op::sigmoid:
+    case Op::power:
+    case Op::sum:  // of one term: whatever that is
+      return true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 // minimum and maximum give equal arguments half of the gradient each, and bounds should have none:

@@ -14,4 +14,7 @@ namespace roformer {
 at::Tensor apply_formula(FormulaOperation operation, const std::vector<at::Tensor>& arguments);
 at::Tensor formula_number(double number);
 
+// Whether gradients of the operation are computed from its result, which must stay as it is then.
+bool keeps_result(FormulaOperation operation);
+
 }  // namespace roformer

@@ -64,8 +64,13 @@ at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
   const at::ScalarType type = score.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   Operands operands{.context = context, .type = type, .score = score.to(type)};
   const Value value = evaluate(root_, operands);
-  const at::Tensor result = value.tensor.defined() ? value.tensor : formula_number(value.number);
-  return result.to(score.scalar_type()).expand_as(score);
+  const at::Tensor result = (value.tensor.defined() ? value.tensor : formula_number(value.number))
+                                .to(score.scalar_type())
+                                .expand_as(score);
+  // The softmax works in the memory of the scores: not in what is kept, spread out or needed again
+  // by the backward pass.
+  const bool own = root_.uses.score && result.is_contiguous() && !keeps_result(root_.operation);
+  return own ? result : result.clone(at::MemoryFormat::Contiguous);
 }
 
 at::Tensor FormulaEvaluator::at_distances(const AttentionContext& context,
@@ -141,7 +146,8 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
   const FormulaUses& uses = node.uses;
   // With a score, what is of pairs alone is made as a bias is.
   if (!operands.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
-    return {.tensor = spread(node, operands.context)};
+    const at::Tensor values = spread(node, operands.context);
+    return {.tensor = node.type == FormulaType::boolean ? values != 0 : values};
   }
   const bool constant_part = !operands.exact && uses.constant() && uses.bound.empty();
   if (!constant_part) return operation(node, operands);
@@ -276,7 +282,8 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) 
   return entries;
 }
 
-// The table's entries at the index, [1 or H, Lq or 1, Lk or positions].
+// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; at one that a score is in,
+// or that was spread, [1 or B, 1 or H, Lq, Lk].
 at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands) const {
   const at::Tensor table = numbers_[node.parameter].of(operands.context.layer).to(operands.type);
   const auto make = [&] { return index(node, operands); };
@@ -284,6 +291,13 @@ at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands
   const at::Tensor at = keeps ? kept(node.arguments[0], operands.context, at::kLong, make)
                               : on_device(make(), table.device());
   std::vector<std::int64_t> sizes = at.sizes().vec();
+  if (at.dim() == 4) {
+    sizes[1] = std::max(sizes[1], table.size(0));
+    const at::Tensor by_head = at.expand(sizes).transpose(0, 1).reshape({sizes[1], -1});
+    return at::gather(table.expand({sizes[1], table.size(1)}), 1, by_head)
+        .view({sizes[1], sizes[0], sizes[2], sizes[3]})
+        .transpose(0, 1);
+  }
   if (at.size(0) == 1) {
     sizes[0] = table.size(0);
     return at::index_select(table, 1, at.view({-1})).view(sizes);

@@ -18,7 +18,7 @@ class Learned : public PositionScheme {
  public:
   explicit Learned(const SchemeInputs& in) : settings_(in.settings.of<LearnedSettings>()) {
     table_ = in.parameters.add({.name = "position.table",
-                                .shape = {settings_.length, in.shape.width},
+                                .shape = {settings_.length, in.shape.width_of_embedding()},
                                 .initial = truncated_normal(settings_.initialization)});
   }
 

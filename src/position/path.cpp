@@ -66,6 +66,10 @@ class Path : public PositionScheme {
     return settings_.gate_scaled ? sums * score_scale(head_width_) : sums;
   }
 
+  std::int64_t features_before() const override {
+    return std::max<std::int64_t>(settings_.convolution - 1, 0);
+  }
+
   bool changes_keys() const override { return true; }
   void change_keys(const AttentionContext& context, const at::Tensor& key) const override {
     const c10::AutoGradMode no_gradient(false);

@@ -83,10 +83,13 @@ ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t 
       case RopeScaling::llama3:
         frequency = llama3(in, frequency);
         break;
-      case RopeScaling::longrope:
-        frequency /=
-            (in.length > in.original_length ? settings.long_factor : settings.short_factor)[i];
+      case RopeScaling::longrope: {
+        const std::vector<double>& factors =
+            in.length > in.original_length ? settings.long_factor : settings.short_factor;
+        ROFORMER_ASSERT(i < factors.size());
+        frequency /= factors[i];
         break;
+      }
       case RopeScaling::p_rope:
         frequency = pair < std::floor(settings.proportion * in.width / 2) ? frequency / s : 0;
         break;

@@ -25,6 +25,13 @@ at::Tensor key_positions(const AttentionContext& context) {
   return positions;
 }
 
+AttentionContext at_own_positions(const AttentionContext& context) {
+  AttentionContext own = context;
+  own.keys = context.queries;
+  if (context.drawn_positions.defined()) own.drawn_positions = query_positions(context);
+  return own;
+}
+
 at::Tensor query_positions(const AttentionContext& context) {
   const std::int64_t queries = context.queries.count();
   if (!context.drawn_positions.defined()) {

@@ -25,12 +25,15 @@ namespace roformer {
 // What a scheme may know of the model when it makes its parameters.
 struct ModelShape {
   std::int64_t layers = 0;
-  std::int64_t width = 0;       // M
-  std::int64_t heads = 0;       // H
-  std::int64_t head_width = 0;  // D
+  std::int64_t width = 0;            // M
+  std::int64_t embedding_width = 0;  // E, of what is added to the tokens; 0: M
+  std::int64_t heads = 0;            // H
+  std::int64_t head_width = 0;       // D
   bool causal = false;
   std::int64_t training_length = 0;
   at::ScalarType type = at::kFloat;  // of the parameters
+
+  std::int64_t width_of_embedding() const { return embedding_width > 0 ? embedding_width : width; }
 };
 
 // The attention layer's own projections, for schemes that share them. x W^T, W [H*D, M].
@@ -63,6 +66,8 @@ struct AttentionContext {
 // The positions of the keys, or of the queries: float64 [B or 1, L] on the host.
 at::Tensor key_positions(const AttentionContext& context);
 at::Tensor query_positions(const AttentionContext& context);
+// The queries' tokens alone, as keys too: what rotates them needs no table of all keys.
+AttentionContext at_own_positions(const AttentionContext& context);
 
 // A parameter of those, as the layer is to use it.
 inline const at::Tensor& shared_parameter(const AttentionContext& context, std::size_t index,
@@ -204,6 +209,8 @@ class PositionScheme {
   virtual at::Tensor remembered(const at::Tensor& added, const at::Tensor& earlier) const {
     return added;
   }
+  // How many tokens before a token its features are read with: a cache keeps them, seen or not.
+  virtual std::int64_t features_before() const { return 0; }
 
   // Places that are drawn for each batch and are its tokens' positions: float64 [S or 1, L] for the
   // longest of its S sequences, or of the tokens behind the earlier ones.
@@ -212,7 +219,9 @@ class PositionScheme {
 
   // 9. Capabilities beyond those of the facts table.
   // False where a token's result changes with how many tokens follow it, even if it sees none of
-  // them: then nothing of it can be cached.
+  // them: then nothing of it can be cached. Rotations that grow with the text (dynamic_ntk,
+  // longrope) are cached all the same, keys unrotated: what a token was keeps the angles that it
+  // was read with, and a text that is read anew differs from one that was written.
   virtual bool can_cache() const { return true; }
   virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
 };

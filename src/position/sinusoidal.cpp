@@ -13,7 +13,7 @@ class Sinusoidal : public PositionScheme {
  public:
   explicit Sinusoidal(const SchemeInputs& in)
       : settings_(in.settings.of<SinusoidalSettings>()),
-        width_(in.shape.width),
+        width_(in.shape.width_of_embedding()),
         type_(in.shape.type) {}
 
   at::Tensor embedding(const Positions& positions) const override {

@@ -42,7 +42,7 @@ class Xpos : public PositionScheme {
 
   at::Tensor mask(const AttentionContext& context) const override {
     const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
-    const std::int64_t block = training_length_ / 2;
+    const std::int64_t block = (training_length_ + 1) / 2;  // no third block within it
     if (!settings_.block_causal || context.training || longest <= training_length_ || block == 0) {
       return {};
     }

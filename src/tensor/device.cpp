@@ -11,9 +11,11 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "tensor/gpu.h"
+#include "tensor/gpu/driver.h"
 
 // MKL asks this of itself before it chooses kernels, and on other makers' processors takes its
 // narrowest AVX2 ones whatever they can do. The program's own answer stands in for it; MKL still
@@ -32,6 +34,13 @@ bool processor_has(const std::string& flag) {
     return (line + " ").find(" " + flag + " ") != std::string::npos;
   }
   return false;
+}
+
+std::string device_name(c10::Device device) {
+  if (device.is_cpu()) return "cpu";
+  const std::vector<std::string> cards = gpu::card_names();
+  const auto index = static_cast<std::size_t>(device.has_index() ? device.index() : 0);
+  return index < cards.size() ? cards[index] : device.str();
 }
 
 std::string processor_name() {

@@ -43,6 +43,9 @@ struct Bf16Support {
 };
 Bf16Support bf16_support();
 
+// "cpu", or the name of the card ("NVIDIA H100 80GB HBM3").
+std::string device_name(c10::Device device);
+
 // "Intel(R) Xeon(R) ..."; "unknown" where the system does not tell.
 std::string processor_name();
 // Whether the system lists an instruction set ("avx2", "amx_bf16") among the processor's.

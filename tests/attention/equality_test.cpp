@@ -9,6 +9,7 @@
 #include "attention/running_sum_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
+#include "config/schemes/formula.h"
 #include "distance.h"
 #include "schemes.h"
 #include "tensor/memory_meter.h"
@@ -323,6 +324,7 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
   at::manual_seed(31);
   const Positions positions = Positions::range(0, kLength);
   const SmallScheme small("fox");
+  bool hides_by_mask = true;  // else the past alone
   const auto difference = [&](at::ScalarType type, double offset) {
     const auto leaf = [&](at::Tensor x) { return x.to(type).detach().set_requires_grad(true); };
     const auto random = [&] {
@@ -333,14 +335,20 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
         (offset - at::rand({2, SmallScheme::kHeads, kLength}, at::kDouble).cumsum(2))
             .set_requires_grad(true);
     const at::Tensor outer = at::randn(q.sizes()).to(type);
-    const at::Tensor mask = window_mask(positions, positions, 140, /*causal=*/true);
+    const at::Tensor mask = hides_by_mask ? window_mask(positions, positions, 140, /*causal=*/true)
+                                          : causal_mask(positions, positions);
     const auto gradients = [&](const at::Tensor& output) {
       for (const at::Tensor& x : {q, k, v, sums}) x.mutable_grad() = at::Tensor();
       (output * outer).sum().backward();
       return std::vector<at::Tensor>{output.detach(), q.grad(), k.grad(), v.grad(), sums.grad()};
     };
-    const std::vector<at::Tensor> rows = gradients(running_sum_attention(
-        {.query = q, .key = k, .value = v, .sums = sums, .mask = mask, .scale = 0.5}));
+    const std::vector<at::Tensor> rows =
+        gradients(running_sum_attention({.query = q,
+                                         .key = k,
+                                         .value = v,
+                                         .sums = sums,
+                                         .mask = hides_by_mask ? mask : at::Tensor(),
+                                         .scale = 0.5}));
     const std::vector<at::Tensor> plain =
         gradients(attend({.query = q,
                           .key = k,
@@ -365,4 +373,75 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
   CHECK(difference(at::kFloat, 0) < 1e-5);
   CHECK(difference(at::kFloat, -1e6) < 1e-5);
   CHECK(difference(at::kBFloat16, 0) < 0.01);
+  hides_by_mask = false;
+  CHECK(difference(at::kDouble, 0) < 1e-12);
+}
+
+TEST_CASE("scores that are a formula are attended to as its bias, with gradients") {
+  at::manual_seed(33);
+  const Layer layer;
+  const TokenLayout layout = TokenLayout::uniform(SmallScheme::kHeads, 7);
+  const Positions positions = Positions::range(0, 7);
+  const at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
+  const auto formula = [](const std::string& bias, const std::string& score) {
+    return SmallScheme("formula", false, at::kDouble, [&](PositionSettings& position) {
+      if (!bias.empty()) position.of<FormulaSettings>().bias = bias;
+      position.of<FormulaSettings>().score = score;
+    });
+  };
+  const auto attended = [&](const SmallScheme& small) {
+    const at::Tensor leaf = x.clone().set_requires_grad(true);
+    const at::Tensor output = layer(small, leaf, layout, positions);
+    output.square().sum().backward();
+    return std::vector<at::Tensor>{output.detach(), leaf.grad()};
+  };
+  const auto same = [&](const std::string& bias, const std::string& score) {
+    CAPTURE(bias, score);
+    const auto wanted = attended(formula(bias, "")), got = attended(formula("", score));
+    CHECK(distance(got[0], wanted[0]) < 1e-12);
+    CHECK(distance(got[1], wanted[1]) < 1e-12);
+  };
+  same("-abs(i - j)", "score - abs(i - j)");
+  same("where(i == j, 0, -1)", "where(i == j, score, score - 1)");
+  same("where(i - j < 3, 0, -1e30)", "where(i - j < 3, score, -1e30)");
+  const auto equal = [&](const std::string& first, const std::string& second) {
+    CAPTURE(first, second);
+    const auto one = attended(formula("", first)), other = attended(formula("", second));
+    CHECK(distance(one[0], other[0]) < 1e-12);
+    CHECK(distance(one[1], other[1]) < 1e-9);
+  };
+  // Of positions alone, of a head alone, of nothing: as large as the scores all the same.
+  equal("-abs(i - j)", "0 * score - abs(i - j)");
+  equal("h * i", "0 * score + h * i");
+  equal("0", "0 * score");
+  // Operations whose gradients are computed from their results.
+  for (const char* const outer :
+       {"tanh(score)", "exp(score)", "sigmoid(score)", "sqrt(score * score + 1)", "2^score",
+        "(score * score + 1)^1.5"}) {
+    equal(outer, std::string("1 * (") + outer + ")");
+  }
+}
+
+TEST_CASE("a table's entries at an index of a sum belong to heads and not to texts") {
+  at::manual_seed(34);
+  const Layer layer;
+  const SmallScheme small("formula", false, at::kDouble, [](PositionSettings& position) {
+    auto& formula = position.of<FormulaSettings>();
+    formula.score = "score + sum(t, 0, 2, w[i - j + t] * score)";
+    formula.parameters = {{.name = "w",
+                           .per = FormulaScope::head,
+                           .size = 9,
+                           .outside = FormulaOutside::clamp,
+                           .initial = "0.1 * h + 0.01 * index"}};
+  });
+  // As many texts as heads: the wrong side would fit.
+  const std::int64_t texts = SmallScheme::kHeads, length = 5;
+  const at::Tensor x = at::randn({texts * length, SmallScheme::kWidth}, at::kDouble);
+  const Positions positions = Positions::range(0, length);
+  const at::Tensor together = layer(small, x, TokenLayout::uniform(texts, length), positions);
+  for (std::int64_t text = 0; text < texts; ++text) {
+    const at::Tensor own = x.narrow(0, text * length, length);
+    CHECK(distance(together.narrow(0, text * length, length),
+                   layer(small, own, TokenLayout::uniform(1, length), positions)) < 1e-12);
+  }
 }

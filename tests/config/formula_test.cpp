@@ -184,6 +184,10 @@ TEST_CASE("settings with a formula that cannot be are refused in words") {
   says({{"position.bias", "a*i"},
         {"position.parameters", "{a: {initial: \"sum(t, 0, 9999, sum(u, 0, 9999, u))\"}}"}},
        "sums of too many terms together");
+  says({{"position.bias", "log(i - j)"}}, "comes to no number (at i = 0, j = 127, head 0)");
+  says({{"position.score", "1 / (i - j)"}}, "comes to");
+  CHECK(message_of_flags({{"position", "formula"},
+                          {"position.bias", "where(abs(i - j) < 9, 0, -1 / 0)"}}) == "accepted");
   says({{"position.bias", "i / length"}, {"task", "causal_lm"}}, "length in a model that looks");
 }
 

@@ -98,6 +98,17 @@ TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the s
   CHECK(has(refused("[5]"), "has 1 numbers, wanted one for each of 2 pairs"));
   CHECK(has(refused("[5, 0]"), "above 0"));
   CHECK(has(refused("5, 6"), "a list of numbers: [1, 1.5]"));
+  CHECK(has(refusal([&] {
+              load_settings(file, {{"attention.kernel", "favor"}, {"attention.features", "64"}});
+            }),
+            "64 are rotated"));
+  CHECK(has(refusal([] {
+              default_settings({{"task", "translation"},
+                                {"position.cross", "rope"},
+                                {"position.scaling", "dynamic_ntk"},
+                                {"position.factor", "4"}});
+            }),
+            "lengths of their own"));
   CHECK(has(refusal([] {
               default_settings({{"position.rope.short_factor", "[1]"}});
             }),

@@ -150,6 +150,21 @@ TEST_CASE("what is excluded takes a share of the probability unless told otherwi
   }
 }
 
+TEST_CASE("a beginning that is given may hold what is excluded, at its probability") {
+  ToyModel model(1, 700);
+  const auto found = beam_search(model, sentences(1, 8, {2, 1}), {.end = kToyEnd, .excluded = {2}},
+                                 {.beam = 2, .n_best = 2});
+  REQUIRE(found[0].size() == 2);
+  for (const Hypothesis& text : found[0]) {
+    REQUIRE(text.ids.size() >= 2);
+    CHECK(text.ids[0] == 2);
+    CHECK(text.token_log_probabilities[0] ==
+          Approx(log_probability(toy_logits({kToyBegin}, 700), 2)).margin(1e-5));
+    CHECK(std::count(text.ids.begin() + 1, text.ids.end(), 2) == 0);
+  }
+  CHECK(found[0][0].log_probability > found[0][1].log_probability);
+}
+
 TEST_CASE("excluded ids never appear, and no text is longer than allowed") {
   ToyModel model(10, 900);
   const auto found = beam_search(model, sentences(10, 3), {.end = kToyEnd, .excluded = {2}},

@@ -153,6 +153,11 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
       check(Decoder(name, {{"attention.window", "9"}, {"data.length", "512"}}));
     }
   }
+  SECTION("PaTH, whose convolution reads further back than its window") {
+    check(Decoder(
+        "path",
+        {{"attention.window", "3"}, {"position.convolution", "32"}, {"data.length", "512"}}));
+  }
   for (const char* const distance : {"slots", "clipped"}) {
     DYNAMIC_SECTION("streaming, " << distance) {
       check(Decoder(

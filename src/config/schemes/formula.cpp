@@ -84,6 +84,7 @@ class FormulaCheck {
       uses(root);
       sums(root);
       indices(root);
+      values(root);
     } catch (const FormulaError& error) {
       check_.problem({check_.option(option), check_.option("parameters"), check_.choice()},
                      error.shown(text));
@@ -185,6 +186,43 @@ class FormulaCheck {
             "outside: clamp, a larger size, or min and max");
       }
     }
+  }
+
+  // What the formula comes to at its beginning for the distances of data.length, where it is of
+  // positions alone. Minus infinity hides a key; anything else that is no number is passed on to
+  // every loss.
+  void values(const FormulaNode& root) const {
+    if (root.uses.score) return;
+    const std::int64_t most = check_.settings().data.length - 1;
+    const std::int64_t step = most < 20000 && !has_sum(root) ? 1 : std::max<std::int64_t>(most, 1);
+    for (std::int64_t d = check_.both_sides() ? -most : 0; d <= most; d += step) {
+      for (const std::int64_t head : {std::int64_t{0}, heads() - 1}) {
+        const double value = evaluate_formula(
+            root, {.variable = [&](const std::string& name) { return variable(name, d, head); },
+                   .parameter = [&](std::size_t parameter,
+                                    double index) { return initial_of(parameter, index, head); }});
+        if (std::isfinite(value) || (std::isinf(value) && value < 0)) continue;
+        throw FormulaError(
+            root.column,
+            fmt::format("comes to {} (at i = {}, j = {}, head {})",
+                        std::isnan(value) ? "no number" : "infinity", std::max<std::int64_t>(d, 0),
+                        std::max<std::int64_t>(-d, 0), head),
+            "where(condition, number, number), max or abs keep it finite");
+      }
+    }
+  }
+
+  double initial_of(std::size_t parameter, double index, std::int64_t head) const {
+    const FormulaParameter& one = formula_.parameters[parameter];
+    const auto last = static_cast<double>(std::max<std::int64_t>(one.size, 1) - 1);
+    const double at = std::isfinite(index) ? std::clamp(index, 0.0, last) : 0;
+    return initial_value(parse_formula(one.initial, initial_names()),
+                         {.head = head,
+                          .heads = heads(),
+                          .layer = 0,
+                          .layers = layers(),
+                          .index = static_cast<std::int64_t>(at),
+                          .size = one.size});
   }
 
   double variable(const std::string& name, std::int64_t distance, std::int64_t head) const {

@@ -114,6 +114,26 @@ void check_scaling(const SchemeCheck& check) {
                                      given, pairs)
                        : "is for the scaling longrope only");
   }
+  const AttentionSettings& attention = check.settings().attention;
+  const std::int64_t features = linear_feature_count(attention, check.head_width());
+  if (rope.scaling == RopeScaling::longrope && attention.kernel != AttentionKernel::softmax &&
+      attention.linear_rotation == LinearRotation::numerator && features != check.head_width()) {
+    check.problem({check.option("scaling"), "attention.features", "attention.linear_rotation"},
+                  fmt::format("longrope has a factor for each pair of a head's {} features, but {} "
+                              "are rotated",
+                              check.head_width(), features),
+                  fmt::format("attention.features: {}", check.head_width()));
+  }
+  const bool by_length =
+      rope.scaling == RopeScaling::dynamic_ntk || rope.scaling == RopeScaling::longrope;
+  if (by_length && check.settings().task == TaskKind::translation &&
+      check.settings().position.cross == "rope") {
+    check.problem({check.option("scaling"), "position.cross"},
+                  fmt::format("{} grows with the text, and a source and its translation have "
+                              "lengths of their own",
+                              to_word(rope.scaling)),
+                  "position.cross: none, or a scaling that is the same at all lengths");
+  }
   if (rope.proportion != 1 && rope.scaling != RopeScaling::p_rope) {
     check.problem({check.option("proportion"), check.option("scaling")},
                   fmt::format("got {}, but only the scaling p_rope uses it", rope.proportion));
