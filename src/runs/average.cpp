@@ -22,12 +22,13 @@ namespace {
 
 // The checkpoints to average, by rising step.
 std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
+  require_run(options.run);
   std::vector<fs::path> all = list_checkpoints(options.run / "checkpoints");
   if (std::ssize(all) < options.count) {
     throw_usage(
         options.run.string(),
         fmt::format("holds {} checkpoints, {} are to be averaged", all.size(), options.count),
-        "train with training.keep_last (or training.keep_best) as large");
+        "--last N averages fewer; training.keep_last keeps more");
   }
   if (options.best) {
     std::map<fs::path, ValidationRecord> validated;
@@ -78,6 +79,10 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints) {
 }  // namespace
 
 std::vector<fs::path> average_run(const AverageOptions& options) {
+  std::error_code error;
+  if (fs::equivalent(options.run, options.output, error)) {
+    throw_usage("--output", "is the run itself, whose checkpoints are averaged", "another folder");
+  }
   const std::vector<fs::path> checkpoints = chosen_checkpoints(options);
   const std::vector<NamedTensor> means = mean_of(checkpoints);
   const TrainingState last = read_training_state(checkpoints.back() / "state.json");

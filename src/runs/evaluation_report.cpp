@@ -211,12 +211,13 @@ LineChart loss_by_position(const EvaluationReport& report) {
 
 LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   const nlohmann::json& entry = report.at("evaluations").at(0);
+  // What is not finite is null in the file.
   const auto number = [](const nlohmann::json& value) {
     return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
   };
-  LanguageEvaluation result{.loss = entry.at("loss").get<double>(),
+  LanguageEvaluation result{.loss = number(entry.at("loss")),
                             .standard_error = number(entry.at("loss_standard_error")),
-                            .accuracy = entry.at("accuracy").get<double>(),
+                            .accuracy = number(entry.at("accuracy")),
                             .targets = entry.at("targets").get<std::int64_t>(),
                             .tokens = entry.at("tokens").get<std::int64_t>()};
   for (const nlohmann::json& loss : entry.at("losses_by_position")) {
@@ -224,7 +225,9 @@ LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   }
   result.targets_by_position = entry.at("targets_by_position").get<std::vector<std::int64_t>>();
   if (entry.contains("loss_sums_by_row")) {  // older ones have none
-    result.loss_sums_by_row = entry["loss_sums_by_row"].get<std::vector<double>>();
+    for (const nlohmann::json& sum : entry["loss_sums_by_row"]) {
+      result.loss_sums_by_row.push_back(number(sum));
+    }
     result.targets_by_row = entry.at("targets_by_row").get<std::vector<std::int64_t>>();
     // Without it nobody knows whether another model's losses are of the same targets.
     const auto targets = entry.find("targets_fingerprint");

@@ -47,7 +47,8 @@ std::vector<std::int64_t> bucket_starts(const std::vector<std::int64_t>& words) 
 
 std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::string>& sources,
                                                       const std::vector<std::string>& references,
-                                                      const std::vector<std::string>& hypotheses) {
+                                                      const std::vector<std::string>& hypotheses,
+                                                      const std::string& target_language) {
   ROFORMER_ASSERT(sources.size() == references.size() && sources.size() == hypotheses.size());
   std::vector<std::int64_t> words;
   for (const std::string& source : sources) {
@@ -59,7 +60,7 @@ std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::str
     const bool last = i + 1 == starts.size();
     const std::int64_t low = starts[i];
     const std::int64_t high = last ? std::numeric_limits<std::int64_t>::max() : starts[i + 1];
-    CorpusBleu bleu;
+    CorpusBleu bleu(bleu_for(target_language));
     double all_words = 0;
     for (std::size_t k = 0; k < hypotheses.size(); ++k) {
       if (words[k] < low || words[k] >= high) continue;

@@ -89,6 +89,17 @@ void compare_with_record(const nlohmann::json& record, const nlohmann::json& dat
               "go on with the device of its beginning, or say --training.precision with --resume");
 }
 
+// A run without a checkpoint begins again, and from the weights that its record names.
+void compare_source(const nlohmann::json& record, const nlohmann::json& data,
+                    const Settings& settings) {
+  const nlohmann::json::json_pointer pointer("/data/from_fingerprint");
+  if (!record.contains(pointer) || record[pointer] == data["from_fingerprint"]) return;
+  throw_usage("model.from",
+              fmt::format("{} holds other weights than when the run was begun",
+                          settings.model.from.string()),
+              "start another run with --run NAME, or --overwrite this one");
+}
+
 std::string shown(const std::string& value) {
   return value.empty() ? "empty" : value;
 }
@@ -145,6 +156,10 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
     if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
   }
   const fs::path config = run / "config.yaml";
+  if (std::error_code error; fs::file_size(config, error) == 0) {
+    throw_failure(config.string(), "is empty, and so damaged",
+                  "each of the run's checkpoints has a copy");
+  }
   refuse_changes(read_run_settings(run), load_values(config, changes).settings);
   Settings settings = load_settings(config, changes);
   warn_of_file(file, given, settings);
@@ -204,6 +219,24 @@ void check_processes(const Settings& settings, const ComputePlan& plan,
   }
 }
 
+// A training that is as long already would be said to be what it is not.
+void refuse_shorter(const Settings& settings, const fs::path& folder) {
+  const Period& steps = settings.training.steps;
+  if (load_settings(folder / "config.yaml").training.steps == steps) return;
+  Consumed consumed;
+  try {
+    const fs::path last = list_checkpoints(folder / "checkpoints").back();
+    consumed = read_training_state(last / "state.json").consumed;
+  } catch (const Error&) {
+    return;  // it is set aside, or refused, where it is loaded
+  }
+  if (consumed.in(steps.unit) <= steps.amount) return;
+  throw_usage("training.steps",
+              fmt::format("got {}, but the run has come to step {}", to_string(steps),
+                          format_count(consumed.steps)),
+              "a longer training, or --run NAME for another");
+}
+
 // Micro-batches of a step, of all processes.
 std::int64_t micro_batches(const Settings& settings, const nlohmann::json& begun_with,
                            const Processes& processes) {
@@ -247,15 +280,21 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const bool goes_on = existing == ExistingRun::resume && is_run(folder);
   const bool begun = goes_on && !list_checkpoints(folder / "checkpoints").empty();
   const nlohmann::json begun_with = goes_on ? read_record(folder) : nlohmann::json();
+  if (begun_with.is_object() && begun_with.contains("/data/average_of"_json_pointer)) {
+    throw_usage(
+        folder.string(), "is an average of checkpoints, which cannot be trained further",
+        "--resume the run that they are of, or start from it: --model.from " + folder.string());
+  }
   std::error_code error;
   if (goes_on && !makes_its_data(settings) && !fs::exists(settings.data.directory, error)) {
     throw_failure(settings.data.directory.string(), "the data of the run are not there",
                   "say where they are: --data.directory FOLDER");
   }
+  if (begun) refuse_shorter(settings, folder);
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !begun) source = open_model_source(settings.model.from);
   TaskSources sources{.settings = settings, .plan = plan};
-  if (begun || !begun_with.is_null()) sources.stored = load_tokenizer(folder);
+  if (begun || !begun_with.is_null()) sources.stored = folder;
   if (source) sources.offered = source->tokenizer;
   const OpenedTask opened = open_task(sources);
   if (!begun_with.is_null()) compare_with_record(begun_with, opened.data, settings, plan);
@@ -263,6 +302,9 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
     make_gpu_deterministic();
   }
+  nlohmann::json data = opened.data;
+  if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
+  if (!begun_with.is_null() && source) compare_source(begun_with, data, settings);
   compare_processes(settings, opened.data, plan, processes);
   const std::string way = plan.device.is_cuda() ? processes.use_gpu() : "";
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
@@ -275,8 +317,6 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
       start = source->folder.string() + ": its shape and tokenizer, with new weights";
     }
   }
-  nlohmann::json data = opened.data;
-  if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
   source.reset();
   TrainingTask* const task = opened.task.get();
   const auto begin_record = [&](const RunDirectory& run) {
@@ -289,6 +329,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
           {.version = kVersion, .commit = kCommit, .command = command_line(), .data = data});
       record["precision"] = precision_name(plan);
       record["precision_reason"] = plan.reason;
+      record["device"] = device_name(plan.device);
       record["processes"] = processes.count();
       write_sealed_json(run.record(), record);
     }

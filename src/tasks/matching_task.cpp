@@ -81,6 +81,22 @@ MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokeniz
   return encode_matching(settings, tokenizer, std::move(examples));
 }
 
+// Sets of one form: a loss over triplets has no meaning for pairs that are beside each other.
+MatchingSet load_set_like(const MatchingSet& training, const Settings& settings,
+                          const Tokenizer& tokenizer, MatchingSplit split) {
+  const bool optional = split == MatchingSplit::test;
+  if (optional && !has_matching_split(settings.data.directory, split)) return {};
+  MatchingSet set = load_matching_set(settings, tokenizer, split);
+  const auto form = [](const MatchingSet& of) { return of.source.triplets ? "triplets" : "pairs"; };
+  if (set.source.triplets != training.source.triplets) {
+    throw_usage(settings.data.directory.string(),
+                fmt::format("the training set holds {}, the {} set {}", form(training),
+                            to_string(split), form(set)),
+                "a folder holds sets of one form");
+  }
+  return set;
+}
+
 class MatchingTraining : public TrainingTask {
  public:
   MatchingTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
@@ -88,10 +104,8 @@ class MatchingTraining : public TrainingTask {
       : settings_(settings),
         tokenizer_(std::move(tokenizer)),
         training_(load_training_set(settings, *tokenizer_)),
-        validation_(load_matching_set(settings, *tokenizer_, MatchingSplit::validation)),
-        test_(has_matching_split(settings.data.directory, MatchingSplit::test)
-                  ? load_matching_set(settings, *tokenizer_, MatchingSplit::test)
-                  : MatchingSet{}),
+        validation_(load_set_like(training_, settings, *tokenizer_, MatchingSplit::validation)),
+        test_(load_set_like(training_, settings, *tokenizer_, MatchingSplit::test)),
         unit_(settings.matching.loss == MatchingLoss::triplet ? 2 : 1),
         batches_(unit_lengths(settings.matching, training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), matching_shape(settings.matching),

@@ -2,6 +2,7 @@
 // facts (config/task_facts.cpp) and its keys in the schema.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ namespace roformer {
 struct TaskSources {
   const Settings& settings;
   const ComputePlan& plan;
-  std::shared_ptr<const Tokenizer> stored = nullptr;   // the run's own, where one goes on
+  std::filesystem::path stored = {};                   // the run that goes on, with its tokenizer
   std::shared_ptr<const Tokenizer> offered = nullptr;  // that of the model to start from
 };
 

@@ -6,8 +6,10 @@ namespace roformer {
 
 std::shared_ptr<const Tokenizer> text_tokenizer(const TaskSources& sources) {
   const TokenizerSettings& settings = sources.settings.tokenizer;
-  std::shared_ptr<const Tokenizer> tokenizer = sources.stored;
-  if (tokenizer == nullptr) {
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (!sources.stored.empty()) {
+    tokenizer = load_tokenizer(sources.stored);
+  } else {
     const bool named = !settings.file.empty() || settings.kind != TokenizerKind::automatic ||
                        !settings.dictionary.empty();
     tokenizer = named ? open_tokenizer(settings) : sources.offered;

@@ -101,7 +101,7 @@ void add_scores(const Translator& translator, const Settings& settings,
   result.sources = dataset.text(split, Side::source);
   result.references.resize(static_cast<std::size_t>(count));
   result.sources.resize(static_cast<std::size_t>(count));
-  CorpusBleu bleu;
+  CorpusBleu bleu(bleu_for(result.target_language));
   Chrf chrf{ChrfSettings{}};
   std::vector<double> sums(chrf.width());
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -225,7 +225,7 @@ TranslationEvaluation evaluate_translator(const Translator& translator, const Se
                                           const ParallelDataset& dataset, ParallelSplit split,
                                           Processes& processes) {
   const c10::AutoGradMode no_gradient(false);
-  TranslationEvaluation result;
+  TranslationEvaluation result{.target_language = dataset.description().languages.target};
   add_losses(translator, settings, dataset, split, processes, result);
   add_scores(translator, settings, dataset, split, processes, result);
   return result;

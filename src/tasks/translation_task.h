@@ -14,10 +14,11 @@ OpenedTask open_translation_task(const TaskSources& sources);
 
 // What a set of a parallel corpus comes to under a translator.
 struct TranslationEvaluation {
-  double loss = 0;           // mean negative log likelihood of a target token, its end included
-  double smoothed_loss = 0;  // the same as it is trained
-  double accuracy = 0;       // share of target tokens that are the most probable
-  double bleu = 0;           // sacreBLEU's, of the sentences that were decoded
+  std::string target_language;  // "de"
+  double loss = 0;              // mean negative log likelihood of a target token, its end included
+  double smoothed_loss = 0;     // the same as it is trained
+  double accuracy = 0;          // share of target tokens that are the most probable
+  double bleu = 0;              // sacreBLEU's (bleu_for), of the sentences that were decoded
   double chrf = 0;
   std::string bleu_signature;
   std::int64_t tokens = 0;

@@ -341,6 +341,8 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
   if (all.empty()) {
     refuse_study(run_or_checkpoint);
+    const fs::directory_iterator entries(checkpoints, error);
+    if (error == std::errc::permission_denied) throw ReadError(checkpoints, EACCES);
     throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
   }
   if (which == "last") return all.back();

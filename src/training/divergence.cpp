@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/checkpoint.h"
@@ -58,11 +57,13 @@ void DivergenceWatch::finite(std::int64_t step, double loss) {
 void DivergenceWatch::diverged(const std::string& what) const {
   make_room_();
   const std::vector<std::filesystem::path> kept = list_checkpoints(run_.checkpoints());
-  throw_failure(
-      run_.path().string(), what,
-      fmt::format("{}; {}", kRemedies,
-                  kept.empty() ? "there is no checkpoint yet"
-                               : "the last checkpoint kept is " + kept.back().filename().string()));
+  const std::string left = kept.empty()
+                               ? "there is no checkpoint yet"
+                               : "the last checkpoint kept is " + kept.back().filename().string();
+  throw Diverged({.kind = ErrorKind::failure,
+                  .message = what,
+                  .location = run_.path().string(),
+                  .hint = fmt::format("{}; {}", kRemedies, left)});
 }
 
 }  // namespace roformer

@@ -7,10 +7,17 @@
 #include <functional>
 #include <string>
 
+#include "base/error.h"
 #include "training/loss_spikes.h"
 #include "training/run_directory.h"
 
 namespace roformer {
+
+// What ends such a training: its settings' doing, and not the world's.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+};
 
 class DivergenceWatch {
  public:
@@ -29,7 +36,7 @@ class DivergenceWatch {
   // The loss of a finite step. Throws for a training that has stopped to learn.
   void finite(std::int64_t step, double loss);
 
-  // Throws Error (failure) with what would help and which checkpoint is left.
+  // Throws Diverged with what would help and which checkpoint is left.
   [[noreturn]] void diverged(const std::string& what) const;
 
  private:

@@ -24,9 +24,10 @@ namespace {
 // What a run writes at the top of its folder; all else in it is the user's and is left alone.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
                                   "checkpoints", "summary.json", "report.html",   "config.yaml"};
-// What save_tokenizer writes. Only in a run is it the run's: elsewhere it is somebody's vocabulary.
-constexpr std::array kTokenizer = {"tokenizer.json", "vocab.txt", "characters.json",
-                                   "sentencepiece.model"};
+// What save_tokenizer writes, and the folders of a translator's two. Only in a run is it the run's:
+// elsewhere it is somebody's vocabulary.
+constexpr std::array kTokenizer = {"tokenizer.json",      "vocab.txt", "characters.json",
+                                   "sentencepiece.model", "source",    "target"};
 
 // A process that was killed may have left what it was writing.
 bool is_ours(fs::path name) {
@@ -88,10 +89,12 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   const std::string location = path_.string();
   recover_run(path_);
   if (existing == ExistingRun::resume) require_run(path_);
-  if (existing == ExistingRun::refuse && is_run(path_)) {
+  const auto refuse_run = [&] {
+    if (existing != ExistingRun::refuse || !is_run(path_)) return;
     throw_usage(location, "holds a run already",
                 "--resume to continue it, --overwrite to replace it, --run NAME for another");
-  }
+  };
+  refuse_run();
   make_directories(path_);
   // A message of its own, since the lock of a folder that was always there needs no write.
   if (::access(path_.c_str(), W_OK) != 0) {
@@ -101,6 +104,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
     throw_usage(location, "is neither empty nor a run", "choose another name with --run");
   }
   lock_.emplace(path_);
+  refuse_run();  // of another process, which held the lock until now
   if (existing == ExistingRun::overwrite) previous_.emplace(path_, replaced_by(is_run(path_)));
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());

@@ -11,15 +11,21 @@ namespace {
 std::atomic<int> received_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
+// Whether somebody has asked: a session that ends sends SIGHUP and then SIGTERM, which is the first
+// request.
+std::atomic<bool> was_asked = false;
+
 // Only what is safe in a handler: write and _exit.
 void on_signal(int signal) {
-  if (received_signal != 0) {
-    if (signal == SIGHUP || signal == SIGPIPE) return;
+  const bool asks = signal == SIGINT || signal == SIGTERM;
+  if (received_signal != 0 && !asks) return;
+  if (asks && was_asked.exchange(true)) {
     constexpr char kLeaving[] = "\nleaving now, without saving\n";
     [[maybe_unused]] const ssize_t first = ::write(STDERR_FILENO, kLeaving, sizeof kLeaving - 1);
     ::_exit(128 + signal);
   }
-  received_signal = signal;
+  int none = 0;
+  if (!received_signal.compare_exchange_strong(none, signal)) return;  // it is said already
   constexpr char kSaving[] = "\nsaving and leaving after this step; again to leave now\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kSaving, sizeof kSaving - 1);
 }
@@ -28,6 +34,7 @@ void on_signal(int signal) {
 
 StopSignals::StopSignals() {
   received_signal = 0;
+  was_asked = false;
   struct sigaction action {};
   action.sa_handler = on_signal;
   // A system call that was interrupted goes on: no read or write fails because of a signal.

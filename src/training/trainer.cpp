@@ -123,34 +123,15 @@ class Trainer {
       log_.emplace(run_, state_.consumed.steps);
       fs::remove(run_.summary(), error);  // an earlier end is no longer the end
     }
-    const StopSignals signals;
-    agree();
-    task_.parameters().apply_constraints();
-    if (state_.validation_due) {
-      validate();
-      save();
+    try {
+      return train_to_end();
+    } catch (const Diverged& problem) {
+      // Whoever reads the folder afterwards knows that the same settings would end there again.
+      TrainingSummary summary = summarize(StopReason::diverged);
+      summary.divergence = problem.parts().message;
+      if (processes_.first()) write_sealed_json(run_.summary(), to_json(summary));
+      throw;
     }
-    std::optional<StopReason> reason;
-    while (!(reason = stop_reason())) train_one_step();
-    bool changed = saved_step_ != state_.consumed.steps;
-    if (*reason == StopReason::finished) {
-      changed = finish() || changed;
-      run_.confirm();  // one of no steps, too
-    }
-    if (*reason != StopReason::signal && !is_sound()) {
-      divergence_.diverged(fmt::format("the validation after step {} is not finite",
-                                       format_count(state_.consumed.steps)));
-    }
-    if (changed) save();
-    const TrainingSummary summary = summarize(*reason);
-    if (!processes_.first()) return summary;
-    log_->clear();
-    write_sealed_json(run_.summary(), to_json(summary));
-    if (*reason != StopReason::signal && settings_.keep_last == 0) {
-      prune_checkpoints(run_.checkpoints(),
-                        {.last = 0, .best = settings_.keep_best, .ended = true});
-    }
-    return summary;
   }
 
  private:
@@ -180,6 +161,8 @@ class Trainer {
   DivergenceWatch divergence_;
   std::vector<Unsettled> unsettled_;
   std::int64_t saved_step_ = -1;
+  bool save_owed_ = false;        // a checkpoint is due
+  std::int64_t sound_steps_ = 0;  // of this session
   Stopwatch session_;
   StepReport report_;                                  // of the last step that was settled
   Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
@@ -193,13 +176,49 @@ class Trainer {
                    .processes = processes_});
   }
 
+  TrainingSummary train_to_end() {
+    const StopSignals signals;
+    agree();
+    task_.parameters().apply_constraints();
+    if (state_.validation_due) {
+      validate();
+      save();
+    }
+    std::optional<StopReason> reason;
+    while (!(reason = stop_reason())) train_one_step();
+    bool changed = saved_step_ != state_.consumed.steps;
+    if (*reason == StopReason::finished) changed = finish() || changed;
+    const Consumed& consumed = state_.consumed;
+    if (*reason == StopReason::finished && state_.skipped_steps > 0 &&
+        state_.skipped_steps == consumed.steps) {
+      divergence_.diverged(
+          fmt::format("none of the {} steps was finite", format_count(consumed.steps)));
+    }
+    if (*reason != StopReason::signal && !is_sound()) {
+      divergence_.diverged(
+          fmt::format("the validation after step {} is not finite", format_count(consumed.steps)));
+    }
+    if (*reason == StopReason::finished) run_.confirm();  // one of no steps, too
+    if (changed) save();
+    const TrainingSummary summary = summarize(*reason);
+    if (!processes_.first()) return summary;
+    log_->clear();
+    write_sealed_json(run_.summary(), to_json(summary));
+    if (*reason != StopReason::signal && settings_.keep_last == 0) {
+      prune_checkpoints(run_.checkpoints(),
+                        {.last = 0, .best = settings_.keep_best, .ended = true});
+    }
+    return summary;
+  }
+
   // Share of the training that is done, in [0, 1].
   double done() const {
     return std::min(1.0, looked_at_.in(settings_.steps.unit) / settings_.steps.amount);
   }
 
   std::optional<StopReason> stop_reason() const {
-    if (stop_signal_ != 0) return StopReason::signal;
+    // Not at a step that could do nothing with the weights: those are not saved.
+    if (stop_signal_ != 0 && state_.skipped_in_row == 0) return StopReason::signal;
     if (reached(settings_.steps, looked_at_)) return StopReason::finished;
     if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
       return StopReason::patience;
@@ -207,12 +226,18 @@ class Trainer {
     return std::nullopt;
   }
 
+  // Share of the training that a step is. Of one in minutes that of the steps so far, and none
+  // before the first: a warm-up begins at its beginning.
+  double share_of_step() const {
+    if (settings_.steps.unit != Period::Unit::minutes) {
+      return 1 / std::max(steps_in(settings_.steps, batch_measure(task_, numbers_)), 1.0);
+    }
+    return looked_at_.steps == 0 ? 0 : done() / static_cast<double>(looked_at_.steps);
+  }
+
   double learning_rate() const {
-    const double steps = settings_.steps.unit == Period::Unit::minutes
-                             ? static_cast<double>(looked_at_.steps) / std::max(done(), 1e-9)
-                             : steps_in(settings_.steps, batch_measure(task_, numbers_));
     return plan_.peak_rate(state_.consumed.steps) *
-           learning_rate_share(schedule_, {.done = done(), .step = 1 / std::max(steps, 1.0)});
+           learning_rate_share(schedule_, {.done = done(), .step = share_of_step()});
   }
 
   // Reading a number waits for a GPU: not more often than someone looks.
@@ -249,9 +274,9 @@ class Trainer {
     const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
     const bool log_due = due(settings_.log_every);
     const bool stage_done = plan_.ends_stage(state_.consumed.steps);
-    bool save_due = due(settings_.save_every) || stage_done;
+    save_owed_ |= due(settings_.save_every) || stage_done;
     state_.validation_due = due(settings_.validate_every) || stage_done;
-    if (log_due || save_due || state_.validation_due) {
+    if (log_due || save_owed_ || state_.validation_due || stop_signal_ != 0) {
       settle();
       count_time(watch.lap());
     }
@@ -260,8 +285,8 @@ class Trainer {
     // The end is validated and saved by itself; after a signal the validation waits for the
     // resumption.
     if (stop_reason()) return;
-    if (state_.validation_due) save_due = validate() || save_due;
-    if (save_due) save();
+    if (state_.validation_due) save_owed_ |= validate();
+    if (save_owed_) save();
   }
 
   // False for weights that the last step or, after it, the validation could do nothing with. They
@@ -300,7 +325,7 @@ class Trainer {
                                             .learning_rate = rate,
                                             .clip = settings_.clip},
                                            reduction_.get());
-    if (finite) require_finite_outputs(step + 1, *finite, result);
+    if (finite && result.sums.targets > 0) require_finite_outputs(step + 1, *finite, result);
     if (average_) average_->update(step + 1);
     state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
@@ -321,10 +346,11 @@ class Trainer {
   // Reads the numbers of the steps since the last reading.
   void settle() {
     for (const auto& [step, result] : unsettled_) {
+      report_.step = step;
+      if (result.sums.targets == 0) continue;  // nothing to learn from: nothing was done
       const double loss_sum = result.sums.loss.item<double>();
       const double norm = result.outcome.gradient_norm.item<double>();
       ++state_.window.steps;
-      report_.step = step;
       report_.loss = loss_sum / static_cast<double>(result.sums.targets);
       report_.gradient_norm = norm;
       if (result.outcome.skipped.item<bool>()) {
@@ -332,7 +358,8 @@ class Trainer {
         continue;
       }
       state_.skipped_in_row = 0;
-      run_.confirm();
+      // The loss of the first is that of the weights before it: only the next tells what it did.
+      if (++sound_steps_ > 1) run_.confirm();
       divergence_.finite(step, report_.loss);
       state_.window.loss_sum += loss_sum;
       state_.window.norm_sum += norm;
@@ -443,12 +470,13 @@ class Trainer {
 
   void save() {
     require_finite();
-    if (!is_sound()) {
+    if (!is_sound()) {  // the next good step is saved instead
       clear_line();
       log::warn("nothing is saved at step {}, which was not finite",
                 format_count(state_.consumed.steps));
       return;
     }
+    save_owed_ = false;
     state_.optimizer_updates = optimizer_.updates();
     const Moments moments = optimizer_.moments();
     const at::Tensor average = average_ ? average_->values() : at::Tensor();
@@ -464,6 +492,7 @@ class Trainer {
                         write_file_atomically(folder / "config.yaml", read_file(run_.config()));
                       }
                     });
+    run_.confirm();
     prune_checkpoints(run_.checkpoints(),
                       {.last = settings_.keep_last, .best = settings_.keep_best});
   }

@@ -38,7 +38,8 @@ MetricsWindow window_from_json(const JsonFields& fields) {
 }  // namespace
 
 bool ValidationRecord::counts() const {
-  return std::isfinite(ranked());
+  const auto loss = result.figures.find("loss");
+  return std::isfinite(ranked()) && (loss == result.figures.end() || std::isfinite(loss->second));
 }
 
 bool is_better(const ValidationRecord& a, const ValidationRecord& b) {

@@ -22,7 +22,8 @@ struct ValidationRecord {
   ValidationResult result = {};
 
   double ranked() const { return result.figures.at(result.ranked_by); }
-  // A validation whose ranking figure is infinite or not a number is the best of nothing.
+  // A validation whose ranking figure or loss is infinite or not a number is the best of nothing:
+  // an accuracy of such a loss is one of guesses.
   bool counts() const;
 };
 

@@ -2,8 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 
-#include <algorithm>
-
 #include "base/random.h"
 
 namespace roformer {
@@ -31,11 +29,14 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
   }
   ParameterStore& parameters = objective.parameters();
   if (reduction != nullptr) reduction->finish(sums, parameters);
-  const OptimizerOutcome outcome =
-      optimizer.step({.learning_rate = settings.learning_rate,
-                      .targets = static_cast<double>(std::max<std::int64_t>(sums.targets, 1)),
-                      .clip = settings.clip,
-                      .loss = sums.loss});
+  if (sums.targets == 0) {  // masks may have met no word of a small batch
+    parameters.zero_gradients();
+    return {.sums = sums};
+  }
+  const OptimizerOutcome outcome = optimizer.step({.learning_rate = settings.learning_rate,
+                                                   .targets = static_cast<double>(sums.targets),
+                                                   .clip = settings.clip,
+                                                   .loss = sums.loss});
   parameters.apply_constraints();
   return {.sums = sums, .outcome = outcome};
 }

@@ -14,10 +14,11 @@ using nlohmann::json;
 
 constexpr const char* kSummaryFormat = "roformer training summary";
 constexpr int kSummaryVersion = 1;
-constexpr std::array<std::pair<StopReason, const char*>, 3> kReasons = {
+constexpr std::array<std::pair<StopReason, const char*>, 4> kReasons = {
     {{StopReason::finished, "finished"},
      {StopReason::patience, "patience"},
-     {StopReason::signal, "signal"}}};
+     {StopReason::signal, "signal"},
+     {StopReason::diverged, "diverged"}}};
 
 }  // namespace
 
@@ -28,19 +29,21 @@ json to_json(const TrainingSummary& summary) {
   }
   const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
                                    [&](const auto& pair) { return pair.first == summary.reason; });
-  return {{"format", kSummaryFormat},
-          {"version", kSummaryVersion},
-          {"reason", reason->second},
-          {"signal", summary.signal},
-          {"steps", summary.consumed.steps},
-          {"epochs", summary.consumed.epochs},
-          {"tokens", summary.consumed.tokens},
-          {"minutes", summary.consumed.minutes},
-          {"parameters", summary.parameters},
-          {"skipped_steps", summary.skipped_steps},
-          {"tokens_per_second", summary.tokens_per_second},
-          {"peak_memory_bytes", summary.peak_memory_bytes},
-          {"validations", std::move(validations)}};
+  json document = {{"format", kSummaryFormat},
+                   {"version", kSummaryVersion},
+                   {"reason", reason->second},
+                   {"signal", summary.signal},
+                   {"steps", summary.consumed.steps},
+                   {"epochs", summary.consumed.epochs},
+                   {"tokens", summary.consumed.tokens},
+                   {"minutes", summary.consumed.minutes},
+                   {"parameters", summary.parameters},
+                   {"skipped_steps", summary.skipped_steps},
+                   {"tokens_per_second", summary.tokens_per_second},
+                   {"peak_memory_bytes", summary.peak_memory_bytes},
+                   {"validations", std::move(validations)}};
+  if (summary.reason == StopReason::diverged) document["divergence"] = summary.divergence;
+  return document;
 }
 
 std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run) {
@@ -57,7 +60,7 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
   const std::string text = fields.text("reason");
   const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
                                    [&](const auto& pair) { return pair.second == text; });
-  if (reason == kReasons.end()) fields.refuse("reason", "finished, patience or signal");
+  if (reason == kReasons.end()) fields.refuse("reason", "finished, patience, signal or diverged");
   TrainingSummary summary{.reason = reason->first,
                           .signal = static_cast<int>(fields.count("signal")),
                           .consumed = {.steps = fields.count("steps"),
@@ -70,6 +73,7 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
   if (fields.has("peak_memory_bytes")) {  // older ones have none
     summary.peak_memory_bytes = fields.count("peak_memory_bytes");
   }
+  if (fields.has("divergence")) summary.divergence = fields.text("divergence");
   for (const JsonFields& record : fields.objects("validations")) {
     summary.validations.push_back(validation_from_json(record));
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "training/training_state.h"
@@ -16,11 +17,13 @@ enum class StopReason {
   finished,  // as long as training.steps says
   patience,  // validations stopped improving
   signal,    // SIGINT or SIGTERM; it can be resumed
+  diverged,  // it can be resumed with other settings
 };
 
 struct TrainingSummary {
   StopReason reason = StopReason::finished;
   int signal = 0;               // the one that stopped it
+  std::string divergence = {};  // how it was seen
   Consumed consumed = {};       // from the beginning, over all resumptions
   std::int64_t parameters = 0;  // numbers in the model
   std::int64_t skipped_steps = 0;

@@ -134,3 +134,15 @@ TEST_CASE("Every configuration of matching trains for two steps on a small model
   }
   CHECK(number == 2);
 }
+
+TEST_CASE("a folder of triplets with pairs for validation is refused before the training") {
+  const TinyChinese tiny;
+  const fs::path triplets = tiny.folder.path / "triplets", mixed = tiny.folder.path / "mixed";
+  fs::copy(triplets, mixed);
+  write_file_atomically(mixed / "validation.jsonl",
+                        "{\"sentence1\": \"一\", \"sentence2\": \"二\", \"label\": 1}\n");
+  CHECK_THROWS_WITH(train_run(tiny.matching("mixed", {{"data.directory", mixed.string()},
+                                                      {"matching.loss", "triplet"}}),
+                              ExistingRun::refuse),
+                    Catch::Contains("the training set holds triplets, the validation set pairs"));
+}

@@ -146,6 +146,52 @@ TEST_CASE("a translator that is stopped and resumed has the losses of one that i
   }
 }
 
+TEST_CASE("two vocabularies are a run's own: resumed, and overwritten with it") {
+  const TinyTranslation tiny;
+  const fs::path pairs = tiny.folder.path / "pairs";
+  const auto words = make_byte_tokenizer();
+  CharacterCounter counter;
+  counter.add("abcd ");
+  const auto letters = make_character_tokenizer(counter.vocabulary(100), "letters");
+  PreparePairsOptions options;
+  options.corpus.languages = {.source = "en", .target = "de"};
+  options.corpus.train = {
+      {.source = tiny.folder.path / "train.en", .target = tiny.folder.path / "train.de"}};
+  options.corpus.validation = HeldOutPairs{.pairs = {.source = tiny.folder.path / "validation.en",
+                                                     .target = tiny.folder.path / "validation.de"}};
+  options.output = pairs;
+  prepare_pairs(options, *words, *letters);
+  const auto settings = [&](const char* steps) {
+    return tiny.settings("two", {{"data.directory", pairs.string()},
+                                 {"translation.tie_embeddings", "false"},
+                                 {"training.steps", steps},
+                                 {"decoding.sentences", "2"}});
+  };
+  train_run(settings("2"), ExistingRun::refuse);
+  const fs::path run = tiny.folder.path / "runs" / "two";
+  REQUIRE(fs::exists(run / "source"));
+  CHECK(train_run(settings("4"), ExistingRun::resume).consumed.steps == 4);
+  // With one vocabulary in their place nothing of the two is left to be read.
+  train_run(tiny.settings("two", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
+            ExistingRun::overwrite);
+  CHECK_FALSE(fs::exists(run / "source"));
+  CHECK_NOTHROW(open_trained_translator(run, {}));
+}
+
+TEST_CASE("a run that has come further is not shortened") {
+  const TinyTranslation tiny;
+  const std::vector<Override> keys = {{"training.steps", "4"}, {"decoding.sentences", "2"}};
+  train_run(tiny.settings("run", keys), ExistingRun::refuse);
+  const fs::path config = tiny.folder.path / "runs" / "run" / "config.yaml";
+  const std::string before = read_file(config);
+  CHECK_THROWS_WITH(
+      train_run(tiny.settings("run", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
+                ExistingRun::resume),
+      Catch::Contains("got 2, but the run has come to step 4"));
+  CHECK(read_file(config) == before);
+  CHECK(train_run(tiny.settings("run", keys), ExistingRun::resume).consumed.steps == 4);
+}
+
 TEST_CASE("a training stops early by whichever figure ranks it") {
   const TinyTranslation tiny;
   const std::string figure = GENERATE("bleu", "chrf", "loss", "smoothed_loss", "accuracy");

@@ -86,7 +86,7 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
   CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
 }
 
-TEST_CASE("an overwritten run goes with the first good step of the new one, not before") {
+TEST_CASE("an overwritten run goes when a step of the new one has proved good, not before") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";
   const TrainingSettings settings = toy_settings();
@@ -95,12 +95,12 @@ TEST_CASE("an overwritten run goes with the first good step of the new one, not 
     train_toy(path, task, settings);
   }
   const std::string old = last_weights(path);
-  const std::int64_t fails_at = GENERATE(0, 1);
+  const std::int64_t fails_at = GENERATE(0, 1, 2);
   ToyTask task({.before_batch = [&](std::int64_t batch) {
     if (batch == fails_at) throw std::bad_alloc();
   }});
   CHECK_THROWS_AS(train_toy(path, task, settings, ExistingRun::overwrite), std::bad_alloc);
-  if (fails_at == 0) {
+  if (fails_at < 2) {  // the loss of the second step is that of what the first did
     CHECK(last_weights(path) == old);
     CHECK(read_training_summary(path));
   } else {
@@ -130,6 +130,19 @@ TEST_CASE("a terminal that is closed may say so more than once, and before it a 
   const int status =
       train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
   REQUIRE(WIFEXITED(status));
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
+}
+
+TEST_CASE("a session that ends asks once: its second signal is no second request") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch != 5) return;
+    for (const int signal : {SIGHUP, SIGTERM}) ::raise(signal);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 128 + SIGHUP);
   CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
 }
 

@@ -23,6 +23,7 @@ struct ToyOptions {
   std::function<void(std::int64_t)> before_batch = [](std::int64_t) {};
   // The factor of a batch's loss, for losses that are not finite.
   std::function<double(std::int64_t)> loss_factor = [](std::int64_t) { return 1.0; };
+  std::function<bool(std::int64_t)> has_targets = [](std::int64_t) { return true; };
   std::function<double()> validation_factor = [] { return 1.0; };
   std::function<void(const std::string&)> while_saving = [](const std::string&) {};
 };
@@ -49,7 +50,7 @@ class ToyTask : public TrainingTask {
     options_.before_batch(number);
     auto batch = std::make_unique<Batch>(rows(number * options_.rows, options_.rows));
     batch->number = number;
-    batch->target_count = options_.rows;
+    batch->target_count = options_.has_targets(number) ? options_.rows : 0;
     batch->tokens = 10 * options_.rows;
     return batch;
   }
@@ -60,7 +61,8 @@ class ToyTask : public TrainingTask {
     at::Tensor inputs = batch.inputs;
     if (mode.training && options_.dropout) inputs = inputs * (0.5 + Random(mode.key).uniform());
     const at::Tensor error = at::linear(inputs, weight_, bias_).squeeze(1) - batch.targets;
-    return error.square().sum() * options_.loss_factor(batch.number);
+    const double factor = options_.has_targets(batch.number) ? 1 : 0;
+    return error.square().sum() * factor * options_.loss_factor(batch.number);
   }
   ValidationResult validate(Processes&) override {
     const at::NoGradGuard no_gradient;

@@ -140,6 +140,44 @@ TEST_CASE("every period in every unit fires in its rhythm, and the end is valida
   CHECK(summary.tokens_per_second > 0);
 }
 
+TEST_CASE("a training in minutes begins its warm-up at the beginning") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.warmup = {};
+  settings.warmup_ratio = 0.5;
+  settings.steps = {100.0 / 60'000, Period::Unit::minutes};
+  settings.log_every = {1, Period::Unit::steps};
+  settings.validate_every = settings.save_every = {};
+  ToyTask task({.before_batch = [](std::int64_t) { ::usleep(1500); }});
+  train_toy(folder.path / "run", task, settings);
+  const auto lines = lasting_metrics(folder.path / "run");
+  REQUIRE(lines.front()["kind"] == "training");
+  CHECK(lines.front()["learning_rate"].get<double>() < 0.2 * settings.learning_rate);
+}
+
+TEST_CASE("a step without targets changes nothing and is no sign of anything") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.max_bad_steps = 3;
+  settings.log_every = {1, Period::Unit::steps};
+  std::vector<at::Tensor> weights;
+  ToyTask* watched = nullptr;
+  ToyTask task(
+      {.before_batch =
+           [&](std::int64_t) { weights.push_back(watched->parameters().flat_values().clone()); },
+       .has_targets = [](std::int64_t batch) { return batch < 10 || batch >= 20; }});
+  watched = &task;
+  const TrainingSummary summary = train_toy(folder.path / "run", task, settings);
+  CHECK(summary.reason == StopReason::finished);
+  CHECK(summary.skipped_steps == 0);
+  CHECK(weights[10].equal(weights[20]));
+  CHECK_FALSE(weights[20].equal(weights[21]));
+  for (const nlohmann::json& line : lasting_metrics(folder.path / "run")) {
+    if (line["kind"] == "training")
+      CHECK(line["loss"].is_null() == (line["step"] > 10 && line["step"] <= 20));
+  }
+}
+
 TEST_CASE("a training without periods is logged, validated and saved at its end") {
   const TemporaryFolder folder;
   TrainingSettings settings = toy_settings();

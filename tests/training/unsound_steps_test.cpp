@@ -95,7 +95,7 @@ TEST_CASE("weights that are not finite are never saved, and the remedies help") 
                         Catch::Contains("training.learning_rate") &&
                         Catch::Contains("the last checkpoint kept is step-00000014"));
   CHECK(list_checkpoints(path / "checkpoints") == checkpoints);
-  CHECK_FALSE(read_training_summary(path));
+  CHECK(read_training_summary(path)->reason == StopReason::diverged);
   settings.steps = {20, Period::Unit::steps};
   ToyTask again;
   CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 20);
@@ -127,7 +127,11 @@ TEST_CASE("a validation that is not finite is the best of nothing, and no end") 
                       Catch::Contains("the validation after step 60 is not finite") &&
                           Catch::Contains("the last checkpoint kept is step-00000020"));
     CHECK(find_checkpoint(path, "last").filename() == "step-00000020");
-    CHECK_FALSE(read_training_summary(path));
+    const auto summary = read_training_summary(path);
+    REQUIRE(summary);
+    CHECK(summary->reason == StopReason::diverged);
+    CHECK(summary->divergence == "the validation after step 60 is not finite");
+    CHECK(summary->validations.size() == 6);
   }
 }
 
@@ -148,8 +152,10 @@ TEST_CASE("what a step could do nothing with is not saved") {
                     }});
   CHECK(train_toy(path, task, settings).reason == StopReason::signal);
   CHECK(fs::exists(path / "checkpoints" / "step-00000007"));
+  // In its place the next good step, after which a request to stop is followed, too.
   CHECK_FALSE(fs::exists(path / "checkpoints" / "step-00000014"));
-  CHECK(find_checkpoint(path, "last").filename() == "step-00000035");
+  CHECK(fs::exists(path / "checkpoints" / "step-00000015"));
+  CHECK(find_checkpoint(path, "last").filename() == "step-00000039");
   ToyTask again;
   CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 60);
 }
