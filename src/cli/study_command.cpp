@@ -209,12 +209,17 @@ void study_command(const StudyCommandOptions& options) {
                   fmt::format("{} evaluations failed", outcome.failed_evaluations),
                   "their output is there; the same command tries them again");
   }
-  if (outcome.failed > 0) {
+  const auto throw_failed = [&](std::size_t failed, const char* what, const StudySettings& tried) {
+    if (failed == 0) return;
     throw_failure(study_folder(study).string(),
-                  fmt::format("{} of {} runs failed", outcome.failed, study.runs.size()),
-                  "their output is in " + (study.runs.front().settings.runs / "logs").string() +
+                  fmt::format("{} of {} {} failed", failed, tried.runs.size(), what),
+                  "their output is in " + (tried.runs.front().settings.runs / "logs").string() +
                       "; the same command tries them again");
+  };
+  if (study.tuning) {
+    throw_failed(outcome.failed_trials, "trainings of the tuning", *study.tuning->study);
   }
+  throw_failed(outcome.failed, "runs", study);
   if (!options.record.empty()) {
     write_study_record(options.record, options.file, study, outcome, origin);
     std::cerr << "record: " << options.record << '\n';

@@ -65,7 +65,7 @@ std::string shown_share(double share, double standard_error) {
 std::vector<std::filesystem::path> write_explanations(const std::filesystem::path& folder,
                                                       const std::vector<ExplainedRun>& runs,
                                                       const std::string& footer) {
-  std::filesystem::create_directories(folder);
+  make_directories(folder);
   std::vector<std::filesystem::path> files;
   const auto write = [&](const char* name, const std::string& contents) {
     files.push_back(folder / name);
@@ -79,7 +79,12 @@ std::vector<std::filesystem::path> write_explanations(const std::filesystem::pat
       {"frequencies.csv", frequency_table(runs)},
       {"biases.csv", bias_table(runs)}};
   for (const auto& [name, table] : tables) {
-    if (!table.rows().empty()) write(name, to_csv(table));
+    if (!table.rows().empty()) {
+      write(name, to_csv(table));
+    } else {
+      std::error_code error;
+      std::filesystem::remove(folder / name, error);  // of other runs, explained there before
+    }
   }
   return files;
 }

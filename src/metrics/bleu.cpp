@@ -211,6 +211,13 @@ BleuScore Bleu::full_score(std::span<const double> sums) const {
   return result;
 }
 
+BleuSettings bleu_for(std::string_view language) {
+  const std::string_view code = language.substr(0, language.find_first_of("-_"));
+  if (code == "zh") return {.tokenizer = BleuTokenizer::chinese};
+  if (code == "ja") return {.tokenizer = BleuTokenizer::characters};
+  return {};
+}
+
 TranslationScore Bleu::describe(std::span<const double> sums) const {
   const BleuScore result = full_score(sums);
   return {.name = name(), .score = result.score, .details = result.details()};

@@ -39,6 +39,11 @@ struct BleuSettings {
   bool effective_order = false;
 };
 
+// What fits a target language, by its code ("de", "zh-cn"): 13a splits no Chinese or Japanese
+// sentence into words. For Chinese sacreBLEU's own choice; for Japanese characters, where
+// sacreBLEU's choice needs a dictionary.
+BleuSettings bleu_for(std::string_view language);
+
 struct BleuScore {
   static constexpr std::size_t kOrders = 4;
 

@@ -31,12 +31,15 @@ std::string Table::deviation_text(std::size_t row, std::size_t column) const {
 
 bool Table::is_best(std::size_t row, std::size_t column) const {
   const double value = cell_value(rows_[row][column]);
-  const Column::Best best = columns_[column].best;
-  if (best == Column::Best::none || std::isnan(value)) return false;
+  const Column& own = columns_[column];
+  if (own.best == Column::Best::none || std::isnan(value)) return false;
+  // What looks the same is the same: no reader can see which of two equal figures is meant.
+  const std::string text = format_number(value, own.format);
   std::size_t figures = 0;
   for (const std::vector<Cell>& cells : rows_) {
     const double other = cell_value(cells[column]);
-    if (best == Column::Best::lowest ? other < value : other > value) return false;
+    const bool better = own.best == Column::Best::lowest ? other < value : other > value;
+    if (better && format_number(other, own.format) != text) return false;
     figures += !std::isnan(other);
   }
   return figures > 1;  // a lone figure is no winner

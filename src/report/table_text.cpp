@@ -90,7 +90,13 @@ std::string markdown_cell(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '|' || c == '\\') result += '\\';
-    c == '\n' ? result += "<br>" : result += c;
+    if (c == '\n') {
+      result += "<br>";
+    } else if (c == '<') {
+      result += "&lt;";
+    } else {
+      result += c;
+    }
   }
   return result;
 }

@@ -104,6 +104,10 @@ std::vector<Timing> read_timings(const json& list, const std::string& figure) {
   return timings;
 }
 
+bool has_figure(const json& rounds, const std::string& figure) {
+  return !rounds.empty() && rounds.front().contains(figure);
+}
+
 std::string ours_in_record(const ComparedPair& pair) {
   return "roformer " + pair.ours;
 }
@@ -208,14 +212,13 @@ std::vector<MeasuredPair> measured_before(const fs::path& record, const SpeedCom
   if (!fs::exists(record)) return {};
   const json document = read_record(record);
   const std::string last_commit = document.value("/program/commit"_json_pointer, "");
-  if (document.value("/machine/processor"_json_pointer, "") != machine.value("processor", "")) {
-    return {};
-  }
+  if (document.value("machine", json()) != json(machine)) return {};
   std::vector<MeasuredPair> measured;
   for (const ComparedPair& pair : comparison.pairs) {
     for (const json& entry : document.value("pairs", json::array())) {
       if (entry.value("ours", "") != ours_in_record(pair)) continue;
       if (entry.value("peer", "") != pair.command) continue;
+      if (!has_figure(entry.at(kOurRounds), pair.figure)) continue;  // another was asked for
       measured.push_back({.pair = pair,
                           .timings = {.ours = read_timings(entry.at(kOurRounds), pair.figure),
                                       .peers = read_timings(entry.at(kPeersRounds), pair.figure)},

@@ -39,11 +39,10 @@ struct Comparison {
   bool shown = true;
 };
 
-// Nothing where the rows share fewer than two seeds, or predict the pieces of different
-// vocabularies.
+// Nothing where the rows share fewer than two seeds, or answer different questions.
 std::optional<Comparison> compare(const StudySettings& study, const StudyRow& row,
                                   const StudyRow& other, const std::string& figure) {
-  if (is_of_pieces(figure) && vocabulary_of(study, row) != vocabulary_of(study, other)) {
+  if (is_of_question(figure) && question_of(study, row) != question_of(study, other)) {
     return std::nullopt;
   }
   const std::map<std::string, double> reference = figures_by_seed(study, other, figure);
@@ -110,7 +109,7 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
     std::map<std::string, std::vector<const StudyRow*>> groups;
     for (const StudyRow& row : rows) {
       std::string group = study.spread.empty() ? "" : row.labels[label_index(study, study.spread)];
-      if (is_of_pieces(metric.key)) group += " " + vocabulary_of(study, row);
+      if (is_of_question(metric.key)) group += " " + question_of(study, row);
       groups[group].push_back(&row);
     }
     for (const auto& [name, group] : groups) add_pairs(study, group, metric, comparisons);
@@ -170,11 +169,11 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
   for (const Comparison& comparison : comparisons_of(study, rows, metric)) {
     if (!comparison.shown) continue;
     const PairedComparison& result = comparison.result;
-    std::vector<Cell> cells{comparison.row->title(), comparison.other->title(),
-                            comparison.seeds,        result.mean_difference,
-                            result.interval.low,     result.interval.high};
-    for (const double p : {result.p_value, comparison.corrected}) {
-      cells.push_back(result.degenerate ? Cell(std::monostate()) : Cell(p));
+    std::vector<Cell> cells{comparison.row->title(), comparison.other->title(), comparison.seeds,
+                            result.mean_difference};
+    for (const double figure :
+         {result.interval.low, result.interval.high, result.p_value, comparison.corrected}) {
+      cells.push_back(result.degenerate ? Cell(std::monostate()) : Cell(figure));
     }
     table.add_row(std::move(cells));
   }
@@ -183,7 +182,9 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = compared_metric(study);
-  const std::size_t count = comparisons_of(study, rows, metric).size();
+  const auto count = std::ranges::count_if(
+      comparisons_of(study, rows, metric),
+      [](const Comparison& comparison) { return !comparison.result.degenerate; });
   const std::string tests = fmt::format(
       "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "
       "is corrected for {} comparison{}",

@@ -27,7 +27,8 @@ namespace {
 // One evaluation and where its figures go.
 struct Evaluation {
   std::size_t row = 0, cell = 0;  // in the result
-  std::string name;               // "rope-yarn-256"
+  std::string run;                // "rope-seed1"
+  std::string name;               // "rope-seed1-yarn-256"
   std::vector<std::string> arguments;
   fs::path file;
 };
@@ -87,20 +88,28 @@ class Plan {
   void add(const StudyRow& row, const StudyVariant* variant) {
     const Settings& settings = run_named(study_, row.runs.front().name).settings;
     const std::string added = variant == nullptr ? "" : variant->name;
-    LengthRow result{.title = row.title() + (added.empty() ? "" : ", " + added),
+    std::vector<const RunResult*> finished;
+    for (const RunResult& run : row.runs) {
+      if (run.state == RunResult::State::finished) finished.push_back(&run);
+    }
+    std::string title = row.title() + (added.empty() ? "" : ", " + added);
+    if (finished.size() < row.runs.size() && !finished.empty()) {
+      title += fmt::format(" ({} of {})", finished.size(), row.runs.size());
+    }
+    LengthRow result{.title = std::move(title),
                      .scheme = settings.position.scheme,
                      .variant = added,
-                     .vocabulary = vocabulary_of(study_, row)};
+                     .vocabulary = question_of(study_, row)};
     for (const std::int64_t length : study_.evaluations.lengths) {
       LengthCell cell{.length = length};
-      if (!row.finished()) {
+      if (finished.empty()) {
         cell.reason = row.reasons();
       } else {
         const auto overrides =
             variant == nullptr ? std::vector<Override>{} : overrides_at(*variant, settings, length);
         cell.reason = refusal(settings, overrides, length);
         if (cell.reason.empty()) {
-          cell.reason = add_evaluations(row, overrides, length, result);
+          cell.reason = add_evaluations(finished, overrides, length, result);
         }
       }
       result.cells.push_back(std::move(cell));
@@ -108,15 +117,16 @@ class Plan {
     rows.push_back(std::move(result));
   }
 
-  // Of all runs of the row, for the next cell of `result`. Returns why there are none, or "".
-  std::string add_evaluations(const StudyRow& row, const std::vector<Override>& overrides,
-                              std::int64_t length, LengthRow& result) {
+  // Of the runs, for the next cell of `result`. Returns why there are none, or "".
+  std::string add_evaluations(const std::vector<const RunResult*>& runs,
+                              const std::vector<Override>& overrides, std::int64_t length,
+                              LengthRow& result) {
     std::vector<Evaluation> planned;
     try {
-      for (const RunResult& run : row.runs) {
-        const EvaluatedWeights weights = weights_of(run_named(study_, run.name));
+      for (const RunResult* const run : runs) {
+        const EvaluatedWeights weights = weights_of(run_named(study_, run->name));
         result.weights.insert(weights.which);
-        planned.push_back(evaluation(run, weights, result.variant, overrides, length));
+        planned.push_back(evaluation(*run, weights, result.variant, overrides, length));
         planned.back().cell = result.cells.size();
       }
     } catch (const Error& error) {
@@ -139,7 +149,7 @@ class Plan {
       how.push_back("--" + override.key);
       how.push_back(override.text);
     }
-    Evaluation evaluation{.row = rows.size(), .name = name};
+    Evaluation evaluation{.row = rows.size(), .run = run.name, .name = name};
     evaluation.file =
         folder_ / (evaluation_name(name, weights, data_fingerprint(result.record), how) + ".json");
     evaluation.arguments = {"evaluate", run_folder(run).string(), "--checkpoint", weights.which};
@@ -189,13 +199,15 @@ void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& 
   if (!study.evaluations.of_test()) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const LengthCell& cell : lengths[i].cells) {
-      if (cell.runs.size() != rows[i].runs.size()) continue;
-      for (std::size_t run = 0; run < cell.runs.size(); ++run) {
-        RunResult& result = rows[i].runs[run];
+      for (RunResult& result : rows[i].runs) {
+        const auto evaluated = cell.runs.find(result.name);
+        if (evaluated == cell.runs.end()) continue;
         const std::string name = test_loss_at(cell.length, run_named(study, result.name).settings);
-        result.figures[name] = cell.runs[run].loss;
-        if (!std::isfinite(cell.runs[run].standard_error)) continue;
-        result.figures[name + "_standard_error"] = cell.runs[run].standard_error;
+        const auto add = [&](const std::string& figure, double value) {
+          if (std::isfinite(value)) result.figures[figure] = value;
+        };
+        add(name, evaluated->second.loss);
+        add(name + "_standard_error", evaluated->second.standard_error);
       }
     }
   }
@@ -234,7 +246,7 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
     LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
     if (!cell.reason.empty()) continue;
     if (std::optional<LanguageEvaluation> figures = stored(evaluation)) {
-      cell.runs.push_back(std::move(*figures));
+      cell.runs.emplace(evaluation.run, std::move(*figures));
     } else {
       fail(evaluation, "it left no evaluation in " + evaluation.file.string());
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,18 +16,18 @@
 
 namespace roformer {
 
-// A model at a length: the figures of its runs (seeds), or why there are none.
+// A model at a length: the figures of its finished runs (seeds), or why there are none.
 struct LengthCell {
   std::int64_t length = 0;
-  std::vector<LanguageEvaluation> runs;
+  std::map<std::string, LanguageEvaluation> runs;  // by their names
   std::string reason;
 };
 
 struct LengthRow {
-  std::string title;    // "rope", "rope, yarn"
+  std::string title;    // "rope", "rope, yarn"; "rope (2 of 3)" where that many runs are finished
   std::string scheme;   // it was trained with
   std::string variant;  // "" as trained
-  // What its losses are counted in (vocabulary_of); "" where that is not known.
+  // What its losses are counted in (question_of); "" where that is not known.
   std::string vocabulary = {};
   // Which checkpoints were evaluated, "last" or "best": of every run the one that the figures of
   // its training are of where that is kept, else the other.

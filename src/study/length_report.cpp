@@ -14,7 +14,7 @@ namespace {
 
 std::vector<double> losses(const LengthCell& cell) {
   std::vector<double> result;
-  for (const LanguageEvaluation& run : cell.runs) result.push_back(run.loss);
+  for (const auto& [name, run] : cell.runs) result.push_back(run.loss);
   return result;
 }
 
@@ -45,7 +45,7 @@ Series loss_over_positions(const LengthRow& row) {
     if (longest == nullptr || cell.length > longest->length) longest = &cell;
   }
   if (longest == nullptr) return {};
-  return losses_over_positions(longest->runs.front(), row.title);
+  return losses_over_positions(longest->runs.begin()->second, row.title);
 }
 
 // "256 (2x)", "141 (1.1x)", "1024 (128x)": three digits of the share, or all before the point.

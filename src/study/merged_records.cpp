@@ -6,7 +6,6 @@
 #include <array>
 #include <optional>
 
-#include "base/json.h"
 #include "config/schema.h"
 #include "study/data_facts.h"
 
@@ -14,22 +13,6 @@ namespace roformer {
 namespace {
 
 using Run = ProtocolRecord::Run;
-
-std::string text_at(const nlohmann::json& record, const std::string& path) {
-  const nlohmann::json::json_pointer pointer(path);
-  if (!record.is_object() || !record.contains(pointer)) return "";
-  return record[pointer].is_string() ? record[pointer].get<std::string>()
-                                     : describe_json(record[pointer]);
-}
-
-// "AMD EPYC, 2 cores": what times depend on.
-std::string machine_of(const Run& run) {
-  const nlohmann::json& record = run.result.record;
-  const std::string processor = text_at(record, "/machine/processor");
-  if (processor.empty()) return "";
-  return fmt::format("{}, {} cores, threads {}", processor, text_at(record, "/machine/cores"),
-                     text_at(record, "/machine/threads"));
-}
 
 // Of a list that is empty as of one that an older program did not write.
 std::string data_text(const Run& run, const DataFact& fact) {
@@ -72,9 +55,10 @@ class Merger {
     for (StudyAxis& axis : merged_.study.axes) axis.values.clear();
   }
 
-  void add(const ProtocolRecord& record) {
+  // The runs that are finished, or the others: what one record has not finished, another may have.
+  void add(const ProtocolRecord& record, bool finished) {
     for (const Run& run : record.runs) {
-      if (run.result.state != RunResult::State::finished) continue;
+      if ((run.result.state == RunResult::State::finished) != finished) continue;
       const std::string reason = reason_against(record, run);
       if (reason.empty()) {
         take(record, run);
@@ -100,10 +84,10 @@ class Merger {
   // The run's values, marked with its machine where that is another than the table's.
   std::vector<std::string> marked_values(const ProtocolRecord& record, const Run& run) const {
     std::vector<std::string> values = run.settings.values;
-    if (!base_ || machine_of(run) == machine_of(*base_)) return values;
+    if (!base_ || machine_of(run.result) == machine_of(base_->result)) return values;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
       if (record.study.axes[axis].key == "seed") continue;
-      values[axis] += fmt::format(" [{}]", machine_of(run));
+      values[axis] += fmt::format(" [{}]", machine_of(run.result));
       break;
     }
     return values;
@@ -129,7 +113,10 @@ class Merger {
       add_reason(reasons, fmt::format("protocol version {}, here {}", record.study.version,
                                       first_.study.version));
     }
-    if (base_) {
+    // One that could not be begun has no data either.
+    const bool begun =
+        run.result.state == RunResult::State::finished || run.result.record.is_object();
+    if (base_ && begun) {
       for (const DataFact& fact : data_facts()) {
         const std::string own = data_text(run, fact), wanted = data_text(*base_, fact);
         if (own == wanted) continue;
@@ -158,7 +145,7 @@ class Merger {
     const std::string row = row_of(record, values);
     if (!base_) {
       base_ = run;
-      merged_.machine = machine_of(run);
+      merged_.machine = machine_of(run.result);
     }
     options_[row] = run.options;
     taken_[with_seed(row, run)] = record.file;
@@ -191,8 +178,10 @@ std::vector<MergedTable> merge_records(const std::vector<ProtocolRecord>& record
   for (const std::string& protocol : protocols) {
     const auto first = std::ranges::find(records, protocol, &ProtocolRecord::protocol);
     Merger merger(*first);
-    for (const ProtocolRecord& record : records) {
-      if (record.protocol == protocol) merger.add(record);
+    for (const bool finished : {true, false}) {
+      for (const ProtocolRecord& record : records) {
+        if (record.protocol == protocol) merger.add(record, finished);
+      }
     }
     result.push_back(merger.take_table());
   }

@@ -74,10 +74,13 @@ ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task
   figures.values = run.at("values").get<std::vector<std::string>>();
   const auto state = run.at("state").get<std::string>();
   using State = RunResult::State;
-  for (const State one : {State::finished, State::failed, State::refused}) {
+  for (const State one : {State::finished, State::failed, State::diverged, State::refused}) {
     if (state == state_word(one)) figures.state = one;
   }
-  figures.figures = run.at("figures").get<std::map<std::string, double>>();
+  for (const auto& [name, value] : run.at("figures").items()) {
+    if (!value.is_null()) figures.figures[name] = value.get<double>();  // null: was not finite
+  }
+  if (run.contains("remark")) figures.remark = run["remark"].get<std::string>();
   if (run.contains("making")) {
     figures.record = makings.at(static_cast<std::size_t>(json_integer(run["making"])));
   }

@@ -53,8 +53,12 @@ StudySettings with_trials_at_hand(const StudySettings& study) {
 StudySettings with_runs_at_hand(const StudySettings& study) {
   if (study.version == 0) return study;
   StudySettings result = study;
-  std::erase_if(result.runs, [](const StudyRun& run) {
-    return !run.asked && training_status(run).state != State::finished;
+  std::erase_if(result.runs, [&](const StudyRun& run) {
+    if (run.asked) return false;
+    const State state = training_status(run).state;
+    // Where every value of the tuning has diverged there is no run, but a row that says so.
+    const bool untunable = study.tuning && state == State::refused;
+    return state != State::finished && state != State::begun && !untunable;
   });
   return result;
 }

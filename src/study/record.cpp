@@ -54,7 +54,7 @@ ordered_json record_heading(const fs::path& file, const StudyOrigin& origin) {
 // Of a run's record what its figures depend on; the name and the folders of the machine do not.
 ordered_json making_of(const json& record) {
   ordered_json making = ordered_json::object();
-  for (const char* fact : {"version", "commit", "libtorch", "precision"}) {
+  for (const char* fact : {"version", "commit", "libtorch", "precision", "device", "processes"}) {
     if (record.contains(fact)) making[fact] = record[fact];
   }
   if (const auto machine = record.find("machine"); machine != record.end()) {
@@ -77,6 +77,7 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
   for (const StudyRow& row : rows) {
     for (const RunResult& result : row.runs) {
       ordered_json run = {{"name", result.name}, {"state", state_word(result.state)}};
+      if (!result.remark.empty()) run["remark"] = result.remark;
       const auto settings =
           std::find_if(study.runs.begin(), study.runs.end(),
                        [&](const StudyRun& other) { return other.name == result.name; });

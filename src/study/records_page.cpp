@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/study_metrics.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -70,8 +71,10 @@ std::vector<LengthRow> length_rows(const MergedTable& merged) {
     LengthRow result{.title = row.title()};
     for (const std::int64_t length : merged.lengths) {
       LengthCell cell{.length = length};
-      for (const double loss : row.figures(test_loss_at(length, settings))) {
-        cell.runs.push_back({.loss = loss});
+      const std::string figure = test_loss_at(length, settings);
+      for (const RunResult& run : row.runs) {
+        const auto loss = run.figures.find(figure);
+        if (loss != run.figures.end()) cell.runs[run.name].loss = loss->second;
       }
       result.cells.push_back(std::move(cell));
     }
@@ -225,8 +228,9 @@ std::string records_page(const std::vector<fs::path>& files, const StudyOrigin& 
 }
 
 std::vector<Table> merged_tables(const std::vector<fs::path>& files) {
+  const ReadRecords records = read_records(files);
   std::vector<Table> tables;
-  for (const MergedTable& merged : merge_records(read_records(files).protocols)) {
+  for (const MergedTable& merged : merge_records(records.protocols)) {
     if (!merged.rows.empty()) {
       tables.push_back(study_table(merged.study, merged.rows, TableUse::document));
     }
@@ -235,8 +239,15 @@ std::vector<Table> merged_tables(const std::vector<fs::path>& files) {
     if (!merged.apart.empty()) tables.push_back(apart_table(merged));
   }
   if (tables.empty()) {
-    throw_usage("--merge", "none of the records is of a protocol (study.version)",
-                "roformer study --render RECORD prints one of another study");
+    const char* const what = records.protocols.empty()
+                                 ? "none of the records is of a protocol (study.version)"
+                                 : "the records of a protocol hold no run";
+    throw_usage("--merge", what, "roformer study --render RECORD prints one of another study");
+  }
+  for (const auto& [file, document] : records.documents) {
+    if (is_protocol_record(document)) continue;
+    log::warn("{}: is of no protocol (study.version) and has no row here; --page has its tables",
+              file);
   }
   return tables;
 }

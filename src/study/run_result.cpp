@@ -1,6 +1,33 @@
 #include "study/run_result.h"
 
+#include <fmt/format.h>
+
+#include "base/json.h"
+
 namespace roformer {
+namespace {
+
+std::string text_at(const nlohmann::json& record, const std::string& path) {
+  const nlohmann::json::json_pointer pointer(path);
+  if (!record.is_object() || !record.contains(pointer)) return "";
+  return record[pointer].is_string() ? record[pointer].get<std::string>()
+                                     : describe_json(record[pointer]);
+}
+
+}  // namespace
+
+std::string machine_of(const RunResult& run) {
+  const std::string processor = text_at(run.record, "/machine/processor");
+  if (processor.empty()) return "";
+  std::string text =
+      fmt::format("{}, {} cores, threads {}", processor, text_at(run.record, "/machine/cores"),
+                  text_at(run.record, "/machine/threads"));
+  const std::string device = text_at(run.record, "/device");
+  if (!device.empty() && device != "cpu") text = device + " beside " + text;
+  const std::string processes = text_at(run.record, "/processes");
+  if (!processes.empty() && processes != "1") text += fmt::format(", {} processes", processes);
+  return text;
+}
 
 std::string state_word(RunResult::State state) {
   switch (state) {
@@ -8,6 +35,8 @@ std::string state_word(RunResult::State state) {
       return "finished";
     case RunResult::State::failed:
       return "failed";
+    case RunResult::State::diverged:
+      return "diverged";
     case RunResult::State::refused:
       return "cannot be run";
     default:

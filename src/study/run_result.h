@@ -18,7 +18,8 @@ struct RunResult {
     finished,
     not_finished,  // not begun, or stopped on its way
     failed,
-    refused,  // its settings contradict themselves
+    diverged,  // its settings' doing: another attempt would end there, too
+    refused,   // its settings contradict themselves
   };
 
   std::string name;                 // "rope-seed1"
@@ -31,7 +32,11 @@ struct RunResult {
   nlohmann::json record;                                  // the run's run.json, null without
 };
 
-// "finished", "not finished", "failed", "cannot be run".
+// What the times of a run depend on, as its record tells it: "AMD EPYC, 2 cores, threads 1"; with a
+// GPU or several processes where they were. "" where that is not known.
+std::string machine_of(const RunResult& run);
+
+// "finished", "not finished", "failed", "diverged", "cannot be run".
 std::string state_word(RunResult::State state);
 
 }  // namespace roformer

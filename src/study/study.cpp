@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/directory_lock.h"
 #include "base/error.h"
@@ -58,7 +59,7 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
   }
   if (changed == 0) return;
   throw_usage(study.folder.string(),
-              fmt::format("{} of {} runs were made with other settings: {}", changed,
+              fmt::format("{} of {} runs were made with other settings or are damaged: {}", changed,
                           study.runs.size(), some_of(changes)),
               "--overwrite replaces these runs, --run NAME makes another study");
 }
@@ -83,6 +84,18 @@ void refuse_subset(const StudySettings& study) {
   throw_usage(study_folder(study).string(),
               "its report is of runs that these settings leave out: " + some_of(others),
               "--run NAME makes a study of its own; or move them away");
+}
+
+// Of a protocol: runs of earlier commands that have lost their place.
+void say_left_out(const StudySettings& whole, const StudySettings& taken) {
+  std::vector<std::string> names;
+  for (const StudyRun& run : whole.runs) {
+    const bool there = std::ranges::find(taken.runs, run.name, &StudyRun::name) != taken.runs.end();
+    if (!there && training_status(run).state == State::changed) names.push_back(run.name);
+  }
+  if (names.empty()) return;
+  log::warn("{}: not in the tables, as they were made with other settings or are damaged: {}",
+            study_folder(whole).string(), some_of(names));
 }
 
 std::vector<std::string> training_arguments(const StudyRun& run, const TrainingRunStatus& status,
@@ -129,9 +142,9 @@ std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
     case State::begun:
       return fmt::format("begun, {:.0f} % done", 100 * status.done);
     case State::finished:
-      return "finished";
+      return status.diverged ? "diverged" : "finished";
     case State::changed:
-      return "made with other settings: " + some_of(status.changes);
+      return "made with other settings or damaged: " + some_of(status.changes);
     default:
       return "cannot be run: " + some_of(run.refusals.lines());
   }
@@ -157,6 +170,12 @@ struct Trainings {
   int signal = 0;                  // that stopped them
 };
 
+// Whether the run is still to be made; of a protocol only what is asked for is made.
+bool is_due(const StudySettings& study, std::size_t run, const TrainingRunStatus& status) {
+  if (status.state == State::finished || status.state == State::refused) return false;
+  return study.version == 0 || study.runs[run].asked;
+}
+
 // Runs what is not done yet. Throws Error (usage) as run_study does.
 Trainings run_trainings(const StudySettings& study, const StudyOptions& options) {
   const fs::path folder = study.runs.front().settings.runs;
@@ -168,7 +187,7 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   std::vector<std::size_t> run_of_job;
   std::size_t unfinished = 0;
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
-    if (statuses[i].state == State::finished || statuses[i].state == State::refused) continue;
+    if (!is_due(study, i, statuses[i])) continue;
     ++unfinished;
     if (!options.shard.takes(i)) continue;
     jobs.push_back(training_job(study.runs[i], options));
@@ -186,9 +205,11 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const JobOutcome& ended = outcomes.outcomes[job];
     RunResult& result = trainings.results[run_of_job[job]];
-    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() &&
-                      result.state != RunResult::State::finished;
-    if (ended.end != JobOutcome::End::failed && !left) continue;
+    const TrainingRunStatus now = training_status(study.runs[run_of_job[job]]);
+    const bool over = now.state == State::finished;
+    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() && !over;
+    const bool failed = ended.end == JobOutcome::End::failed && !(over && now.diverged);
+    if (!failed && !left) continue;
     // What an earlier attempt left is not what these settings came to.
     result = {.name = result.name,
               .values = result.values,
@@ -200,19 +221,22 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   }
   if (!options.shard.whole()) {
     const std::vector<TrainingRunStatus> now = look_at(study);
-    trainings.waiting = static_cast<std::size_t>(std::ranges::count_if(now, [](const auto& status) {
-      return status.state != State::finished && status.state != State::refused;
-    }));
-    trainings.waiting -= std::min(trainings.waiting, trainings.failed);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const bool failed = trainings.results[i].state == RunResult::State::failed;
+      trainings.waiting += is_due(study, i, now[i]) && !failed;
+    }
   }
   return trainings;
 }
 
-std::vector<ReferenceLine> reference_lines(const StudySettings& study) {
+// Word frequencies of several vocabularies have losses of their own: no one line stands for them.
+std::vector<ReferenceLine> reference_lines(const StudySettings& study,
+                                           const std::vector<StudyRow>& rows) {
   std::vector<ReferenceLine> lines;
   for (const StudyReferenceLine& line : study.reference_lines) {
     std::optional<double> value = line.value;
-    if (!value) value = unigram_loss(study.runs.front().settings, study.metric);
+    if (!value && !of_several_questions(study, rows))
+      value = unigram_loss(study.runs.front().settings, study.metric);
     if (!value) continue;
     lines.push_back(
         {.direction = ReferenceLine::Direction::horizontal, .value = *value, .label = line.label});
@@ -292,13 +316,14 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     outcome.waits_for_tuning = tried.waiting > 0;
     if (outcome.waits_for_tuning) return outcome;
     outcome.tuning = choose_tuned(*study.tuning, tried.results);
-    outcome.failed += tried.failed;
+    outcome.failed_trials = tried.failed;
     study = with_choices(study, *outcome.tuning);
   }
-  study = with_runs_at_hand(study);
+  StudySettings whole = std::exchange(study, with_runs_at_hand(study));
+  say_left_out(whole, study);
   Trainings trained = run_trainings(study, options);
   if (trained.signal != 0) return stopped_by(trained.signal);
-  outcome.failed += trained.failed;
+  outcome.failed = trained.failed;
   outcome.waiting = trained.waiting;
   if (outcome.waiting > 0) return outcome;
   if (!lock) {
@@ -310,7 +335,7 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     }
   }
   outcome.rows = study_rows(study, trained.results, options.order);
-  outcome.references = reference_lines(study);
+  outcome.references = reference_lines(study, outcome.rows);
   add_commonest_class(study, outcome.rows);
   // Before anything else can go wrong: the trainings are what took the time.
   outcome.report = write_study_report(folder, study, outcome, options.origin);

@@ -28,9 +28,10 @@ struct StudyOptions {
 };
 
 struct StudyOutcome : StudyResults {
-  StudySettings study;           // as it was run: with what its tuning chose
-  std::filesystem::path report;  // runs/STUDY/report.html
-  std::size_t failed = 0;        // runs
+  StudySettings study;            // as it was run: with what its tuning chose
+  std::filesystem::path report;   // runs/STUDY/report.html
+  std::size_t failed = 0;         // runs
+  std::size_t failed_trials = 0;  // of the tuning
   std::size_t failed_evaluations = 0;
   int signal = 0;  // that stopped it; then there are no rows and no path of a report
   // Of a shard, with no rows and no path either: the runs, or trials of the tuning, that are still

@@ -123,11 +123,10 @@ std::string table_caption(const StudySettings& study, const std::vector<StudyRow
   text +=
       labelled ? " The score is the task's own metric; a collapsed run gives every example of the "
                  "validation set the same label."
-      : of_several_vocabularies(study, rows)
-          ? " Losses and accuracies are of the pieces of each row's own vocabulary: they do not "
-            "compare between vocabularies, and none of them is marked; of other columns the best "
-            "is "
-            "bold."
+      : of_several_questions(study, rows)
+          ? " Losses and accuracies are of the pieces of each row's own vocabulary, or of its own "
+            "kind of questions: they do not compare between those, and none of them is marked; of "
+            "other columns the best is bold."
           : " The best of each column is bold.";
   const Table table = study_table(study, rows, TableUse::data);
   const bool shares =
@@ -164,12 +163,13 @@ void add_lengths(HtmlReport& report, const StudySettings& study,
   if (lengths.empty()) return;
   const std::optional<std::int64_t> training_length = common_training_length(study);
   report.section("At other lengths");
-  report.table(length_table(lengths, training_length),
-               fmt::format("Loss in nats of held-out text in rows of each length, the same rows for "
-                           "all of a column; {}. {} The best of each column is bold.",
-                           training_length ? fmt::format("trained at {}", *training_length)
-                                           : "not all were trained at the same length",
-                           weights_sentence(lengths)));
+  report.table(
+      length_table(lengths, training_length),
+      fmt::format("Loss in nats of held-out text in rows of each length, the same rows for "
+                  "all of a column; {}. {} The best of each column is bold.",
+                  training_length ? fmt::format("trained at {}", *training_length)
+                                  : "not all were trained at the same length",
+                  weights_sentence(lengths)));
   const Table missing = missing_lengths(lengths);
   if (!missing.rows().empty()) report.table(missing);
   for (const NamedChart& one : charts) {

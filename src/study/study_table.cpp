@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "config/study_metrics.h"
@@ -40,14 +41,14 @@ std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunR
   return rows;
 }
 
-// Whether the row has the figure of all runs (0), of some (1) or of none (2), whether it is not a
-// number, and the figure itself: smaller is better.
-std::tuple<int, bool, double> rank(const StudyRow& row, const Column& metric) {
+// Whether the row has the figure of all runs (0), of some (1) or of none (2), and the figure
+// itself: smaller is better.
+std::pair<int, double> rank(const StudyRow& row, const Column& metric) {
   const std::size_t count = row.figures(metric.key).size();
-  const int lack = count == row.runs.size() ? 0 : count > 0 ? 1 : 2;
   const double value = row.value(metric.key);
-  if (std::isnan(value)) return {lack, true, 0};
-  return {lack, false, metric.best == Column::Best::lowest ? value : -value};
+  if (std::isnan(value)) return {2, 0};
+  const int lack = count == row.runs.size() ? 0 : 1;
+  return {lack, metric.best == Column::Best::lowest ? value : -value};
 }
 
 // A spread table has the paper's values as rows.
@@ -105,6 +106,36 @@ Cell number_cell(const StudyRow& row, const Column& metric) {
   const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
   if (constant || row.runs.size() == 1) return cell.mean;
   return cell;
+}
+
+bool is_of_machine(const std::string& metric) {
+  constexpr std::array kMetrics = {"tokens_per_second", "milliseconds_per_step", "peak_memory",
+                                   "minutes"};
+  return std::find(kMetrics.begin(), kMetrics.end(), metric) != kMetrics.end();
+}
+
+bool of_several_machines(const std::vector<StudyRow>& rows) {
+  std::set<std::string> machines;
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      if (const std::string machine = machine_of(run); !machine.empty()) machines.insert(machine);
+    }
+  }
+  return machines.size() > 1;
+}
+
+// The values of a tuned key that the row's runs were made with: one, but where machines or programs
+// have chosen differently.
+std::string chosen_text(const StudySettings& study, const StudyRow& row, std::size_t key) {
+  std::vector<std::string> values;
+  for (const RunResult& run : row.runs) {
+    const std::vector<std::string>& chosen = run_named(study, run.name).chosen;
+    if (key >= chosen.size()) continue;
+    if (std::find(values.begin(), values.end(), chosen[key]) == values.end()) {
+      values.push_back(chosen[key]);
+    }
+  }
+  return fmt::format("{}", fmt::join(values, ", "));
 }
 
 // A row below the others where all of them are of the same data.
@@ -191,8 +222,8 @@ bool StudyRow::finished() const {
 
 std::string StudyRow::state() const {
   std::string text;
-  for (const RunState state :
-       {RunState::finished, RunState::not_finished, RunState::failed, RunState::refused}) {
+  for (const RunState state : {RunState::finished, RunState::not_finished, RunState::failed,
+                               RunState::diverged, RunState::refused}) {
     const auto count = std::count_if(runs.begin(), runs.end(),
                                      [state](const RunResult& run) { return run.state == state; });
     if (count == std::ssize(runs)) return state_word(state);
@@ -217,21 +248,24 @@ std::string StudyRow::reasons() const {
   return text;
 }
 
-bool is_of_pieces(const std::string& metric) {
+bool is_of_question(const std::string& metric) {
   return metric.find("loss") != std::string::npos || metric.find("accuracy") != std::string::npos ||
          metric.find("perplexity") != std::string::npos;
 }
 
-bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows) {
+bool of_several_questions(const StudySettings& study, const std::vector<StudyRow>& rows) {
   std::set<std::string> found;
   for (const StudyRow& row : rows) {
-    const std::string vocabulary = vocabulary_of(study, row);
-    if (!vocabulary.empty()) found.insert(vocabulary);
+    const std::string question = question_of(study, row);
+    if (!question.empty()) found.insert(question);
   }
   return found.size() > 1;
 }
 
-std::string vocabulary_of(const StudySettings& study, const StudyRow& row) {
+std::string question_of(const StudySettings& study, const StudyRow& row) {
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key == "probe.kind") return row.labels[label_index(study, axis.key)];
+  }
   const bool of_text =
       !study.runs.empty() && task_facts(study.runs.front().settings.task).evaluates_text;
   if (!of_text) return "";
@@ -246,9 +280,9 @@ std::string vocabulary_of(const StudySettings& study, const StudyRow& row) {
 Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                         const std::string& metric) {
   Column column = metric_column(metric);
-  if (is_of_pieces(metric) && of_several_vocabularies(study, rows)) {
-    column.best = Column::Best::none;
-  }
+  const bool question = is_of_question(metric) && of_several_questions(study, rows);
+  const bool machine = is_of_machine(metric) && of_several_machines(rows);
+  if (question || machine) column.best = Column::Best::none;
   return column;
 }
 
@@ -336,8 +370,8 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
       cells.emplace_back(std::int64_t{std::ssize(row.figures(study.metric))});
     }
     for (std::size_t i = 0; i < tuned; ++i) {
-      const std::vector<std::string>& chosen = run_named(study, row.runs.front().name).chosen;
-      cells.push_back(i < chosen.size() ? Cell(chosen[i]) : Cell(std::monostate()));
+      std::string chosen = chosen_text(study, row, i);
+      cells.push_back(chosen.empty() ? Cell(std::monostate()) : Cell(std::move(chosen)));
     }
     for (const Column& metric : metrics) {
       cells.push_back(figure_cell(row, metric, use));

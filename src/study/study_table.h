@@ -60,13 +60,14 @@ enum class TableUse {
 // thus never the best of their column.
 Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use);
 
-// The fingerprint of a language model's tokenizer; "" where none is known or the task is another.
-std::string vocabulary_of(const StudySettings& study, const StudyRow& row);
-// Whether a figure is of the pieces that a model predicts, and not of characters or of the clock.
-bool is_of_pieces(const std::string& metric);
-// Whether the rows are language models of several vocabularies. Their losses and accuracies are of
-// different pieces then, and none of them is better than another's.
-bool of_several_vocabularies(const StudySettings& study, const std::vector<StudyRow>& rows);
+// What the losses and accuracies of a row are of: the fingerprint of a language model's tokenizer,
+// or the kind of a probe's questions; "" where none is known or the task is another.
+std::string question_of(const StudySettings& study, const StudyRow& row);
+// Whether a figure is of that question, and not of characters or of the clock.
+bool is_of_question(const std::string& metric);
+// Whether the rows answer several. Their losses and accuracies are of different things then, and
+// none of them is better than another's.
+bool of_several_questions(const StudySettings& study, const std::vector<StudyRow>& rows);
 // metric_column(), with no better end where such rows do not compare by it.
 Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                         const std::string& metric);

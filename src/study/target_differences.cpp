@@ -41,17 +41,16 @@ void add_target_differences(const StudySettings& study, const std::vector<Length
     const StudyRow* const reference = reference_of(study, rows, rows[i]);
     if (reference == nullptr) continue;
     const LengthRow& wanted = lengths[static_cast<std::size_t>(reference - rows.data())];
-    for (std::size_t k = 0; k < rows[i].runs.size(); ++k) {
-      RunResult& run = rows[i].runs[k];
+    for (RunResult& run : rows[i].runs) {
       const RunResult* const other = same_seed(study, *reference, run);
       if (other == nullptr) continue;
-      const auto index = static_cast<std::size_t>(other - reference->runs.data());
       for (std::size_t c = 0; c < lengths[i].cells.size(); ++c) {
         const LengthCell& own = lengths[i].cells[c];
-        if (own.runs.size() <= k || wanted.cells[c].runs.size() <= index) continue;
-        const LanguageEvaluation& first = wanted.cells[c].runs[index];
-        if (!of_same_targets(first, own.runs[k])) continue;
-        const PairedLosses paired = compare_losses(first, own.runs[k]);
+        const auto first = wanted.cells[c].runs.find(other->name);
+        const auto second = own.runs.find(run.name);
+        if (first == wanted.cells[c].runs.end() || second == own.runs.end()) continue;
+        if (!of_same_targets(first->second, second->second)) continue;
+        const PairedLosses paired = compare_losses(first->second, second->second);
         const std::string name = test_loss_at(own.length, run_named(study, run.name).settings);
         run.figures[name + kLess] = paired.difference;
         run.figures[name + kError] = paired.standard_error;

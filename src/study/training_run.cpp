@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -25,7 +26,8 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// A continued run may change them, but runs that are compared must not differ in them.
+// A continued run may change them, but runs that are compared must not differ in them: they decide
+// what is learned or what is measured.
 constexpr std::array kCompared = {"training.steps",
                                   "training.learning_rate",
                                   "training.initial_learning_rate",
@@ -36,7 +38,9 @@ constexpr std::array kCompared = {"training.steps",
                                   "training.precision",
                                   "training.patience",
                                   "training.validate_every",
-                                  "data.validation_tokens"};
+                                  "data.validation_tokens",
+                                  "probe.examples",
+                                  "decoding.sentences"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
 nlohmann::json read_run_json(const fs::path& folder) {
@@ -87,10 +91,17 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   return changes;
 }
 
+// The steps that a training makes which no patience ends.
+double planned_steps(const TrainingSummary& summary, const Period& length) {
+  const double consumed = summary.consumed.in(length.unit);
+  const auto steps = static_cast<double>(summary.consumed.steps);
+  return summary.reason == StopReason::patience && consumed > 0 ? steps * length.amount / consumed
+                                                                : steps;
+}
+
 // The validation nearest to the share of the steps, at it or before, but not from before the middle
 // of the quarter that it stands for.
-const ValidationRecord* validation_at(const TrainingSummary& summary, double share) {
-  const auto steps = static_cast<double>(summary.consumed.steps);
+const ValidationRecord* validation_at(const TrainingSummary& summary, double steps, double share) {
   const ValidationRecord* nearest = nullptr;
   for (const ValidationRecord& record : summary.validations) {
     const auto step = static_cast<double>(record.step);
@@ -121,8 +132,9 @@ void add_validations(const TrainingSummary& summary, const ValidationRecord* sho
       result.curves[name].push_back({.x = static_cast<double>(record.step), .y = value});
     }
   }
+  const double steps = planned_steps(summary, settings.training.steps);
   for (const int percent : kShares) {
-    const ValidationRecord* record = validation_at(summary, percent / 100.0);
+    const ValidationRecord* record = validation_at(summary, steps, percent / 100.0);
     if (record == nullptr) continue;
     const auto figures = served_figures(*record, settings);
     const auto loss = figures.find("loss");
@@ -148,6 +160,19 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
     if (!result.record.is_object() || !result.record.contains(pointer)) continue;
     if (result.record[pointer].is_number()) result.figures[size] = result.record[pointer];
   }
+}
+
+// Throws Error (failure) for a folder whose files are damaged.
+void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
+  using State = TrainingRunStatus::State;
+  status.changes =
+      changes_between(read_run_json(folder), load_settings(folder / "config.yaml"), run.settings);
+  const std::optional<TrainingSummary> summary = read_training_summary(folder);
+  const bool ended = summary && summary->reason != StopReason::signal;
+  status.done = ended ? 1 : training_progress(run).done;
+  status.diverged = ended && summary->reason == StopReason::diverged;
+  if (ended) status.state = State::finished;
+  if (!status.changes.empty()) status.state = State::changed;
 }
 
 }  // namespace
@@ -178,13 +203,11 @@ TrainingRunStatus training_status(const StudyRun& run) {
   const fs::path folder = run_folder(run);
   if (!is_run(folder)) return {.state = State::waiting};
   TrainingRunStatus status{.state = State::begun};
-  status.changes =
-      changes_between(read_run_json(folder), load_settings(folder / "config.yaml"), run.settings);
-  const std::optional<TrainingSummary> summary = read_training_summary(folder);
-  const bool ended = summary && summary->reason != StopReason::signal;
-  status.done = ended ? 1 : training_progress(run).done;
-  if (ended) status.state = State::finished;
-  if (!status.changes.empty()) status.state = State::changed;
+  try {
+    look_into(folder, run, status);
+  } catch (const Error& problem) {
+    status = {.state = State::changed, .changes = {problem.what()}};
+  }
   return status;
 }
 
@@ -234,6 +257,11 @@ RunResult training_result(const StudyRun& run) {
   result.record = read_run_json(folder);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   if (!summary || summary->reason == StopReason::signal) return result;
+  if (summary->reason == StopReason::diverged) {
+    result.state = RunResult::State::diverged;
+    result.remark = summary->divergence;
+    return result;
+  }
   result.state = RunResult::State::finished;
   result.figures = {{"parameters", static_cast<double>(summary->parameters)},
                     {"steps", static_cast<double>(summary->consumed.steps)},
@@ -252,6 +280,7 @@ RunResult training_result(const StudyRun& run) {
   const ValidationRecord* const shown = shown_validation(run, *summary);
   add_validations(*summary, shown, run.settings, result);
   if (task_facts(run.settings.task).labelled) add_label_figures(*summary, shown, result);
+  std::erase_if(result.figures, [](const auto& figure) { return !std::isfinite(figure.second); });
   return result;
 }
 

@@ -16,13 +16,15 @@ struct TrainingRunStatus {
   enum class State {
     waiting,   // not begun
     begun,     // can be resumed
-    finished,  // to its last step, or until validations stopped improving
-    changed,   // begun or finished with settings or data that would give other results
+    finished,  // to its last step, until validations stopped improving, or until it diverged
+    changed,   // made with settings or data that would give other results, or damaged since
     refused,   // its settings contradict themselves
   };
   State state = State::waiting;
   double done = 0;  // share of its training, in [0, 1]
-  // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints)
+  bool diverged = false;
+  // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints); or what is
+  // damaged
   std::vector<std::string> changes;
 };
 
@@ -35,7 +37,6 @@ std::filesystem::path run_folder(const StudyRun& run);
 // takes the settings that the run stored, of which some may change (where the data lie, threads).
 std::vector<std::string> resuming_flags(const StudyRun& run);
 
-// Throws Error (failure) for a folder whose files are damaged.
 TrainingRunStatus training_status(const StudyRun& run);
 
 // The last line of its metrics.
@@ -54,7 +55,8 @@ std::string data_fingerprint(const nlohmann::json& record);
 // "accuracy" as masked_accuracy, the others by their own name); loss_at_25, loss_at_50 and
 // loss_at_75, the validation loss when that share of the steps was done. In glue also score, the
 // task's own metric of the same validation, training_examples and validation_examples. Curves: the
-// figures of all validations over the steps. Unfinished runs have no figures.
+// figures of all validations over the steps. Figures that are not finite are left out, and runs
+// that are not finished have none.
 RunResult training_result(const StudyRun& run);
 
 }  // namespace roformer

@@ -30,7 +30,7 @@ struct Scorer {
 
 std::vector<Scorer> scorers(const std::string& target_language) {
   std::vector<Scorer> all;
-  all.push_back({"BLEU", "bleu", std::make_unique<Bleu>(BleuSettings{})});
+  all.push_back({"BLEU", "bleu", std::make_unique<Bleu>(bleu_for(target_language))});
   all.push_back({"chrF2", "chrf", std::make_unique<Chrf>(ChrfSettings{})});
   if (target_language == "de" || target_language == "en") {
     all.push_back({"tokenised BLEU, compounds split", "bleu_compound_split",
@@ -119,7 +119,7 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
                         {.title = "p, Holm", .key = "p_holm", .format = kPValue}});
   if (study.reference.empty() || translations.sources.empty()) return;
   const std::vector<std::ptrdiff_t> references = references_of(study, rows, translations);
-  Bleu metric{BleuSettings{}};
+  Bleu metric(bleu_for(translations.target_language));
   const Resamples resamples =
       draw_resamples(translations.sources.size(), kResamples, kResamplingSeed);
   std::map<std::ptrdiff_t, std::vector<std::size_t>> groups;  // rows by their reference
@@ -161,8 +161,8 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
 Series lengths_of(const TranslationRow& row, const StudyTranslations& translations) {
   Series line{.name = row.title};
   for (const TranslatedSet& run : row.runs) {
-    const std::vector<SourceLengthBucket> buckets =
-        bleu_by_source_length(translations.sources, translations.references, run.lines);
+    const std::vector<SourceLengthBucket> buckets = bleu_by_source_length(
+        translations.sources, translations.references, run.lines, translations.target_language);
     line.x.resize(buckets.size());
     line.y.resize(buckets.size());
     for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -183,8 +183,9 @@ void add_lengths(const StudyTranslations& translations, TranslationReport& repor
     if (!row.runs.empty()) chart.series.push_back(lengths_of(row, translations));
   }
   std::string buckets;
-  for (const SourceLengthBucket& bucket : bleu_by_source_length(
-           translations.sources, translations.references, translations.references)) {
+  for (const SourceLengthBucket& bucket :
+       bleu_by_source_length(translations.sources, translations.references, translations.references,
+                             translations.target_language)) {
     buckets +=
         fmt::format("{}{} words: {}", buckets.empty() ? "" : ", ", bucket.name, bucket.sentences);
   }

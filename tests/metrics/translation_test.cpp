@@ -262,3 +262,19 @@ TEST_CASE("BLEU added sentence by sentence is the corpus's") {
   CHECK(score.score == nearly(wanted["score"].get<double>()));
   CHECK(CorpusBleu().score().score == 0);
 }
+
+TEST_CASE("a target without spaces between its words has a tokenizer that parts them") {
+  // sacreBLEU 2.6.0 --tokenize zh; 13a finds three tokens there and no match of four.
+  const std::string reference = "这是一个小小的测试，很简单。";
+  const std::string hypothesis = "这是一个小小的测验，很简单。";
+  const auto score = [&](const char* language) {
+    CorpusBleu bleu(bleu_for(language));
+    bleu.add(hypothesis, {reference});
+    return bleu.score();
+  };
+  CHECK(score("zh").signature.find("tok:zh") != std::string::npos);
+  CHECK(score("zh-cn").score > 70);
+  CHECK(score("ja").signature.find("tok:char") != std::string::npos);
+  CHECK(score("de").signature.find("tok:13a") != std::string::npos);
+  CHECK(score("de").score < 1);
+}

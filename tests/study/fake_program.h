@@ -1,6 +1,7 @@
 // A study in a folder of its own, and a shell script that stands for `roformer train CONFIG`: it
 // writes the files of a run without training anything. What it does depends on the run's name:
-// `t5` fails, `alibi` trains until it is told to stop and can be resumed, the others finish.
+// `t5` fails, `deberta` diverges, `alibi` trains until it is told to stop and can be resumed, the
+// others finish.
 #pragma once
 
 #include <filesystem>
@@ -48,6 +49,11 @@ case $name in
   t5*)
     echo "step 1" >&2
     echo "error: out of luck" >&2
+    exit 1 ;;
+  deberta*)
+    summary diverged | sed 's/"signal":0/"signal":0,"divergence":"the loss is nan"/' \
+      > "$run/summary.json"
+    echo "error: the loss is nan" >&2
     exit 1 ;;
   alibi*)
     if [ "$3" = "--resume" ]; then finish; exit 0; fi

@@ -80,7 +80,7 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
   for (const LengthRow& row : outcome.lengths) titles.push_back(row.title);
   CHECK(titles ==
         std::vector<std::string>{"rope", "none", "rope, linear", "rope, window", "none, window"});
-  CHECK(outcome.lengths[0].cells[1].runs.at(0).loss == 256.5);
+  CHECK(outcome.lengths[0].cells[1].runs.begin()->second.loss == 256.5);
   const std::vector<std::string> wanted{
       "--length 128",
       "--length 256",
@@ -179,7 +179,7 @@ TEST_CASE("a study may take the trainings of another") {
                         "evaluate: {lengths: [512]}\n");
   const StudyOutcome outcome = run_study(load_study(fake.path / "more.yaml"), fake.options());
   CHECK(fake.starts("rope").size() == 1);
-  CHECK(outcome.lengths.at(0).cells.at(0).runs.at(0).loss == 512.5);
+  CHECK(outcome.lengths.at(0).cells.at(0).runs.begin()->second.loss == 512.5);
   CHECK(outcome.report == fake.path / "runs" / "more" / "report.html");
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a stored evaluation that is damaged, or of other data, is made again"
   }
   const StudyOutcome again = run_study(fake.load(), fake.options());
   CHECK(again.failed_evaluations == 0);
-  CHECK(again.lengths.at(0).cells.at(0).runs.at(0).loss == 128.5);
+  CHECK(again.lengths.at(0).cells.at(0).runs.begin()->second.loss == 128.5);
   CHECK(fake.evaluations("none").size() == 2);
   run_study(fake.load(), fake.options());
   CHECK(fake.evaluations("none").size() == 2);
@@ -239,7 +239,7 @@ TEST_CASE("the lowest loss at a length is marked among losses of one vocabulary 
   std::vector<LengthRow> rows;
   for (const double loss : {2.0, 1.0}) {
     rows.push_back({.title = "row", .vocabulary = "words"});
-    rows.back().cells = {{.length = 64, .runs = {{.loss = loss}}}};
+    rows.back().cells = {{.length = 64, .runs = {{"row", {.loss = loss}}}}};
   }
   CHECK(length_table(rows, 64).columns()[1].best == Column::Best::lowest);
   rows[1].vocabulary = "characters";

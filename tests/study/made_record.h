@@ -16,8 +16,9 @@ namespace roformer {
 
 struct Protocol : FakeStudy {
   // No encoder can have cope.
-  explicit Protocol(const std::string& more = "version: 1")
-      : FakeStudy("rope, sinusoidal, none, cope") {
+  explicit Protocol(const std::string& more = "version: 1",
+                    const std::string& positions = "rope, sinusoidal, none, cope")
+      : FakeStudy(positions) {
     write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") +
                                                   "  seed: [1, 2]\n"
                                                   "study: {metric: validation_loss, columns: "

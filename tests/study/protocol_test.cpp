@@ -24,6 +24,11 @@ MergedTable merged(const std::vector<std::filesystem::path>& files) {
   return tables.front();
 }
 
+// With t5, which fails, and deberta, which diverges.
+struct FailingProtocol : Protocol {
+  FailingProtocol() : Protocol("version: 1", "rope, none, t5, deberta") {}
+};
+
 std::string text_of(const MergedTable& table) {
   return to_markdown(study_table(table.study, table.rows, TableUse::page));
 }
@@ -65,6 +70,40 @@ TEST_CASE("the tuning of a protocol is made for the rows that are asked for") {
   CHECK(outcome.rows.size() == 2);
   CHECK(outcome.tuning->choices.size() == 2);
   CHECK(fake.starts("tuning/none-learning_rate1e-3").size() == 1);
+}
+
+TEST_CASE("a seed that failed or diverged in an earlier command stays in its row") {
+  const FailingProtocol fake;
+  run_study(fake.load({{"position", "t5,deberta"}, {"seed", "1"}}), fake.options());
+  const StudyOutcome outcome =
+      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
+  CHECK(outcome.failed == 0);
+  CHECK(fake.starts("t5-seed1").size() == 1);  // it was not asked for this time
+  REQUIRE(outcome.rows.size() == 3);
+  CHECK(outcome.rows[0].title() == "none");
+  for (const StudyRow& row : outcome.rows) {
+    if (row.title() == "t5") CHECK(row.state() == "not finished");
+    if (row.title() == "deberta") CHECK(row.state() == "diverged");
+  }
+}
+
+TEST_CASE("a value of the tuning that diverges has lost, and that is all") {
+  const FailingProtocol fake;
+  write_file_atomically(fake.path / "tiny.yaml",
+                        read_file(fake.path / "tiny.yaml") +
+                            "tune: {values: {training.learning_rate: [1e-3, 2e-3]}, "
+                            "with: {seed: 7}}\n");
+  for (int time = 0; time < 2; ++time) {
+    const StudyOutcome outcome =
+        run_study(fake.load({{"position", "deberta,none"}, {"seed", "1"}}), fake.options());
+    CHECK(outcome.failed + outcome.failed_trials == 0);
+    CHECK(outcome.rows.size() == 2);
+    CHECK(fake.starts("tuning/deberta-learning_rate1e-3").size() == 1);
+    CHECK(fake.starts("deberta-seed1").empty());  // nothing was chosen for it
+  }
+  const StudyOutcome other =
+      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake.options());
+  CHECK(other.rows.size() == 3);
 }
 
 TEST_CASE("a formula is a value of the axis of schemes") {
@@ -124,6 +163,46 @@ TEST_CASE("a row that another machine made is marked with it and still compared"
   REQUIRE(table.rows.size() == 3);
   CHECK(table.rows[0].title() == "none [another chip, 2 cores, threads 1]");
   CHECK(difference_table(table.study, table.rows).text(0, 0) == table.rows[0].title());
+}
+
+TEST_CASE("a merged table keeps what failed, what was chosen and whose times they are apart") {
+  MadeRecord here, there;
+  there.machine["processor"] = "another chip";
+  const auto rewritten = [](const std::filesystem::path& file, const auto& change) {
+    nlohmann::json record = read_record(file);
+    change(record);
+    write_sealed_json(file, record);
+    return file;
+  };
+  const auto first = rewritten(here.write(kTwoSchemes), [](nlohmann::json& record) {
+    record["protocol"]["tuned"] = {"training.learning_rate"};
+    record["protocol"]["columns"] = {"milliseconds_per_step"};
+    record["runs"][0]["chosen"] = {"1e-3"};
+    record["runs"][1]["chosen"] = {"2e-3"};
+    record["runs"][2]["chosen"] = {"1e-3"};
+    for (auto& run : record["runs"]) run["figures"]["milliseconds_per_step"] = 20;
+    record["runs"][1]["figures"]["validation_loss"] = nullptr;  // not finite
+    record["runs"][2]["state"] = "diverged";
+    record["runs"][2]["remark"] = "the loss is nan";
+  });
+  const MergedTable alone = merged({first});
+  CHECK(alone.apart.empty());
+  const std::string text = text_of(alone);
+  CHECK(has(text, "| rope | – | 1 | 1e-3, 2e-3 | 3.100 (1 of 2) |"));
+  CHECK(has(text, "| none | – | 0 | 1e-3 | – | – | diverged |"));
+  const auto second = rewritten(there.write({{"sinusoidal", "1", 2.9}, {"sinusoidal", "2", 2.9}}),
+                                [](nlohmann::json& record) {
+                                  for (auto& run : record["runs"])
+                                    run["figures"]["milliseconds_per_step"] = 10;
+                                });
+  const MergedTable both = merged({first, second});
+  const Table table = study_table(both.study, both.rows, TableUse::page);
+  for (std::size_t column = 0; column < table.columns().size(); ++column) {
+    if (table.columns()[column].key != "milliseconds_per_step") continue;
+    for (std::size_t row = 0; row < table.rows().size(); ++row) {
+      CHECK_FALSE(table.is_best(row, column));
+    }
+  }
 }
 
 TEST_CASE("what does not compare is listed with its reason") {

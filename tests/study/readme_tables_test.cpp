@@ -87,8 +87,8 @@ std::vector<std::string> cells_of(const std::string& line) {
 // Whether a column of a table [rows][columns] holds figures, and gaps, alone.
 bool has_figures(const std::vector<std::vector<std::string>>& rows) {
   static const std::regex figure(
-      R"(^[-+*]*\d[\d,.]*( ?(%|ms|s|minutes|hours|MiB|MB|GiB|GB|kB))?\**$)");
-  static const std::regex gap("^(|-|not measured)$");
+      R"(^[-+*]*\d[\d,.]*( ± \d[\d,.]*)?( ?(%|ms|s|minutes|hours|MiB|MB|GiB|GB|kB))?\**$)");
+  static const std::regex gap("^(|-|–|not measured)$");
   for (std::size_t c = 0; !rows.empty() && c < rows[0].size(); ++c) {
     int figures = 0, gaps = 0;
     for (const auto& row : rows) {

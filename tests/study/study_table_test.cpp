@@ -92,7 +92,7 @@ TEST_CASE("losses of several vocabularies are not ranked") {
   CHECK(of_tokenizers("a", "a")[0].title() == "rope");
   CHECK(!difference_table(study, of_tokenizers("a", "a")).rows().empty());
   const std::vector<StudyRow> rows = of_tokenizers("a", "b");
-  CHECK(vocabulary_of(study, rows[1]) == "b");
+  CHECK(question_of(study, rows[1]) == "b");
   CHECK(rows[0].title() == "none");
   for (const char* const reference : {"", "rope"}) {
     study.reference = reference;
@@ -103,7 +103,7 @@ TEST_CASE("losses of several vocabularies are not ranked") {
     if (of_pieces) CHECK(column.best == Column::Best::none);
     if (column.key == "tokens_per_second") CHECK(column.best == Column::Best::highest);
   }
-  CHECK(has(study_html(study, {.rows = rows}, {}), "do not compare between vocabularies"));
+  CHECK(has(study_html(study, {.rows = rows}, {}), "do not compare between those"));
 }
 
 TEST_CASE("rows of one vocabulary are compared beside those of another") {
@@ -129,7 +129,7 @@ TEST_CASE("rows of one vocabulary are compared beside those of another") {
 TEST_CASE("a study without runs has a table without rows") {
   StudySettings study = study_of("none, rope");
   study.runs.clear();
-  CHECK(!of_several_vocabularies(study, {}));
+  CHECK(!of_several_questions(study, {}));
   CHECK(difference_table(study, {}).rows().empty());
   CHECK(study_rows(study, {}).empty());
 }

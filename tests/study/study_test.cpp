@@ -61,6 +61,32 @@ TEST_CASE("what is finished is not run again, what failed is tried again") {
   CHECK(fake.starts("t5") == Starts{"", " --resume --training.log_every 7"});
 }
 
+TEST_CASE("a run that diverges is a result: a row that says so, and not tried again") {
+  const FakeStudy fake("rope, deberta");
+  for (int time = 0; time < 2; ++time) {
+    const StudyOutcome outcome = run_study(fake.load(), fake.options());
+    CHECK(outcome.failed == 0);
+    REQUIRE(outcome.rows.size() == 2);
+    CHECK(outcome.rows[0].title() == "rope");
+    CHECK(outcome.rows[1].reasons() == "diverged: the loss is nan");
+    CHECK(outcome.rows[1].figures("validation_loss").empty());
+  }
+  CHECK(fake.starts("deberta") == Starts{""});
+  CHECK(study_plan(fake.load()).text(1, 1) == "diverged");
+}
+
+TEST_CASE("a damaged run is said to be that, and can be replaced") {
+  const FakeStudy fake("rope, none");
+  run_study(fake.load(), fake.options());
+  write_file_atomically(fake.runs() / "none" / "summary.json", "{");
+  CHECK(has(message_of([&] { run_study(fake.load(), fake.options()); }),
+            "1 of 2 runs were made with other settings or are damaged"));
+  StudyOptions options = fake.options();
+  options.overwrite = true;
+  CHECK(run_study(fake.load(), options).failed == 0);
+  CHECK(fake.starts("none") == Starts{"", " --overwrite"});
+}
+
 TEST_CASE("a signal is passed on to the run, which saves, and the study goes on from there") {
   const FakeStudy fake("rope, alibi, none");
   std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
@@ -85,7 +111,7 @@ TEST_CASE("runs made with other settings are refused, and replaced when that is 
   const FakeStudy fake("rope, none");
   run_study(fake.load(), fake.options());
   const StudySettings longer = fake.load({{"training.steps", "200"}, {"model.layers", "2"}});
-  CHECK(has(study_plan(longer).text(0, 1), "made with other settings: "));
+  CHECK(has(study_plan(longer).text(0, 1), "made with other settings or damaged: "));
   const std::string message = message_of([&] { run_study(longer, fake.options()); });
   CHECK(has(message, "2 of 2 runs were made with other settings"));
   CHECK(has(message, "training.steps 100 -> 200"));

@@ -54,8 +54,8 @@ struct DecodedStudy : FakeStudy {
       const std::string number = std::to_string(i);
       source += "the house number " + number +
                 (i < kSentences / 2 ? ""
-                            : " in the very long street by the "
-                              "river where nobody lives") +
+                                    : " in the very long street by the "
+                                      "river where nobody lives") +
                 "\n";
       target += "das Haus mit der Nummer " + number + " steht hier\n";
     }
@@ -172,7 +172,7 @@ TEST_CASE("a decoding that fails is a row with the reason") {
 TEST_CASE("sentences are counted by the words of their source") {
   const std::vector<std::string> sources{"one", "a b  c", std::string(41, 'x') + " y", ""};
   const std::vector<std::string> lines{"eins", "a b c", "x y", ""};
-  const auto buckets = bleu_by_source_length(sources, lines, lines);
+  const auto buckets = bleu_by_source_length(sources, lines, lines, "de");
   REQUIRE(buckets.size() == 1);
   CHECK(buckets[0].name == "1 and more");
   CHECK(buckets[0].sentences == 4);
@@ -194,7 +194,7 @@ TEST_CASE("few sentences of a length join their neighbours") {
   add(20, 25);
   add(2, 35);
   add(1, 70);
-  const auto buckets = bleu_by_source_length(sources, sources, sources);
+  const auto buckets = bleu_by_source_length(sources, sources, sources, "de");
   REQUIRE(buckets.size() == 2);
   CHECK(buckets[0].name == "1 to 20");
   CHECK(buckets[0].sentences == 39);

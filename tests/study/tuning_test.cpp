@@ -100,7 +100,7 @@ TEST_CASE("nothing is chosen for a row while a training of its tuning was killed
                             train.substr(shell.size()));
   std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
-  CHECK(outcome.failed == 1);
+  CHECK(outcome.failed_trials == 1);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[0].title() == "none");
   CHECK(outcome.rows[1].state() == "cannot be run");
@@ -116,7 +116,7 @@ TEST_CASE("nothing is chosen for a row while a training of its tuning was killed
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   const TunedStudy fake("rope, t5");
   const StudyOutcome outcome = run_study(fake.load(), fake.options());
-  CHECK(outcome.failed == 3);
+  CHECK(outcome.failed_trials == 3);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[1].state() == "cannot be run");
   CHECK(has(outcome.rows[1].reasons(), "no training of its tuning was finished"));
