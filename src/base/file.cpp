@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "base/error.h"
@@ -26,6 +27,13 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
+}
+
+// A name of what a process has open, which nothing else can take the place of.
+bool names_open_file(const fs::path& path) {
+  const std::string name = path.lexically_normal().string();
+  return name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/") ||
+         name.starts_with("/proc/");
 }
 
 // After a system call that set errno.
@@ -84,16 +92,28 @@ void sync_directory(const fs::path& path) {
   if (failed) throw_failure(path.string(), "cannot write: " + system_message(error_number));
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) {
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  struct stat status {};
+  const bool there = ::stat(path_.c_str(), &status) == 0;
+  if (there && S_ISDIR(status.st_mode)) throw_failure(path_.string(), "is a directory, not a file");
+  if ((there && !S_ISREG(status.st_mode)) || names_open_file(path_)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw_failure(path_.string(), "cannot open: " + system_message(errno));
+    return;
+  }
+  std::error_code error;
+  if (fs::is_symlink(path_, error)) path_ = fs::weakly_canonical(path_, error);
+  partial_ = path_;
   partial_ += ".partial";
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw_failure(path_.string(), "cannot create: " + system_message(errno));
+  if (there) ::fchmod(descriptor_, status.st_mode & 07777);  // another's file keeps ours
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(partial_.c_str());
+  if (!partial_.empty()) ::unlink(partial_.c_str());
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
@@ -127,6 +147,10 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
+  if (partial_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) == 0) return;
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  }
   if (::fsync(descriptor_) != 0) {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
@@ -137,6 +161,29 @@ void AtomicFile::commit() {
     throw_failure(path_.string(), "cannot write: " + system_message(error_number));
   }
   sync_directory(path_.parent_path());
+}
+
+void require_output(const fs::path& path) {
+  struct stat status {};
+  const bool there = ::stat(path.c_str(), &status) == 0;
+  if (there && S_ISDIR(status.st_mode)) throw_failure(path.string(), "is a directory, not a file");
+  if ((there && !S_ISREG(status.st_mode)) || names_open_file(path)) return;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  make_directories(folder);
+  if (::access(folder.c_str(), W_OK) == 0) return;
+  throw_failure(path.string(), "cannot create: " + system_message(errno));
+}
+
+void explain_bus_errors() {
+  struct sigaction action {};
+  // Only what is safe in a handler: write and _exit.
+  action.sa_handler = [](int signal) {
+    constexpr char kLine[] =
+        "error: a file that is being read was cut short, or its disk cannot be read\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine, sizeof kLine - 1);
+    ::_exit(128 + signal);
+  };
+  ::sigaction(SIGBUS, &action, nullptr);
 }
 
 void write_file_atomically(const fs::path& path, std::string_view contents) {

@@ -28,8 +28,10 @@ void make_directories(const std::filesystem::path& path);
 // Flushes a directory's entries to the disk, so that a rename in it survives a power cut.
 void sync_directory(const std::filesystem::path& path);
 
-// Writes PATH.partial, and with commit() syncs it and renames it to PATH. Without commit() nothing
-// is left behind. Throws Error (failure) on the first system call that fails (a full disk, say).
+// Writes PATH.partial, and with commit() syncs it and renames it to PATH, whose rights stay as they
+// were. Without commit() nothing is left behind. A link stays one, and its target is replaced. What
+// is no regular file (a device, a pipe) is written to as it is. Throws Error (failure) on the first
+// system call that fails (a full disk, say).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -46,13 +48,21 @@ class AtomicFile {
 
  private:
   std::filesystem::path path_;
-  std::filesystem::path partial_;
-  std::string buffer_;  // small writes are gathered before the system call
+  std::filesystem::path partial_;  // empty where there is nothing to replace
+  std::string buffer_;             // small writes are gathered before the system call
   std::size_t size_ = 0;
   int descriptor_ = -1;
 
   void flush();
 };
+
+// For a file that a command is told to write, before it works: makes the folder that it is to be
+// in. Throws Error (failure) for a folder in the file's place and where nothing can be written.
+void require_output(const std::filesystem::path& path);
+
+// From here on a mapped file that is cut short, or cannot be read, ends the program with a line
+// that says so. Its address is all that the system tells of it.
+void explain_bus_errors();
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
 

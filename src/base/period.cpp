@@ -27,6 +27,8 @@ Period parse_period(std::string_view text) {
   if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
     refuse();
   }
+  constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
+  if (period.amount > kMost) refuse();
   if (rest == "min") {
     period.unit = Period::Unit::minutes;
     return period;

@@ -70,6 +70,7 @@ void check_options(BenchAttentionOptions& options) {
       !options.chart.ends_with(".html")) {
     throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .html");
   }
+  if (!options.chart.empty()) require_output(options.chart);
   if (options.json && options.markdown) {
     throw_usage("--json, --markdown", "are forms of one table", "one of them");
   }

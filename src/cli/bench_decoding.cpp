@@ -45,6 +45,7 @@ std::vector<std::string> read_lines(const std::string& path, std::int64_t most) 
 }
 
 void bench_decoding(const BenchDecodingOptions& options) {
+  if (!options.output.empty()) require_output(options.output);
   const std::vector<std::string> lines = read_lines(options.input, options.lines);
   std::vector<TrainedTranslator> runs;
   runs.push_back(open_trained_translator(

@@ -193,6 +193,17 @@ CLI::Validator positive() {
   return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/false); }, "", ""};
 }
 
+CLI::Validator share() {
+  return {[](const std::string& text) -> std::string {
+            double value = 0;
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool whole = error == std::errc() && end == text.data() + text.size();
+            return whole && value >= 0 && value <= 1 ? "" : text + " is no number from 0 to 1";
+          },
+          "", ""};
+}
+
 CLI::Validator not_negative() {
   return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/true); }, "", ""};
 }

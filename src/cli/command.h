@@ -15,6 +15,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,7 +46,11 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
 
 // Checks of a flag's number, with a message that fits on a line.
 CLI::Validator positive();
+// A number from 0 to 1.
+CLI::Validator share();
 CLI::Validator not_negative();
+
+inline constexpr std::int64_t kMostThreads = 4096;  // as many as a configuration may say
 
 // What the number of a signal is added to, as shells count a program that one ended.
 inline constexpr int kSignalExit = 128;

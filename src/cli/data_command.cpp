@@ -187,7 +187,7 @@ void add_prepare(CLI::App& data) {
                    "share of the documents for validation (default: the recipe's, or 0.2; of "
                    "pairs: or 0)")
       ->type_name("NUMBER")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(share());
   command
       ->add_option("--validation", arguments->validation,
                    "files that are the validation set; no part of INPUT is")
@@ -196,7 +196,7 @@ void add_prepare(CLI::App& data) {
       ->add_option("--test-fraction", arguments->test_fraction,
                    "share of the documents for the test set (default: the recipe's, or 0)")
       ->type_name("NUMBER")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(share());
   command->add_option("--test", arguments->test, "files that are the test set, as --validation")
       ->type_name("INPUT");
   command
@@ -204,6 +204,7 @@ void add_prepare(CLI::App& data) {
                    "of the choice of validation and test documents (default: 1)")
       ->type_name("N");
   command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
+      ->check(CLI::Range(std::int64_t{1}, kMostThreads))
       ->type_name("N");
   command
       ->add_option("--shard-tokens", arguments->shard_tokens,

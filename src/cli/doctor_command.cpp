@@ -196,7 +196,7 @@ void add_doctor_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "doctor", "Measures for about two seconds, so best on a quiet machine.\n");
   command->add_option("--threads", options->threads, "threads to measure with; 0: all cores")
-      ->check(not_negative())
+      ->check(CLI::Range(std::int64_t{0}, kMostThreads))
       ->capture_default_str();
   command->add_flag("--json", options->json, "one JSON object");
   command->callback([options] {

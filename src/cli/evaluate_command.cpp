@@ -258,13 +258,18 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
 
 void evaluate_command(const EvaluateOptions& options) {
   check_chart(options.chart);
+  for (const std::string& file : {options.chart, options.output}) {
+    if (!file.empty()) require_output(file);
+  }
   const TaskFacts& facts = task_of_run(options.model, options.checkpoint);
   refuse_foreign_flags(options, facts);
   if (facts.translates) {
-    const TrainedTranslator trained =
-        open_trained_translator(options.model, {.checkpoint = options.checkpoint,
-                                                .weights = options.weights,
-                                                .overrides = options.overrides});
+    // A training may decode a part of its validation set; what is said of a set is of all of it.
+    std::vector<Override> overrides{{.key = "decoding.sentences", .text = "0"}};
+    overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
+    const TrainedTranslator trained = open_trained_translator(
+        options.model,
+        {.checkpoint = options.checkpoint, .weights = options.weights, .overrides = overrides});
     evaluate_translator(trained, {.data = options.data,
                                   .split = options.split,
                                   .output = options.output,
@@ -302,16 +307,17 @@ void evaluate_command(const EvaluateOptions& options) {
                                                                   .overrides = options.overrides});
   EvaluationReport report = evaluate_model(options, trained);
   if (!options.against.empty()) add_other_model(options, trained, report);
-  if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
-  if (!options.output.empty()) {
-    write_sealed_json(options.output, to_json(report, /*by_position=*/true));
-  }
+  // The figures first: a disk may have filled up meanwhile.
   if (options.json) {
     std::cout << to_json(report, options.by_position).dump(2) << '\n';
   } else if (options.by_position) {
     std::cout << losses_to_csv(report);
   } else {
     print_text(report);
+  }
+  if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
+  if (!options.output.empty()) {
+    write_sealed_json(options.output, to_json(report, /*by_position=*/true));
   }
 }
 
@@ -344,9 +350,11 @@ void add_evaluate_command(CLI::App& program) {
                       "share of each row to take out; the rest keeps its positions");
   command->add_option("--shuffle-blocks", options->arrangement.shuffle_blocks,
                       "cut each row into N blocks and shuffle them");
-  command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
-                    "mask each token in turn (Salazar 2020); the first length");
+  CLI::Option* pseudo =
+      command->add_flag("--pseudo-perplexity", options->pseudo_perplexity,
+                        "mask each token in turn (Salazar 2020); the first length");
   command->add_option("--sequences", options->sequences, "rows for the pseudo-perplexity")
+      ->needs(pseudo)
       ->check(positive())
       ->capture_default_str();
   command->add_flag("--by-position", options->by_position, "the loss at each position, as CSV");

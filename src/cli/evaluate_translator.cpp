@@ -19,7 +19,8 @@ namespace roformer {
 namespace {
 
 std::vector<SourceLengthBucket> by_length(const TranslationEvaluation& found) {
-  return bleu_by_source_length(found.sources, found.references, found.hypotheses);
+  return bleu_by_source_length(found.sources, found.references, found.hypotheses,
+                               found.target_language);
 }
 
 ParallelSplit split_of(const std::string& name) {
@@ -48,9 +49,14 @@ void print_json(const std::string& split, const TranslationEvaluation& found) {
   std::cout << object.dump(2) << '\n';
 }
 
-void print_text(const std::string& split, const TranslationEvaluation& found) {
-  fmt::print("{}: {} sentences, {} target tokens\n", split,
-             format_count(std::ssize(found.hypotheses)), format_count(found.tokens));
+// `all` sentences are in the set, of which decoding.sentences may be a part.
+void print_text(const std::string& split, const TranslationEvaluation& found, std::int64_t all) {
+  const auto decoded = std::ssize(found.hypotheses);
+  fmt::print("{}: {} sentences{}, {} target tokens\n", split, format_count(all),
+             decoded < all ? fmt::format(", of which the first {} are decoded (decoding.sentences)",
+                                         format_count(decoded))
+                           : "",
+             format_count(found.tokens));
   fmt::print("BLEU {:.2f}  ({})\nchrF {:.2f}\n", found.bleu, found.bleu_signature, found.chrf);
   fmt::print("loss {:.4f} nats a token, perplexity {:.2f}, accuracy {:.1f} %\n\n", found.loss,
              std::exp(found.loss), 100 * found.accuracy);
@@ -73,12 +79,13 @@ void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvalu
   }
   const TranslationEvaluation found = evaluate_translator(*trained.translator, trained.settings,
                                                           dataset, split, *make_single_process());
+  options.json ? print_json(options.split, found)
+               : print_text(options.split, found, dataset.sentences(split));
   if (!options.output.empty()) {
     std::string text;
     for (const std::string& line : found.hypotheses) text += line + "\n";
     write_file_atomically(options.output, text);
   }
-  options.json ? print_json(options.split, found) : print_text(options.split, found);
 }
 
 }  // namespace roformer

@@ -7,6 +7,7 @@
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/version.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -63,8 +64,10 @@ void explain_command(ExplainFlags flags) {
       fs::weakly_canonical(flags.runs[0]) == fs::weakly_canonical(flags.runs[1])) {
     throw_usage(flags.runs[1], "is the same run twice", "two different ones, or one alone");
   }
+  require_output(fs::path(flags.output) / "report.html");
   for (const std::string& run : flags.runs) {
-    if (flags.options.length == 0 || !task_of_run(run, flags.checkpoint).translates) continue;
+    const bool translates = task_of_run(run, flags.checkpoint).translates;
+    if (flags.options.length == 0 || !translates) continue;
     throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
   }
   flags.options.split = flags.split == to_string(Split::test) ? Split::test : Split::validation;
@@ -111,7 +114,7 @@ void add_explain_command(CLI::App& program) {
       ->check(positive())
       ->capture_default_str();
   command->add_option("--length", flags->options.length, "tokens of a row; default: as trained")
-      ->check(positive());
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
   command->add_flag(
       "--without-losses", flags->without_losses,
       "leave out the losses without positions, which take one pass over the texts for "

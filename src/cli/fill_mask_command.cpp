@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct FillMaskOptions {
   std::string model;
-  std::string text;  // empty: standard input, line by line
+  std::optional<std::string> text;  // without: standard input, line by line
   std::string checkpoint = "best";
   std::optional<WeightsKind> weights;
   std::int64_t top = 5;
@@ -82,14 +83,14 @@ void fill_lines(const FillMaskOptions& options, const TrainedModel& trained) {
 }
 
 void fill_mask_command(const FillMaskOptions& options) {
-  if (!options.text.empty() && options.text.find(kMaskMarker) == std::string::npos) {
+  if (options.text && options.text->find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
   const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
-  if (options.text.empty()) return fill_lines(options, trained);
-  print_line(options.text, fill_mask(trained, options.text, options.top), options.json);
+  if (!options.text) return fill_lines(options, trained);
+  print_line(*options.text, fill_mask(trained, *options.text, options.top), options.json);
 }
 
 }  // namespace

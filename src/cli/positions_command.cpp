@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -207,6 +208,7 @@ void plot_schemes(const PositionsOptions& options) {
     }
   }
   if (options.names.empty()) names = position_names();
+  require_output(options.output);
   std::vector<PlottedRun> runs;
   for (const auto& [name, model] : trained) {
     runs.push_back({.name = name, .model = *model.model});

@@ -135,6 +135,7 @@ void zip_submission(const fs::path& folder) {
 }
 
 void write_submission(const PredictOptions& options, const TrainedClassifier& trained) {
+  make_directories(options.output);
   Settings settings = trained.settings;
   settings.data.directory = options.glue;
   const GlueTask task = settings.glue.task;
@@ -152,7 +153,6 @@ void write_submission(const PredictOptions& options, const TrainedClassifier& tr
         {.name = name, .contents = glue_submission(task, set.source.examples, predictions)});
     fmt::print("{}: {} predictions\n", name, format_count(std::ssize(predictions)));
   }
-  make_directories(options.output);
   for (const ZipMember& file : written) {
     write_file_atomically(fs::path(options.output) / file.name, file.contents);
   }

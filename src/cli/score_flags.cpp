@@ -1,11 +1,28 @@
 #include "cli/score_flags.h"
 
+#include <fmt/format.h>
+
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 
 namespace roformer {
 namespace {
+
+// An option that is one of the words.
+template <typename Value>
+CLI::Option* add_word(CLI::App& command, const std::string& name,
+                      const std::map<std::string, Value>& words, Value& value,
+                      const std::string& help) {
+  std::vector<std::string> known;
+  for (const auto& [word, meaning] : words) known.push_back(word);
+  return command
+      .add_option_function<std::string>(
+          name, [&value, words](const std::string& word) { value = words.at(word); }, help)
+      ->check(CLI::IsMember(known).description(""));
+}
 
 void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
   const std::map<std::string, BleuTokenizer> tokenizers = {
@@ -19,10 +36,8 @@ void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
   const std::map<std::string, MosesLanguage> languages = {{"en", MosesLanguage::english},
                                                           {"de", MosesLanguage::german}};
   const std::string group = "BLEU";
-  CLI::Option* tokenize = command
-                              .add_option("--tokenize", options.bleu.tokenizer,
-                                          "13a (default), intl, char, none, zh or moses-compound")
-                              ->transform(CLI::CheckedTransformer(tokenizers).description(""))
+  CLI::Option* tokenize = add_word(command, "--tokenize", tokenizers, options.bleu.tokenizer,
+                                   "13a (default), intl, char, none, zh or moses-compound")
                               ->group(group);
   command
       .add_flag_callback(
@@ -32,16 +47,12 @@ void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
           "tables: --tokenize moses-compound")
       ->excludes(tokenize)
       ->group(group);
-  command
-      .add_option("--language", options.bleu.language,
-                  "of the text, for moses-compound alone: de (default) or en")
-      ->transform(CLI::CheckedTransformer(languages).description(""))
+  add_word(command, "--language", languages, options.bleu.language,
+           "of the text, for moses-compound alone: de (default) or en")
       ->group(group);
   command.add_flag("--lowercase", options.bleu.lowercase, "ignore case")->group(group);
-  command
-      .add_option("--smooth-method", options.bleu.smoothing,
-                  "of orders without a match: exp (default), floor, add-k or none")
-      ->transform(CLI::CheckedTransformer(smoothings).description(""))
+  add_word(command, "--smooth-method", smoothings, options.bleu.smoothing,
+           "of orders without a match: exp (default), floor, add-k or none")
       ->group(group);
   command
       .add_option("--smooth-value", options.bleu.smoothing_value,
@@ -136,11 +147,8 @@ void add_score_flags(CLI::App& command, ScoreOptions& options) {
       ->check(CLI::IsMember({"bleu", "chrf", "ter"}).description(""))
       ->capture_default_str();
   command.add_flag("--sentence-level", options.sentence_level, "a score for each line");
-  command.add_option("--format", options.report.format, "text (default) or json")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, ScoreFormat>{{"text", ScoreFormat::text},
-                                                                     {"json", ScoreFormat::json}})
-              .description(""));
+  add_word(command, "--format", {{"text", ScoreFormat::text}, {"json", ScoreFormat::json}},
+           options.report.format, "text (default) or json");
   command.add_flag("--score-only", options.report.score_only, "numbers without signatures");
   command.add_option("--width", options.report.decimals, "digits behind the point")
       ->check(CLI::Range(0, 15))
@@ -181,6 +189,9 @@ void check_score_options(const ScoreOptions& options) {
   if (options.bleu.smoothing_value && options.bleu.smoothing != BleuSmoothing::floor &&
       options.bleu.smoothing != BleuSmoothing::add_k) {
     throw_usage("--smooth-value", "is for --smooth-method floor and add-k");
+  }
+  if (const auto& value = options.bleu.smoothing_value; value && !(*value >= 0 && *value < 1e6)) {
+    throw_usage("--smooth-value", fmt::format("is {}, wanted a number from 0", *value));
   }
   if (options.chrf.character_order + options.chrf.word_order == 0) {
     throw_usage("--chrf-char-order", "0, and there are no word n-grams either");

@@ -71,6 +71,7 @@ int train_beside(const TrainOptions& options, const Settings& given, Processes& 
       existing == ExistingRun::resume
           ? resumed_settings(options.config, options.overrides)
           : load_settings(options.config, options.overrides, model_source_keys);
+  if (existing != ExistingRun::resume) refuse_idle_flags(settings, options.overrides);
   const TrainingSummary summary = train_run(settings, existing, processes);
   if (processes.first()) print_summary(settings, summary);
   return summary.reason == StopReason::signal ? summary.signal : 0;

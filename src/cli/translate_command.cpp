@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -93,6 +94,7 @@ void split_pair(const std::string& where, std::int64_t number, std::string& line
 }
 
 void translate_command(const TranslateOptions& options) {
+  if (!options.output.empty()) require_output(options.output);
   TranslationRequest request = options.request;
   if (options.sample) {
     check_sampling(options.sampling);

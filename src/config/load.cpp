@@ -1,8 +1,12 @@
 #include "config/load.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/shorthand.h"
 #include "config/yaml_file.h"
@@ -77,6 +81,22 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
   problems.throw_if_any();
   if (settings.run.empty()) settings.run = file.stem().string();
   return settings;
+}
+
+void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags) {
+  Problems ignored;
+  for (const Assignment& flag : expand_shorthands(to_assignments(flags), ignored)) {
+    const Key* const key = key_of(flag, settings);
+    const PositionSettings& position = settings.position;
+    if (key == nullptr || key->scheme().empty() || uses_scheme(position, key->scheme()) ||
+        position.cross == key->scheme()) {
+      continue;
+    }
+    throw_usage(
+        "--" + key->name,
+        fmt::format("is an option of {}, and the positions are {}", key->scheme(), position.scheme),
+        fmt::format("--position {}, or leave it out", key->scheme()));
+  }
 }
 
 GivenValues load_values(const std::filesystem::path& file, const std::vector<Override>& overrides) {

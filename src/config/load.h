@@ -23,6 +23,10 @@ Settings load_settings(const std::filesystem::path& file,
                        const std::vector<Override>& overrides = {},
                        const SourceKeys& source_keys = {});
 
+// For commands that use one scheme: throws Error (usage) for a flag that is an option of another,
+// which would say nothing. A file may hold options of several.
+void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags);
+
 // What a file and flags say, value by value: whether the values go together is not asked, and
 // model.from is not opened. For a run that exists and has settings of its own.
 struct GivenValues {

@@ -99,7 +99,7 @@ std::vector<Key> training_keys() {
                     .may_change = true}),
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
-                            "avx512_bf16 from a width of 256), else fp32",
+                            "avx512_bf16 from a width of 128), else fp32",
                     .may_change = true}),
       ROFORMER_KEY(training.recompute,
                    {.help = "what is not kept for the backward pass, which computes it again "

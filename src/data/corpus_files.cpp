@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/error.h"
 #include "data/corpus.h"
@@ -56,17 +57,23 @@ std::string wanted_files(const CorpusOptions& options) {
   return options.reader == CorpusReader::libreoffice_help ? "HTML files" : "files";
 }
 
-// Returns how many files were left out.
+// Returns how many files were left out, and with them what is none: pipes, links to nothing.
 std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
                           std::vector<fs::path>& files) {
   const std::size_t before = files.size();
   std::uint64_t skipped = 0;
   try {
-    for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+    // Links may lead to one folder twice, or in circles.
+    std::set<fs::path> read{fs::canonical(folder)};
+    for (fs::recursive_directory_iterator entry(folder, kFollow), end; entry != end; ++entry) {
       const bool hidden = entry->path().filename().string().starts_with(".");
-      if (entry->is_directory() && hidden) entry.disable_recursion_pending();
-      if (!entry->is_regular_file() || hidden) continue;
-      if (is_wanted(entry->path(), options)) {
+      const bool directory = entry->is_directory();
+      if (directory && (hidden || !read.insert(fs::canonical(entry->path())).second)) {
+        entry.disable_recursion_pending();
+      }
+      if (directory || hidden) continue;
+      if (entry->is_regular_file() && is_wanted(entry->path(), options)) {
         files.push_back(entry->path());
       } else {
         ++skipped;

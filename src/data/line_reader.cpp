@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace roformer {
 
 LineReader::LineReader(const std::filesystem::path& path) : stream_(path) {}
@@ -21,11 +23,14 @@ bool LineReader::next(std::string_view& line) {
     at_start_ = true;
   }
   line_.clear();
+  cut_ = false;
   for (bool ended = false; !ended && fill();) {
     const std::size_t end = block_.find('\n');
     ended = end != std::string_view::npos;
     const std::string_view part = block_.substr(0, end);
-    line_ += part.substr(0, kLongestLine - std::min(line_.size(), kLongestLine));
+    const std::size_t room = kLongestLine - std::min(line_.size(), kLongestLine);
+    cut_ |= part.size() > room;
+    line_ += part.substr(0, room);
     block_.remove_prefix(ended ? end + 1 : block_.size());
   }
   ++number_;
@@ -34,6 +39,12 @@ bool LineReader::next(std::string_view& line) {
   if (at_start_ && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   at_start_ = false;
   return true;
+}
+
+void LineReader::require_whole() const {
+  if (!cut_) return;
+  throw_failure(location(), fmt::format("is longer than {} bytes", kLongestLine),
+                "no sentence is: look for line ends that were lost");
 }
 
 std::string LineReader::location(std::int64_t ahead) const {

@@ -23,6 +23,8 @@ class LineReader {
   // last. The text is valid until the next call.
   bool next(std::string_view& line);
   std::int64_t number() const { return number_; }  // of the line read last, from 1
+  // Throws Error (failure) where the line read last was longer than what is kept.
+  void require_whole() const;
   // "FILE:NUMBER" for messages; the line after the last one read with `ahead` 1.
   std::string location(std::int64_t ahead = 0) const;
   const std::string& name() const { return stream_.name(); }
@@ -35,6 +37,7 @@ class LineReader {
   std::int64_t number_ = 0;
   bool in_file_ = false;
   bool at_start_ = true;
+  bool cut_ = false;  // the line read last
 
   bool fill();
 };

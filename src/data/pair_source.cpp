@@ -50,6 +50,8 @@ PairReading read_aligned(const PairSource& files, PairSink& sink) {
     const bool has_target = target.next(pair.target);
     if (has_source != has_target) refuse_lengths(source, target, !has_source);
     if (!has_source) return reading;
+    source.require_whole();
+    target.require_whole();
     pair.page = reading.pairs;
     sink.pair(pair);
     if (source.number() % kProgressLines == 0) {
@@ -62,6 +64,7 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
   LineReader lines(files.source);
   PairReading reading;
   for (std::string_view line; lines.next(line); ++reading.pairs) {
+    lines.require_whole();
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
       throw_failure(lines.location(),
@@ -80,8 +83,12 @@ PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, 
   LineReader lines(files.source);
   PairReading reading;
   for (std::string_view line; lines.next(line); ++reading.pairs) {
+    lines.require_whole();
     const std::optional<nlohmann::json> json = try_parse_json(line);
-    if (!json || !json->is_object()) throw_failure(lines.location(), "is not a JSON object");
+    if (!json || !json->is_object()) {
+      throw_failure(lines.location(), "is not a JSON object in UTF-8",
+                    "half of a character pair (\\ud83d) is no character either");
+    }
     const auto inner = json->find("translation");
     const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
     const auto text = [&](const std::string& language) -> const std::string& {

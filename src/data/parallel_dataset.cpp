@@ -10,7 +10,6 @@
 
 namespace roformer {
 namespace fs = std::filesystem;
-namespace {}  // namespace
 
 ParallelDataset::ParallelDataset(const fs::path& folder)
     : folder_(folder), description_(read_parallel_description(folder)) {

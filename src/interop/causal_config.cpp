@@ -157,7 +157,8 @@ CausalConfig parse_causal_config(std::string_view text, const std::string& file)
   rope = parse_rope(fields, file,
                     {.max_positions = settings.data.length,
                      .base = neox ? fields.number("rotary_emb_base", 10000, 1, 1e12) : 10000,
-                     .fraction = neox ? fields.number("rotary_pct", 0.25, 0, 1) : 1});
+                     .fraction = neox ? fields.number("rotary_pct", 0.25, 0, 1) : 1,
+                     .partial = neox});
   const std::int64_t share = rotary_share(rope.fraction, settings.model.features_of_head());
   if (share < 2 || share % 2 != 0) {
     throw_failure(file,

@@ -193,6 +193,14 @@ class CausalExporter {
       const auto config =
           prompt_config(tokenizer, settings_.decoding.prompt_start, settings_.data.length);
       write_file_atomically(folder / "tokenizer_config.json", config.dump(2) + "\n");
+      if (family_ == CausalFamily::qwen2) {
+        summary_.notes.push_back(
+            "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever "
+            "tokenizer.json "
+            "says: PreTrainedTokenizerFast(tokenizer_file=\"tokenizer.json\") cuts it as this "
+            "model "
+            "was trained");
+      }
       return;
     }
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;

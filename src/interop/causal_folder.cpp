@@ -123,7 +123,16 @@ class CausalReader {
   void read_tokenizer() {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
-    if (is_there(file)) return take_tokenizer(TokenizerKind::sentencepiece, file);
+    if (is_there(file)) {
+      const fs::path config = folder_ / "tokenizer_config.json";
+      const json flags = is_there(config) ? read_json(config) : json::object();
+      if (flags.is_object() && flags.value("add_prefix_space", json()) == false) {
+        result_.notes.push_back(
+            "its tokenizer_config.json has add_prefix_space false, which is not done here: a text "
+            "begins as tokenizer.model says");
+      }
+      return take_tokenizer(TokenizerKind::sentencepiece, file);
+    }
     const fs::path whole = folder_ / kTokenizerFile;
     const bool other = is_there(whole);
     if (other && is_byte_level_file(read_file(whole))) {

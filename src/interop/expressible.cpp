@@ -132,7 +132,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
                 : "RoFormer's classification head is glue.head roformer");
   }
   if (!problems.empty()) {
-    throw_usage("export", "transformers' BERT and RoFormer cannot express this model: " +
+    throw_usage("export", "transformers' BERT and RoFormer cannot express this model, since " +
                               fmt::format("{}", fmt::join(problems, "; ")));
   }
   return bert ? HuggingFaceFamily::bert : HuggingFaceFamily::roformer;

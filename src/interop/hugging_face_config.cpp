@@ -72,6 +72,14 @@ std::vector<std::string> parse_labels(const ConfigFields& fields) {
   std::vector<std::string> labels;
   const json* map = fields.find("id2label");
   if (map == nullptr) return labels;
+  const std::string problem = fields.text("problem_type", "");
+  if (problem == "multi_label_classification") {
+    fields.refuse("problem_type",
+                  "single_label_classification or regression: a text has one label here");
+  }
+  if (problem == "regression" && map->size() != 1) {
+    fields.refuse("problem_type", "single_label_classification for several labels");
+  }
   const char* const wanted = "an object that names the classes \"0\", \"1\", ...";
   if (!map->is_object() || map->size() > kMostLabels) fields.refuse("id2label", wanted);
   for (std::size_t i = 0; i < map->size(); ++i) {

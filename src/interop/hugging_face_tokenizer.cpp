@@ -88,6 +88,9 @@ bool cuts_words(const fs::path& folder) {
 
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
                                           std::vector<std::string>& notes) {
+  if (const fs::path whole = file.parent_path() / kTokenizer; is_there(whole)) {
+    require_bert_wordpiece(read_file(whole), whole.string());
+  }
   const Normalization normalization = read_normalization(file.parent_path());
   bool cased = !normalization.lower.value_or(true);
   if (!normalization.lower) {

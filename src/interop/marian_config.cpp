@@ -127,14 +127,31 @@ std::vector<std::string> parse_notes(const ConfigFields& fields) {
     notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
                                 describe_json(*value)));
   }
+  for (const char* name :
+       {"begin_suppress_tokens", "forced_bos_token_id", "forced_decoder_ids", "sequence_bias",
+        "exponential_decay_length_penalty", "encoder_no_repeat_ngram_size"}) {
+    const json* value = fields.find(name);
+    if (value == nullptr || value->empty() || *value == 0) continue;
+    notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
+                                describe_json(*value)));
+  }
+  if (fields.flag("do_sample", false)) {
+    notes.push_back("its generate() draws texts; here `translate --sample` does");
+  }
   return notes;
 }
 
-MarianTokens parse_tokens(const ConfigFields& fields, const MarianVocabularies& rows) {
-  const std::int64_t padding = fields.count("pad_token_id", 58100, 0, rows.target - 1);
+// As generate() takes them: from its own file where that has them.
+MarianTokens parse_tokens(const ConfigFields& fields, const ConfigFields& generating,
+                          const MarianVocabularies& rows) {
+  const auto token = [&](const char* name, std::int64_t standard) {
+    const ConfigFields& own = generating.find(name) != nullptr ? generating : fields;
+    return own.count(name, standard, 0, rows.target - 1);
+  };
+  const std::int64_t padding = token("pad_token_id", 58100);
   return {.padding = padding,
-          .begin = fields.count("decoder_start_token_id", padding, 0, rows.target - 1),
-          .end = fields.count("eos_token_id", 0, 0, rows.target - 1)};
+          .begin = token("decoder_start_token_id", padding),
+          .end = token("eos_token_id", 0)};
 }
 
 }  // namespace
@@ -150,7 +167,6 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
   result.vocabularies.source = fields.count("vocab_size", 58101, 1, kMostRows);
   result.vocabularies.target =
       fields.count("decoder_vocab_size", result.vocabularies.source, 1, kMostRows);
-  result.tokens = parse_tokens(fields, result.vocabularies);
   Settings& settings = result.settings;
   settings.task = TaskKind::translation;
   settings.model = parse_marian_model(fields);
@@ -167,6 +183,7 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
       generation.text.empty() ? document : parse_json(generation.text, generation.file);
   if (!search.is_object()) throw_failure(generation.file, "is not a JSON object");
   const ConfigFields generating(search, generation.text.empty() ? config.file : generation.file);
+  result.tokens = parse_tokens(fields, generating, result.vocabularies);
   settings.decoding = parse_decoding(generating);
   result.never = parse_never(generating);
   result.notes = parse_notes(generating);

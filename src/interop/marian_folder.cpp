@@ -154,6 +154,15 @@ class MarianReader {
       return std::find(never.begin(), never.end(), id) != never.end();
     };
     result_.settings.decoding.unknown = !excluded(target.special().unknown);
+    const auto others = std::ranges::count_if(never, [&](std::int64_t id) {
+      return id != target.special().unknown && id != target.special().padding;
+    });
+    if (others > 0) {
+      result_.notes.push_back(fmt::format(
+          "its generate() never chooses {} more tokens (bad_words_ids, suppress_tokens); here it "
+          "may",
+          others));
+    }
     if (!excluded(target.special().padding)) {
       result_.notes.push_back("its generate() may choose the padding; here it is never chosen");
     }

@@ -119,7 +119,14 @@ ModernBertLayers parse_modernbert_layers(const json& document, const ConfigField
   require_known_rotations(fields);
   ModernBertLayers result{.full = parse_full_layers(fields, layers)};
   // Theirs is the whole window without its middle; an odd one is rounded down.
-  const std::int64_t side = fields.count("local_attention", 128, 0, kLongestWindow) / 2;
+  std::int64_t side = fields.count("local_attention", 128, 0, kLongestWindow) / 2;
+  if (fields.find("sliding_window") != nullptr) {  // the newer name, of one side
+    const std::int64_t newer = fields.count("sliding_window", side, 0, kLongestWindow / 2);
+    if (fields.find("local_attention") != nullptr && newer != side) {
+      fields.refuse("sliding_window", fmt::format("{}, half of local_attention", side));
+    }
+    side = newer;
+  }
   result.window = 2 * side + 1;
   const double full_base = rotary_base(fields, "global_rope_theta", result.full_base);
   // Null: as the others' (transformers before 5).

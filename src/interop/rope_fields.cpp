@@ -26,6 +26,11 @@ constexpr std::array kScalings = {
 // Where the numbers of the rotation stand: in an object of their own, or beside the others.
 const json& rope_object(const ConfigFields& fields) {
   static const json kNone = json::object();
+  const json* const newer = fields.find("rope_parameters");
+  const json* const older = fields.find("rope_scaling");
+  if (newer != nullptr && older != nullptr && *newer != *older) {
+    fields.refuse("rope_scaling", "the same as rope_parameters, which stands beside it");
+  }
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
     const json* found = fields.find(name);
     if (found == nullptr) continue;
@@ -105,6 +110,10 @@ RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
                                           "rope_theta", defaults.base),
                       .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
                       .scaling = scaling_of(rope)};
+  if (!defaults.partial && result.fraction != 1) {
+    const ConfigFields& where = rope.find("partial_rotary_factor") != nullptr ? rope : fields;
+    where.refuse("partial_rotary_factor", "1: models of its type rotate whole heads");
+  }
   if (result.scaling == RopeScaling::none) return result;
   const ConfigFields& original =
       rope.find("original_max_position_embeddings") != nullptr ? rope : fields;

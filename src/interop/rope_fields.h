@@ -19,6 +19,7 @@ struct RopeDefaults {
   std::int64_t max_positions = 0;  // max_position_embeddings
   double base = 10000;             // where the file does not say
   double fraction = 1;
+  bool partial = false;  // the family rotates a part of a head where partial_rotary_factor says so
 };
 // Throws Error (failure) for a scaling that this program does not have and for values out of range.
 RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,

@@ -1,7 +1,10 @@
 #include "interop/tokenizer_json.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -35,6 +38,38 @@ std::string vocabulary_of_tokenizer_json(std::string_view text, const std::strin
   std::string lines;
   for (const std::string* piece : pieces) lines += *piece + "\n";
   return lines;
+}
+
+void require_bert_wordpiece(std::string_view text, const std::string& file) {
+  const nlohmann::json document = parse_json(text, file);
+  if (!document.is_object() || !document.contains("model")) return;
+  const nlohmann::json& model = document["model"];
+  if (!model.is_object() || model.value("type", nlohmann::json()) != "WordPiece") return;
+  const auto require = [&](const nlohmann::json& object, const std::string& path,
+                           const std::string& name, const nlohmann::json& wanted) {
+    const auto found = object.find(name);
+    if (found == object.end() || *found == wanted) return;
+    throw_failure(file,
+                  fmt::format("{}{} is {}, wanted {}", path, name, found->dump(), wanted.dump()),
+                  "only BERT's own way to cut text is computed here");
+  };
+  require(model, "model.", "continuing_subword_prefix", "##");
+  require(model, "model.", "max_input_chars_per_word", 100);
+  require(model, "model.", "unk_token", "[UNK]");
+  for (const auto& [part, type] : {std::pair("normalizer", "BertNormalizer"),
+                                   std::pair("pre_tokenizer", "BertPreTokenizer")}) {
+    const auto found = document.find(part);
+    if (found == document.end()) continue;
+    if (!found->is_object()) require(document, "", part, nlohmann::json{{"type", type}});
+    require(*found, std::string(part) + ".", "type", type);
+  }
+  const auto added = document.find("added_tokens");
+  if (added == document.end() || !added->is_array()) return;
+  for (const nlohmann::json& token : *added) {
+    if (!token.is_object() || token.value("special", nlohmann::json()) == true) continue;
+    throw_failure(file, "adds the token " + token.value("content", nlohmann::json()).dump(),
+                  "put it into the vocabulary; only special tokens are added here");
+  }
 }
 
 }  // namespace roformer

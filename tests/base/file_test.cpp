@@ -41,3 +41,32 @@ TEST_CASE("a full disk is an error and not a short file") {
   file.write("x");
   CHECK_THROWS_WITH(file.commit(), Catch::Contains("No space left"));
 }
+
+TEST_CASE("what a name stands for stays what it is") {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path / "target", link = folder.path / "link";
+  write_file_atomically(target, "old");
+  fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target", link);
+  write_file_atomically(link, "new");
+  CHECK(fs::is_symlink(link));
+  CHECK(read_file(target) == "new");
+  CHECK(fs::status(target).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  write_file_atomically("/dev/null", "nothing");
+  CHECK(fs::is_character_file("/dev/null"));
+  const fs::path device = folder.path / "device";
+  fs::create_symlink("/dev/full", device);
+  CHECK_THROWS_WITH(write_file_atomically(device, "x"), Catch::Contains("No space left"));
+  CHECK(fs::is_symlink(device));
+  CHECK_THROWS_WITH(AtomicFile(folder.path), Catch::Contains("is a directory"));
+}
+
+TEST_CASE("an output is known to be writable before the work") {
+  const TemporaryFolder folder;
+  CHECK_NOTHROW(require_output(folder.path / "a" / "b.json"));
+  CHECK(fs::is_directory(folder.path / "a"));
+  CHECK_NOTHROW(require_output("/dev/stdout"));
+  CHECK_THROWS_WITH(require_output(folder.path), Catch::Contains("is a directory"));
+  write_file_atomically(folder.path / "file", "");
+  CHECK_THROWS_AS(require_output(folder.path / "file" / "b.json"), Error);
+}

@@ -123,8 +123,10 @@ TEST_CASE("the output file is what standard output would be, whole or not there"
             .code == 1);
   CHECK_FALSE(fs::exists(file));
   CHECK_FALSE(fs::exists(file + ".partial"));
-  CHECK(has(run_translate({pairs.folder, "--output", pairs.file("nowhere/out")}, "ab\n").errors,
-            "nowhere"));
+  // A folder is made, where one can be.
+  CHECK(run_translate({pairs.folder, "--output", pairs.file("new/out")}, "ab\n").code == 0);
+  CHECK(has(run_translate({pairs.folder, "--output", pairs.file("new/out/in")}, "ab\n").errors,
+            "new/out"));
 }
 
 TEST_CASE("every format says the same, and alignments name a source token for each target token") {
@@ -187,4 +189,19 @@ TEST_CASE("a sample is its line's, whatever is read with it") {
   CHECK(lines[0] != lines[1]);
   CHECK(lines[0] != lines[2]);
   CHECK(lines_of(run_translate(words, "abc\nd\n").output).at(0) == lines[0]);
+}
+
+TEST_CASE("a set is evaluated whole, whatever part of it the training decoded") {
+  const TinyRunOfPairs pairs;  // decodes two sentences in a validation
+  const std::string output = pairs.file("hypotheses.txt");
+  const Outcome whole = run({"evaluate", pairs.folder, "--output", output});
+  REQUIRE(whole.code == 0);
+  CHECK(has(whole.output, "validation: 20 sentences, "));
+  CHECK(lines_of(read_file(output)).size() == 20);
+  const Outcome part = run({"evaluate", pairs.folder, "--decoding.sentences", "3"});
+  CHECK(has(part.output, "20 sentences, of which the first 3 are decoded (decoding.sentences)"));
+  const Outcome refused =
+      run({"evaluate", pairs.folder, "--output", pairs.tiny.folder.path.string()});
+  CHECK(refused.code == 1);
+  CHECK(has(refused.errors, "is a directory"));
 }

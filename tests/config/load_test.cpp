@@ -224,3 +224,14 @@ TEST_CASE("a study is not a single run") {
   CHECK(has(folder.local(refusal([&] { load_settings(file); })),
             "s.yaml:2: matrix: this file describes a study"));
 }
+
+TEST_CASE("a flag that is an option of another scheme says nothing, and is refused") {
+  const auto refused = [](const std::vector<Override>& flags) {
+    return refusal([&] { refuse_idle_flags(default_settings(flags), flags); });
+  };
+  CHECK(has(refused({{"position", "rope"}, {"position.t5.buckets", "8"}}),
+            "--position.t5.buckets: is an option of t5, and the positions are rope"));
+  CHECK(refused({{"position", "t5"}, {"position.buckets", "8"}}) == "no error");
+  CHECK(refused({{"position.layers", "{0: none, 1-3: rope}"}, {"position.rope.base", "500"}}) ==
+        "no error");
+}

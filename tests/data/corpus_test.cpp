@@ -145,6 +145,22 @@ TEST_CASE("A folder is its files in order, without hidden ones") {
   CHECK(documents_of({.inputs = {folder.path}}) == Documents{"one", "two", "three"});
 }
 
+TEST_CASE("Links of a folder are followed, in circles once, and one to nothing is counted") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "corpus" / "a.txt", "one");
+  write_text(folder.path / "elsewhere" / "deep" / "b.txt", "two");
+  namespace fs = std::filesystem;
+  fs::create_symlink("../elsewhere", folder.path / "corpus" / "b");
+  fs::create_symlink("../corpus", folder.path / "elsewhere" / "circle");
+  fs::create_symlink(".", folder.path / "corpus" / "self");
+  fs::create_symlink("nowhere", folder.path / "corpus" / "dangling");
+  const CorpusOptions options{.inputs = {folder.path / "corpus"}};
+  std::uint64_t skipped = 0;
+  CHECK(list_corpus_files(options, &skipped).size() == 2);
+  CHECK(skipped == 1);
+  CHECK(documents_of(options) == Documents{"one", "two"});
+}
+
 TEST_CASE("Repeated lines are left out across documents and files") {
   const TemporaryFolder folder;
   write_text(folder.path / "a", "x\ny\n\nx\n\ny\nz\n");

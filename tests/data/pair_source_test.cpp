@@ -80,6 +80,14 @@ TEST_CASE("A TSV has two columns") {
         std::string::npos);
 }
 
+TEST_CASE("a line that is longer than any sentence is refused and not cut") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tsv";
+  CHECK(error_of([&] {
+          read(one_file(path, "one\teins\n" + std::string(1 << 21, 'a') + "\tb\n"));
+        }).starts_with(path.string() + ":2: is longer than 1048576 bytes"));
+}
+
 TEST_CASE("JSON lines have a translation object, or are one") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "a.jsonl";

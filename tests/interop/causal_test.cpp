@@ -223,6 +223,9 @@ TEST_CASE("a causal config.json of something else is refused") {
                        "one rotation for all layers");
   check_causal_refused("llama", "rope_parameters", {{"rope_theta", 1.0}}, "a number above 1");
   check_causal_refused("llama", "rope_parameters", 3, "wanted an object or null");
+  check_causal_refused("llama", "rope_scaling", {{"rope_type", "linear"}, {"factor", 4}},
+                       "the same as rope_parameters");
+  check_causal_refused("llama", "partial_rotary_factor", 0.5, "rotate whole heads");
   check_causal_refused("llama", "rope_parameters",
                        {{"rope_type", "longrope"}, {"long_factor", {1}}, {"short_factor", {1}}},
                        "1 factors of longrope for 2 pairs");

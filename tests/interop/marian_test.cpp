@@ -79,7 +79,7 @@ TEST_CASE("what a MarianMT folder computes otherwise is refused") {
   check_refused("decoder_vocab_size", 43, "wanted \"vocab_size\"");
   check_refused("encoder_layers", 3, "has no tensor \"encoder.layers.2.self_attn.q_proj.weight\"");
   check_refused("encoder_layers", 1, "holds \"encoder.layers.1");
-  check_refused("pad_token_id", 1000, "an integer from 0");
+  check_refused("pad_token_id", 1000, "an integer from 0", "generation_config.json");
   check_refused("length_penalty", -1, "a number from 0 to 10", "generation_config.json");
   check_refused("early_stopping", "soon", "\"never\"", "generation_config.json");
   check_refused("</s>", 1, "otherwise than 0, 1, 2", "vocab.json");
@@ -89,6 +89,20 @@ TEST_CASE("what a MarianMT folder computes otherwise is refused") {
   const MarianCopy copy("marian_separate");
   fs::remove(copy.path / "target_vocab.json");
   CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains("target_vocab.json"));
+}
+
+TEST_CASE("the tokens of generation_config.json are those that generate() takes") {
+  const MarianCopy copy("marian");
+  copy.change("generation_config.json", "decoder_start_token_id", 7);
+  copy.change("generation_config.json", "forced_bos_token_id", 9);
+  copy.change("generation_config.json", "begin_suppress_tokens", {5});
+  copy.change("generation_config.json", "suppress_tokens", {4, 6});
+  const PretrainedTranslator translator = read_marian_folder(copy.path);
+  CHECK(translator.tokenizers.target->special().classification == 7);
+  std::string notes;
+  for (const std::string& note : translator.notes) notes += note + "\n";
+  CHECK_THAT(notes, Contains("begin_suppress_tokens") && Contains("forced_bos_token_id 9") &&
+                        Contains("never chooses 2 more tokens"));
 }
 
 TEST_CASE("what generate() does beyond a beam search is told") {

@@ -359,6 +359,7 @@ TEST_CASE("a ModernBERT's config.json of something else is refused") {
           "\"rope_theta\" is 1, wanted a number above 1");
   refused("rope_scaling", {{"rope_type", "linear"}, {"factor", 2}}, "wanted null");
   refused("local_attention", -1, "wanted an integer from 0");
+  refused("sliding_window", 4, "half of local_attention");
   refused("classifier_pooling", "max", "wanted cls or mean");
   refused("num_attention_heads", 3, "a divisor of \"hidden_size\", 16");
   refused("num_attention_heads", 16, "an even number of features");

@@ -204,3 +204,44 @@ TEST_CASE("a vocabulary that does not fit the weights is refused") {
     CHECK_THROWS_WITH(vocabulary_of_tokenizer_json(text, "x"), Contains("otherwise than 0, 1, 2"));
   }
 }
+
+TEST_CASE("a WordPiece that cuts text otherwise than BERT's is refused, beside vocab.txt too") {
+  const Copy copy("bert");
+  const nlohmann::json bert = {
+      {"model",
+       {{"type", "WordPiece"},
+        {"vocab", {{"[UNK]", 0}}},
+        {"unk_token", "[UNK]"},
+        {"continuing_subword_prefix", "##"},
+        {"max_input_chars_per_word", 100}}},
+      {"normalizer", {{"type", "BertNormalizer"}, {"lowercase", true}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"added_tokens", {{{"id", 0}, {"content", "[UNK]"}, {"special", true}}}}};
+  copy.write("tokenizer.json", bert.dump());
+  CHECK_NOTHROW(copy.read());
+  const auto refused = [&](const char* pointer, const nlohmann::json& value, const char* words) {
+    CAPTURE(pointer);
+    nlohmann::json changed = bert;
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    copy.write("tokenizer.json", changed.dump());
+    CHECK_THROWS_WITH(copy.read(), Contains(words));
+  };
+  refused("/model/continuing_subword_prefix", "@@",
+          "model.continuing_subword_prefix is \"@@\", wanted \"##\"");
+  refused("/model/max_input_chars_per_word", 5, "max_input_chars_per_word is 5, wanted 100");
+  refused("/model/unk_token", "[PAD]", "unk_token is \"[PAD]\"");
+  refused("/pre_tokenizer/type", "WhitespaceSplit", "pre_tokenizer.type is \"WhitespaceSplit\"");
+  refused("/pre_tokenizer", nullptr, "pre_tokenizer is null");
+  refused("/normalizer/type", "NFKC", "normalizer.type is \"NFKC\"");
+  refused("/added_tokens/0/special", false, "adds the token \"[UNK]\"");
+}
+
+TEST_CASE("a head of several labels a text is not taken for one of classes") {
+  const auto refused = [](const char* model, const char* problem, const char* words) {
+    const Copy copy(model);
+    copy.set("problem_type", problem);
+    CHECK_THROWS_WITH(copy.read(), Contains(words));
+  };
+  refused("bert_classification", "multi_label_classification", "a text has one label here");
+  refused("bert_classification", "regression", "for several labels");
+}
