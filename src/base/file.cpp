@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -29,11 +31,32 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
   }
 }
 
-// A name of what a process has open, which nothing else can take the place of.
-bool names_open_file(const fs::path& path) {
+// Of a name of what this process has open ("/dev/stdout", "/dev/fd/5"): which; -1 for other names.
+// Opened by its name a file would be written from its beginning.
+int open_descriptor(const fs::path& path) {
   const std::string name = path.lexically_normal().string();
-  return name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/") ||
-         name.starts_with("/proc/");
+  if (name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(folder)) continue;
+    int number = -1;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + folder.size(), end, number);
+    return parsed.ptr == end ? number : -1;
+  }
+  return -1;
+}
+
+// What a chain of links ends at, there or not.
+fs::path target_of(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(path, error); ++links) {
+    if (links == kMostLinks) throw_failure(path.string(), "is a link that leads in a circle");
+    path = path.parent_path() / fs::read_symlink(path, error);
+    if (error) throw_failure(path.string(), "cannot read the link: " + error.message());
+  }
+  return path;
 }
 
 // After a system call that set errno.
@@ -96,18 +119,19 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   struct stat status {};
   const bool there = ::stat(path_.c_str(), &status) == 0;
   if (there && S_ISDIR(status.st_mode)) throw_failure(path_.string(), "is a directory, not a file");
-  if ((there && !S_ISREG(status.st_mode)) || names_open_file(path_)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  const int open = open_descriptor(path_);
+  if ((there && !S_ISREG(status.st_mode)) || open >= 0) {
+    descriptor_ =
+        open >= 0 ? ::fcntl(open, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) throw_failure(path_.string(), "cannot open: " + system_message(errno));
     return;
   }
-  std::error_code error;
-  if (fs::is_symlink(path_, error)) path_ = fs::weakly_canonical(path_, error);
+  path_ = target_of(path_);
+  if (there) mode_ = status.st_mode & 07777;
   partial_ = path_;
   partial_ += ".partial";
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw_failure(path_.string(), "cannot create: " + system_message(errno));
-  if (there) ::fchmod(descriptor_, status.st_mode & 07777);  // another's file keeps ours
 }
 
 AtomicFile::~AtomicFile() {
@@ -151,6 +175,7 @@ void AtomicFile::commit() {
     if (::close(std::exchange(descriptor_, -1)) == 0) return;
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
+  if (mode_) ::fchmod(descriptor_, *mode_);  // another's file keeps ours
   if (::fsync(descriptor_) != 0) {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
@@ -166,9 +191,12 @@ void AtomicFile::commit() {
 void require_output(const fs::path& path) {
   struct stat status {};
   const bool there = ::stat(path.c_str(), &status) == 0;
-  if (there && S_ISDIR(status.st_mode)) throw_failure(path.string(), "is a directory, not a file");
-  if ((there && !S_ISREG(status.st_mode)) || names_open_file(path)) return;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!path.has_filename() || (there && S_ISDIR(status.st_mode))) {
+    throw_failure(path.string(), "is a directory, not a file");
+  }
+  if ((there && !S_ISREG(status.st_mode)) || open_descriptor(path) >= 0) return;
+  const fs::path parent = target_of(path).parent_path();
+  const fs::path folder = parent.empty() ? fs::path(".") : parent;
   make_directories(folder);
   if (::access(folder.c_str(), W_OK) == 0) return;
   throw_failure(path.string(), "cannot create: " + system_message(errno));

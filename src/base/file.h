@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ class AtomicFile {
  private:
   std::filesystem::path path_;
   std::filesystem::path partial_;  // empty where there is nothing to replace
+  std::optional<unsigned> mode_;   // of the file that is replaced
   std::string buffer_;             // small writes are gathered before the system call
   std::size_t size_ = 0;
   int descriptor_ = -1;

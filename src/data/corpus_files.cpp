@@ -57,28 +57,75 @@ std::string wanted_files(const CorpusOptions& options) {
   return options.reader == CorpusReader::libreoffice_help ? "HTML files" : "files";
 }
 
-// Returns how many files were left out, and with them what is none: pipes, links to nothing.
+bool holds(const fs::path& folder, const fs::path& inside) {
+  return std::ranges::mismatch(folder, inside).in1 == folder.end();
+}
+
+// The files of a folder and of the folders that links in it lead to, each read once: real folders
+// before links, links in the order of their names, so that the same folder is the same corpus
+// whatever order the system lists it in.
+class FolderListing {
+ public:
+  FolderListing(const CorpusOptions& options, std::vector<fs::path>& files)
+      : options_(options), files_(files) {}
+
+  // Returns how many files were left out, and with them what is none: pipes, links to nothing or
+  // to a folder that they lie in.
+  std::uint64_t list(const fs::path& folder) {
+    const fs::path root = fs::canonical(folder);
+    read_.insert(root);
+    std::vector<fs::path> folders{folder};
+    for (std::size_t next = 0; next < folders.size(); ++next) {
+      std::vector<fs::path> links = list_real(folders[next]);
+      std::sort(links.begin(), links.end());
+      for (const fs::path& link : links) {
+        const fs::path target = fs::canonical(link);
+        if (holds(target, root)) {
+          ++skipped_;
+        } else if (read_.insert(target).second) {
+          folders.push_back(link);
+        }
+      }
+    }
+    return skipped_;
+  }
+
+ private:
+  const CorpusOptions& options_;
+  std::vector<fs::path>& files_;
+  std::set<fs::path> read_;  // folders
+  std::uint64_t skipped_ = 0;
+
+  // Returns the links to folders.
+  std::vector<fs::path> list_real(const fs::path& folder) {
+    std::vector<fs::path> links;
+    for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+      const bool hidden = entry->path().filename().string().starts_with(".");
+      if (entry->is_directory()) {
+        if (!hidden && entry->is_symlink()) {
+          links.push_back(entry->path());
+        } else if (hidden || !read_.insert(fs::canonical(entry->path())).second) {
+          entry.disable_recursion_pending();
+        }
+      } else if (!hidden) {
+        if (entry->is_regular_file() && is_wanted(entry->path(), options_)) {
+          files_.push_back(entry->path());
+        } else {
+          ++skipped_;
+        }
+      }
+    }
+    return links;
+  }
+};
+
+// Returns how many files were left out.
 std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
                           std::vector<fs::path>& files) {
   const std::size_t before = files.size();
   std::uint64_t skipped = 0;
   try {
-    constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
-    // Links may lead to one folder twice, or in circles.
-    std::set<fs::path> read{fs::canonical(folder)};
-    for (fs::recursive_directory_iterator entry(folder, kFollow), end; entry != end; ++entry) {
-      const bool hidden = entry->path().filename().string().starts_with(".");
-      const bool directory = entry->is_directory();
-      if (directory && (hidden || !read.insert(fs::canonical(entry->path())).second)) {
-        entry.disable_recursion_pending();
-      }
-      if (directory || hidden) continue;
-      if (entry->is_regular_file() && is_wanted(entry->path(), options)) {
-        files.push_back(entry->path());
-      } else {
-        ++skipped;
-      }
-    }
+    skipped = FolderListing(options, files).list(folder);
   } catch (const fs::filesystem_error& error) {
     throw_failure(error.path1().empty() ? folder.string() : error.path1().string(),
                   "cannot read: " + error.code().message());

@@ -145,7 +145,8 @@ std::vector<std::string> parse_notes(const ConfigFields& fields) {
 MarianTokens parse_tokens(const ConfigFields& fields, const ConfigFields& generating,
                           const MarianVocabularies& rows) {
   const auto token = [&](const char* name, std::int64_t standard) {
-    const ConfigFields& own = generating.find(name) != nullptr ? generating : fields;
+    const json* const value = generating.find(name);
+    const ConfigFields& own = value != nullptr && !value->is_array() ? generating : fields;
     return own.count(name, standard, 0, rows.target - 1);
   };
   const std::int64_t padding = token("pad_token_id", 58100);

@@ -68,7 +68,7 @@ void require_bert_wordpiece(std::string_view text, const std::string& file) {
   for (const nlohmann::json& token : *added) {
     if (!token.is_object() || token.value("special", nlohmann::json()) == true) continue;
     throw_failure(file, "adds the token " + token.value("content", nlohmann::json()).dump(),
-                  "put it into the vocabulary; only special tokens are added here");
+                  "only special tokens are found before words are cut here");
   }
 }
 

@@ -282,8 +282,8 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) 
   return entries;
 }
 
-// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; at one that a score is in,
-// or that was spread, [1 or B, 1 or H, Lq, Lk].
+// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; at one of a sum's variable
+// beside a score, whose positions are spread, [1, 1 or H, Lq, Lk].
 at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands) const {
   const at::Tensor table = numbers_[node.parameter].of(operands.context.layer).to(operands.type);
   const auto make = [&] { return index(node, operands); };

@@ -232,7 +232,8 @@ void refuse_shorter(const Settings& settings, const fs::path& folder) {
   }
   if (consumed.in(steps.unit) <= steps.amount) return;
   throw_usage("training.steps",
-              fmt::format("got {}, but the run has come to step {}", to_string(steps),
+              fmt::format("got {}, but the run has come to {} (step {})", to_string(steps),
+                          to_string(Period{consumed.in(steps.unit), steps.unit}),
                           format_count(consumed.steps)),
               "a longer training, or --run NAME for another");
 }

@@ -97,6 +97,7 @@ class Plan {
       title += fmt::format(" ({} of {})", finished.size(), row.runs.size());
     }
     LengthRow result{.title = std::move(title),
+                     .whole = finished.size() == row.runs.size(),
                      .scheme = settings.position.scheme,
                      .variant = added,
                      .vocabulary = question_of(study_, row)};

@@ -25,6 +25,7 @@ struct LengthCell {
 
 struct LengthRow {
   std::string title;    // "rope", "rope, yarn"; "rope (2 of 3)" where that many runs are finished
+  bool whole = true;    // of all runs
   std::string scheme;   // it was trained with
   std::string variant;  // "" as trained
   // What its losses are counted in (question_of); "" where that is not known.

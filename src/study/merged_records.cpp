@@ -59,7 +59,13 @@ class Merger {
   void add(const ProtocolRecord& record, bool finished) {
     for (const Run& run : record.runs) {
       if ((run.result.state == RunResult::State::finished) != finished) continue;
-      const std::string reason = reason_against(record, run);
+      std::string reason = reason_against(record, run);
+      if (!finished &&
+          taken_.contains(with_seed(row_of(record, marked_values(record, run)), run))) {
+        // A later attempt came through; that one diverged is a result all the same.
+        if (run.result.state != RunResult::State::diverged) continue;
+        reason = "diverged: " + run.result.remark + "; another record has it finished";
+      }
       if (reason.empty()) {
         take(record, run);
       } else {
@@ -84,10 +90,11 @@ class Merger {
   // The run's values, marked with its machine where that is another than the table's.
   std::vector<std::string> marked_values(const ProtocolRecord& record, const Run& run) const {
     std::vector<std::string> values = run.settings.values;
-    if (!base_ || machine_of(run.result) == machine_of(base_->result)) return values;
+    const std::string machine = machine_of(run.result);  // "" for one that was never begun
+    if (!base_ || machine.empty() || machine == machine_of(base_->result)) return values;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
       if (record.study.axes[axis].key == "seed") continue;
-      values[axis] += fmt::format(" [{}]", machine_of(run.result));
+      values[axis] += fmt::format(" [{}]", machine);
       break;
     }
     return values;

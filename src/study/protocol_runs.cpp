@@ -57,7 +57,7 @@ StudySettings with_runs_at_hand(const StudySettings& study) {
     if (run.asked) return false;
     const State state = training_status(run).state;
     // Where every value of the tuning has diverged there is no run, but a row that says so.
-    const bool untunable = study.tuning && state == State::refused;
+    const bool untunable = study.tuning && state == State::refused && run.chosen.empty();
     return state != State::finished && state != State::begun && !untunable;
   });
   return result;

@@ -77,7 +77,8 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
   for (const StudyRow& row : rows) {
     for (const RunResult& result : row.runs) {
       ordered_json run = {{"name", result.name}, {"state", state_word(result.state)}};
-      if (!result.remark.empty()) run["remark"] = result.remark;
+      // Other reasons name files of the machine.
+      if (result.state == RunResult::State::diverged) run["remark"] = result.remark;
       const auto settings =
           std::find_if(study.runs.begin(), study.runs.end(),
                        [&](const StudyRun& other) { return other.name == result.name; });

@@ -185,15 +185,16 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   if (!options.overwrite) refuse_changes(study, statuses);
   std::vector<Job> jobs;
   std::vector<std::size_t> run_of_job;
-  std::size_t unfinished = 0;
+  const auto over = std::ranges::count_if(statuses, [](const TrainingRunStatus& status) {
+    return status.state == State::finished || status.state == State::refused;
+  });
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
     if (!is_due(study, i, statuses[i])) continue;
-    ++unfinished;
     if (!options.shard.takes(i)) continue;
     jobs.push_back(training_job(study.runs[i], options));
     run_of_job.push_back(i);
   }
-  const std::size_t before = study.runs.size() - unfinished;
+  const auto before = static_cast<std::size_t>(over);
   if (before > 0) {
     log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
   }
@@ -206,9 +207,9 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
     const JobOutcome& ended = outcomes.outcomes[job];
     RunResult& result = trainings.results[run_of_job[job]];
     const TrainingRunStatus now = training_status(study.runs[run_of_job[job]]);
-    const bool over = now.state == State::finished;
-    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() && !over;
-    const bool failed = ended.end == JobOutcome::End::failed && !(over && now.diverged);
+    const bool done = now.state == State::finished;
+    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() && !done;
+    const bool failed = ended.end == JobOutcome::End::failed && !(done && now.diverged);
     if (!failed && !left) continue;
     // What an earlier attempt left is not what these settings came to.
     result = {.name = result.name,

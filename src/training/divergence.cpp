@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kRemedies =
     "lower training.learning_rate or training.clip, lengthen training.warmup or set "
-    "training.precision to fp32; each can be given with --resume";
+    "training.precision to fp32";
 
 // Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
 constexpr double kHopelessLoss = 100;
@@ -60,10 +60,13 @@ void DivergenceWatch::diverged(const std::string& what) const {
   const std::string left = kept.empty()
                                ? "there is no checkpoint yet"
                                : "the last checkpoint kept is " + kept.back().filename().string();
+  const std::string hint =
+      run_.is_confirmed() ? fmt::format("{}, each can be given with --resume; {}", kRemedies, left)
+                          : fmt::format("{}; the run that was there before comes back", kRemedies);
   throw Diverged({.kind = ErrorKind::failure,
                   .message = what,
                   .location = run_.path().string(),
-                  .hint = fmt::format("{}; {}", kRemedies, left)});
+                  .hint = hint});
 }
 
 }  // namespace roformer

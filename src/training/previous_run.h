@@ -28,6 +28,7 @@ class PreviousRun {
 
   // Removes them: the new run stands on its own.
   void discard();
+  bool is_discarded() const { return discarded_; }
 
   // Whether a process was killed before it had put things in order.
   static bool needs_recovery(const std::filesystem::path& folder);

@@ -24,10 +24,11 @@ namespace {
 // What a run writes at the top of its folder; all else in it is the user's and is left alone.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
                                   "checkpoints", "summary.json", "report.html",   "config.yaml"};
-// What save_tokenizer writes, and the folders of a translator's two. Only in a run is it the run's:
-// elsewhere it is somebody's vocabulary.
-constexpr std::array kTokenizer = {"tokenizer.json",      "vocab.txt", "characters.json",
-                                   "sentencepiece.model", "source",    "target"};
+// What save_tokenizer writes. Only in a run is it the run's: elsewhere it is somebody's vocabulary.
+constexpr std::array kTokenizer = {"tokenizer.json", "vocab.txt", "characters.json",
+                                   "sentencepiece.model"};
+// A translator's two are in folders of these names.
+constexpr std::array kTokenizerFolders = {"source", "target"};
 
 // A process that was killed may have left what it was writing.
 bool is_ours(fs::path name) {
@@ -42,11 +43,23 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
+// Whether the entry of a run's folder is its tokenizer, or one of its two.
+bool is_tokenizer(const fs::path& run, const fs::path& name) {
+  if (std::find(kTokenizer.begin(), kTokenizer.end(), name) != kTokenizer.end()) return true;
+  if (std::find(kTokenizerFolders.begin(), kTokenizerFolders.end(), name) ==
+      kTokenizerFolders.end()) {
+    return false;
+  }
+  return std::any_of(kTokenizer.begin(), kTokenizer.end(), [&](const char* file) {
+    std::error_code error;
+    return fs::exists(run / name / file, error);
+  });
+}
+
 // What --overwrite replaces. Only a run's tokenizer is; the lock stays.
-PreviousRun::IsOurs replaced_by(bool run) {
-  return [run](const fs::path& name) {
-    const bool tokenizer =
-        std::find(kTokenizer.begin(), kTokenizer.end(), name) != kTokenizer.end();
+PreviousRun::IsOurs replaced_by(const fs::path& folder, bool run) {
+  return [folder, run](const fs::path& name) {
+    const bool tokenizer = is_tokenizer(folder, name);
     return name != ".lock" && !PreviousRun::is_aside(name) && (is_ours(name) || (run && tokenizer));
   };
 }
@@ -78,7 +91,11 @@ void recover_run(const fs::path& path) {
   if (!PreviousRun::needs_recovery(path)) return;
   const DirectoryLock lock(path);
   // The new run's tokenizer goes with it: its configuration may not have been written yet.
-  PreviousRun::recover(path, replaced_by(true));
+  PreviousRun::recover(path, replaced_by(path, true));
+}
+
+bool RunDirectory::is_confirmed() const {
+  return !previous_ || previous_->is_discarded();
 }
 
 void RunDirectory::confirm() const {
@@ -105,7 +122,8 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   }
   lock_.emplace(path_);
   refuse_run();  // of another process, which held the lock until now
-  if (existing == ExistingRun::overwrite) previous_.emplace(path_, replaced_by(is_run(path_)));
+  if (existing == ExistingRun::overwrite)
+    previous_.emplace(path_, replaced_by(path_, is_run(path_)));
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());
   log_.emplace(path_ / "log.txt");

@@ -43,6 +43,8 @@ class RunDirectory {
   // The new run stands on its own: what it overwrites goes. Before that, and where nobody says so,
   // the old run comes back when this object ends.
   void confirm() const;
+  // False as long as an overwritten run would come back.
+  bool is_confirmed() const;
 
   // True when the folder held a run and goes on with it.
   bool resumed() const { return resumed_; }

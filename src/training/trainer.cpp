@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/sealed_json.h"
 #include "config/task_facts.h"
@@ -129,7 +130,11 @@ class Trainer {
       // Whoever reads the folder afterwards knows that the same settings would end there again.
       TrainingSummary summary = summarize(StopReason::diverged);
       summary.divergence = problem.parts().message;
-      if (processes_.first()) write_sealed_json(run_.summary(), to_json(summary));
+      try {
+        if (processes_.first()) write_sealed_json(run_.summary(), to_json(summary));
+      } catch (const Error& unwritten) {
+        log::warn("{}", unwritten.what());
+      }
       throw;
     }
   }
@@ -156,6 +161,7 @@ class Trainer {
   // consumed is decided by this, which is the same in all processes; their clocks are not.
   Consumed looked_at_;
   int stop_signal_ = 0;  // that one of the processes has received
+  int steps_since_stop_ = 0;
   double done_at_start_;
   std::optional<TrainingLog> log_;  // of the first process
   DivergenceWatch divergence_;
@@ -218,7 +224,10 @@ class Trainer {
 
   std::optional<StopReason> stop_reason() const {
     // Not at a step that could do nothing with the weights: those are not saved.
-    if (stop_signal_ != 0 && state_.skipped_in_row == 0) return StopReason::signal;
+    constexpr int kMostWaits = 3;
+    if (stop_signal_ != 0 && (state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
+      return StopReason::signal;
+    }
     if (reached(settings_.steps, looked_at_)) return StopReason::finished;
     if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
       return StopReason::patience;
@@ -270,12 +279,13 @@ class Trainer {
     // Periods in minutes, too, are compared with what this step has taken.
     count_time(watch.lap());
     agree();
+    steps_since_stop_ += stop_signal_ != 0;
     const Consumed before = std::exchange(looked_at_, state_.consumed);
     const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
     const bool log_due = due(settings_.log_every);
     const bool stage_done = plan_.ends_stage(state_.consumed.steps);
     save_owed_ |= due(settings_.save_every) || stage_done;
-    state_.validation_due = due(settings_.validate_every) || stage_done;
+    state_.validation_due |= due(settings_.validate_every) || stage_done;
     if (log_due || save_owed_ || state_.validation_due || stop_signal_ != 0) {
       settle();
       count_time(watch.lap());
@@ -284,7 +294,7 @@ class Trainer {
     if (log_ && log_->live_due()) log_->live(present_report());
     // The end is validated and saved by itself; after a signal the validation waits for the
     // resumption.
-    if (stop_reason()) return;
+    if (stop_reason() || stop_signal_ != 0) return;
     if (state_.validation_due) save_owed_ |= validate();
     if (save_owed_) save();
   }

@@ -1,6 +1,7 @@
 #include "training/training_step.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros.h>
 
 #include "base/random.h"
 
@@ -31,7 +32,9 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
   if (reduction != nullptr) reduction->finish(sums, parameters);
   if (sums.targets == 0) {  // masks may have met no word of a small batch
     parameters.zero_gradients();
-    return {.sums = sums};
+    return {.sums = sums,
+            .outcome = {.gradient_norm = at::zeros({}, at::kDouble),
+                        .skipped = at::zeros({}, at::kBool)}};
   }
   const OptimizerOutcome outcome = optimizer.step({.learning_rate = settings.learning_rate,
                                                    .targets = static_cast<double>(sums.targets),

@@ -1,5 +1,8 @@
 #include "base/file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "catch.h"
 #include "temporary_folder.h"
@@ -59,6 +62,22 @@ TEST_CASE("what a name stands for stays what it is") {
   CHECK_THROWS_WITH(write_file_atomically(device, "x"), Catch::Contains("No space left"));
   CHECK(fs::is_symlink(device));
   CHECK_THROWS_WITH(AtomicFile(folder.path), Catch::Contains("is a directory"));
+  fs::create_symlink("later", folder.path / "dangling");
+  write_file_atomically(folder.path / "dangling", "x");
+  CHECK(fs::is_symlink(folder.path / "dangling"));
+  CHECK(read_file(folder.path / "later") == "x");
+  fs::create_symlink("circle", folder.path / "circle");
+  CHECK_THROWS_WITH(AtomicFile(folder.path / "circle"), Catch::Contains("in a circle"));
+}
+
+TEST_CASE("what is open already is written to where it stands") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "redirected";
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(::write(descriptor, "before ", 7) == 7);
+  write_file_atomically("/dev/fd/" + std::to_string(descriptor), "and after");
+  ::close(descriptor);
+  CHECK(read_file(path) == "before and after");
 }
 
 TEST_CASE("an output is known to be writable before the work") {

@@ -187,7 +187,7 @@ TEST_CASE("a run that has come further is not shortened") {
   CHECK_THROWS_WITH(
       train_run(tiny.settings("run", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
                 ExistingRun::resume),
-      Catch::Contains("got 2, but the run has come to step 4"));
+      Catch::Contains("got 2, but the run has come to 4 (step 4)"));
   CHECK(read_file(config) == before);
   CHECK(train_run(tiny.settings("run", keys), ExistingRun::resume).consumed.steps == 4);
 }

@@ -73,8 +73,15 @@ TEST_CASE("the tokenizer of a run is overwritten with it, that of somebody else 
   begin_run(path);
   write_file_atomically(path / "tokenizer.json", "{}");
   write_file_atomically(path / "vocab.txt", "old");
+  make_directories(path / "source");
+  write_file_atomically(path / "source" / "vocab.txt", "of a translator");
+  make_directories(path / "target");
+  write_file_atomically(path / "target" / "notes.txt", "mine");
   RunDirectory(path, ExistingRun::overwrite).confirm();
   CHECK_FALSE(fs::exists(path / "vocab.txt"));
+  CHECK_FALSE(fs::exists(path / "source"));
+  CHECK(read_file(path / "target" / "notes.txt") == "mine");
+  fs::remove_all(path / "target");
   CHECK_FALSE(fs::exists(path / "tokenizer.json"));
   // Nothing of the old run is in the way of a new one.
   CHECK_NOTHROW(RunDirectory(path, ExistingRun::refuse));
