@@ -38,6 +38,7 @@ struct RowBlock {
 
 struct RowBlocks {
   at::Tensor query, key, value, sums, mask;
+  at::Tensor future;  // without a mask: bool [kRows, kRows], true where a key is behind its query
   double scale = 1;
 
   std::vector<RowBlock> all() const {
@@ -72,9 +73,8 @@ struct RowBlocks {
       const at::Tensor visible = mask.narrow(0, block.row, block.rows).narrow(1, 0, block.keys);
       scores.masked_fill_(visible.logical_not(), kHidden);
     } else {
-      const at::Tensor future =
-          at::ones({block.rows, block.rows}, scores.options().dtype(at::kBool)).triu(1);
-      scores.narrow(3, block.row, block.rows).masked_fill_(future, kHidden);
+      scores.narrow(3, block.row, block.rows)
+          .masked_fill_(future.narrow(0, 0, block.rows).narrow(1, 0, block.rows), kHidden);
     }
     return scores;
   }
@@ -95,6 +95,9 @@ at::Tensor running_sum_attention(const RunningSumInputs& in) {
                                                             .sums = in.sums.detach(),
                                                             .mask = in.mask,
                                                             .scale = in.scale});
+  if (!in.mask.defined()) {
+    blocks->future = at::ones({kRows, kRows}, in.query.options().dtype(at::kBool)).triu(1);
+  }
   const at::ScalarType type = in.value.scalar_type(), wide = accumulate_type(type);
   const at::Tensor output = at::empty_like(blocks->value);
   const at::Tensor logarithm =

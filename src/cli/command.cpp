@@ -150,15 +150,6 @@ int explained(Run run) {
   }
 }
 
-// "" where the number is one and is large enough.
-std::string out_of_bounds(const std::string& text, bool zero) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (whole && (number > 0 || (zero && number == 0))) return "";
-  return fmt::format("is {}, wanted a number {}", text, zero ? "from 0 on" : "above 0");
-}
-
 }  // namespace
 
 CLI::App* add_command(CLI::App& parent, CommandText text) {
@@ -189,23 +180,24 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
   });
 }
 
-CLI::Validator positive() {
-  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/false); }, "", ""};
-}
-
-CLI::Validator share() {
-  return {[](const std::string& text) -> std::string {
-            double value = 0;
-            const auto [end, error] =
-                std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool whole = error == std::errc() && end == text.data() + text.size();
-            return whole && value >= 0 && value <= 1 ? "" : text + " is no number from 0 to 1";
+CLI::Validator number_in(const Range& range) {
+  return {[range](const std::string& text) -> std::string {
+            try {
+              parse_number(text, range);
+              return "";
+            } catch (const InvalidValue& wanted) {
+              return fmt::format("is {}, wanted {}", text, wanted.what());
+            }
           },
           "", ""};
 }
 
+CLI::Validator positive() {
+  return number_in(above(0));
+}
+
 CLI::Validator not_negative() {
-  return {[](const std::string& text) { return out_of_bounds(text, /*zero=*/true); }, "", ""};
+  return number_in(at_least(0));
 }
 
 int run_program(CLI::App& program, int argc, char** argv) {

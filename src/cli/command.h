@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/value.h"
 
 namespace roformer {
 
@@ -46,8 +47,8 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
 
 // Checks of a flag's number, with a message that fits on a line.
 CLI::Validator positive();
-// A number from 0 to 1.
-CLI::Validator share();
+// Of numbers with a fraction (config/value.h); CLI::Range lets "nan" through.
+CLI::Validator number_in(const Range& range);
 CLI::Validator not_negative();
 
 inline constexpr std::int64_t kMostThreads = 4096;  // as many as a configuration may say

@@ -187,7 +187,7 @@ void add_prepare(CLI::App& data) {
                    "share of the documents for validation (default: the recipe's, or 0.2; of "
                    "pairs: or 0)")
       ->type_name("NUMBER")
-      ->check(share());
+      ->check(number_in(between(0, 1)));
   command
       ->add_option("--validation", arguments->validation,
                    "files that are the validation set; no part of INPUT is")
@@ -196,7 +196,7 @@ void add_prepare(CLI::App& data) {
       ->add_option("--test-fraction", arguments->test_fraction,
                    "share of the documents for the test set (default: the recipe's, or 0)")
       ->type_name("NUMBER")
-      ->check(share());
+      ->check(number_in(between(0, 1)));
   command->add_option("--test", arguments->test, "files that are the test set, as --validation")
       ->type_name("INPUT");
   command

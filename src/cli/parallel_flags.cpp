@@ -91,7 +91,7 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
   const auto rule = [&](const char* name, auto& value, const char* help, double most) {
     command.add_option(name, value, help)
         ->type_name("N")
-        ->check(CLI::Range(0.0, most))
+        ->check(number_in(between(0, most)))
         ->group(kRules);
   };
   rule("--shortest-words", rules.shortest_words, "each side has at least so many", 1e9);

@@ -278,7 +278,7 @@ void add_train(CLI::App& parent) {
                    "share of the characters that get a piece")
       ->capture_default_str()
       ->type_name("NUMBER")
-      ->check(CLI::Range(0.9, 1.0));
+      ->check(number_in(between(0.9, 1)));
   command
       ->add_option("--normalization", arguments->training.normalization,
                    "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (cf: case folded) or identity")

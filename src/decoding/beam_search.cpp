@@ -71,14 +71,18 @@ struct Followers {
   }
 };
 
-Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std::int64_t wanted) {
+// `given`: some text's next id is given, which may be an excluded one.
+Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std::int64_t wanted,
+                       bool given) {
   logits = logits.to(at::kCPU, at::kFloat).contiguous();
   if (vocabulary.size > 0 && vocabulary.size < logits.size(1)) {
     logits = logits.narrow(1, 0, vocabulary.size).contiguous();
   }
   Followers result{.width = std::min(wanted, logits.size(1))};
-  std::ranges::copy_if(vocabulary.excluded, std::back_inserter(result.excluded),
-                       [&](std::int64_t id) { return id >= 0 && id < logits.size(1); });
+  if (given) {
+    std::ranges::copy_if(vocabulary.excluded, std::back_inserter(result.excluded),
+                         [&](std::int64_t id) { return id >= 0 && id < logits.size(1); });
+  }
   if (!result.excluded.empty()) {
     result.excluded_logits =
         logits.index_select(1, at::tensor(result.excluded, at::kLong)).contiguous();
@@ -105,7 +109,8 @@ class Search {
     at::Tensor ids = first_ids();
     for (std::int64_t length = 1; !active_.empty(); ++length) {
       // Twice the beam: as many may end, and the beam must stay full.
-      const Followers followers = followers_of(model_.append(ids), vocabulary_, 2 * settings_.beam);
+      const Followers followers =
+          followers_of(model_.append(ids), vocabulary_, 2 * settings_.beam, gives_next(length));
       for (Sentence& sentence : active_) extend(sentence, followers, length);
       std::erase_if(active_, [&](const Sentence& sentence) {
         if (!sentence.open.empty()) return false;
@@ -124,6 +129,12 @@ class Search {
   const BeamSettings& settings_;
   std::vector<Step> steps_;
   std::vector<Sentence> active_;
+
+  bool gives_next(std::int64_t length) const {
+    return std::ranges::any_of(active_, [&](const Sentence& sentence) {
+      return length <= std::ssize(source(sentence).prefix);
+    });
+  }
 
   const BeamSentence& source(const Sentence& sentence) const {
     return sentences_[static_cast<std::size_t>(sentence.number)];

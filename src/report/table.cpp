@@ -52,4 +52,11 @@ double cell_value(const Cell& cell) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+Cell as_words(const Cell& cell, const Column& column) {
+  if (std::isnan(cell_value(cell))) return cell;
+  Table alone({column});
+  alone.add_row({cell});
+  return alone.text(0, 0);
+}
+
 }  // namespace roformer

@@ -62,6 +62,8 @@ class Table {
 
 // The figure in a cell (the mean, where there are several); NaN where there is none.
 double cell_value(const Cell& cell);
+// A figure as people read it: words, which are never the best of their column.
+Cell as_words(const Cell& cell, const Column& column);
 
 // Aligned columns, two spaces apart, a rule under the heading. Where it is wider than `width`,
 // headings and words are wrapped, the widest column first; figures never are.

@@ -87,12 +87,9 @@ Table length_table(const std::vector<LengthRow>& rows,
   for (const LengthRow& row : rows) {
     std::vector<Cell> cells{row.title};
     for (const LengthCell& cell : row.cells) {
-      cells.push_back(loss_cell(cell));
-      // A mean of those that came through is words, which are never the best.
-      if (row.whole || cell.runs.empty()) continue;
-      Table alone({table.columns()[cells.size() - 1]});
-      alone.add_row({cells.back()});
-      cells.back() = alone.text(0, 0);
+      const Column& column = table.columns()[cells.size()];
+      // A mean of those that came through is never the best.
+      cells.push_back(row.whole ? loss_cell(cell) : as_words(loss_cell(cell), column));
     }
     table.add_row(std::move(cells));
   }

@@ -172,9 +172,9 @@ Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
       std::holds_alternative<std::monostate>(cell)) {
     return cell;
   }
-  Table alone({metric});
-  alone.add_row({std::move(cell)});
-  return fmt::format("{} ({})", alone.text(0, 0), share);
+  const Cell words = as_words(cell, metric);
+  const auto* const text = std::get_if<std::string>(&words);
+  return text == nullptr ? cell : fmt::format("{} ({})", *text, share);
 }
 
 std::size_t label_index(const StudySettings& study, const std::string& axis) {
@@ -315,14 +315,6 @@ Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, co
          }));
 }
 
-// Words are never the best of their column.
-Cell unranked_cell(Cell cell, const Column& metric) {
-  if (std::isnan(cell_value(cell))) return cell;
-  Table alone({metric});
-  alone.add_row({std::move(cell)});
-  return alone.text(0, 0);
-}
-
 }  // namespace
 
 Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
@@ -376,7 +368,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
     for (const Column& metric : metrics) {
       cells.push_back(figure_cell(row, metric, use));
       if (protocol && use != TableUse::data && !row.ranked(study.metric)) {
-        cells.back() = unranked_cell(std::move(cells.back()), metric);
+        cells.back() = as_words(cells.back(), metric);
       }
       if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
     }

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "attention/attend.h"
 #include "attention/self_attention.h"
 #include "catch.h"
+#include "config/schemes/formula.h"
 #include "schemes.h"
 
 using namespace roformer;
@@ -129,4 +131,62 @@ TEST_CASE("bfloat16 costs every scheme the same small share of outputs and gradi
       }
     }
   }
+}
+
+TEST_CASE("a formula of scores costs in bfloat16 what other scores do") {
+  at::manual_seed(35);
+  const TokenLayout layout = TokenLayout::uniform(2, 33);
+  const auto rounded = [](at::Tensor x) { return x.to(at::kBFloat16).to(at::kDouble); };
+  Case c{.projected = rounded(at::randn({66, 3 * SmallScheme::kInner}, at::kDouble)),
+         .input = at::zeros({66, SmallScheme::kWidth}, at::kDouble),
+         .bias = at::zeros({3 * SmallScheme::kInner}, at::kDouble),
+         .outer = rounded(at::randn({66, SmallScheme::kInner}, at::kDouble)),
+         .query_weight = at::zeros({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble),
+         .key_weight = at::zeros({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble),
+         .layout = layout};
+  for (const char* const score : {"score - 0.1 * abs(i - j)", "tanh(score)", "-0.1 * abs(i - j)",
+                                  "where(i - j < 3, score, score - 1)"}) {
+    CAPTURE(score);
+    const auto of = [&](at::ScalarType stored) {
+      return SmallScheme("formula", false, stored, [&](PositionSettings& position) {
+        position.of<FormulaSettings>().score = score;
+      });
+    };
+    SmallScheme wide = of(at::kDouble), narrow = of(at::kFloat);
+    const std::vector<Named> wanted = run(c, wide, at::kDouble),
+                             got = run(c, narrow, at::kBFloat16);
+    for (std::size_t i = 0; i < 2; ++i) {  // the output and the gradient of q, k, v
+      CAPTURE(wanted[i].name);
+      CHECK(std::sqrt(squares(got[i].value.to(at::kDouble) - wanted[i].value) /
+                      squares(wanted[i].value)) < 0.02);
+    }
+  }
+}
+
+TEST_CASE(
+    "log-n factors scale the rows of a bfloat16 query as they are, not as bfloat16 has them") {
+  at::manual_seed(36);
+  constexpr std::int64_t kLength = 64, kWidth = 256;
+  const SmallScheme small("none");
+  const Positions positions = Positions::range(0, kLength);
+  AttentionSettings attention;
+  attention.log_n = LogNScaling::query_unclipped;
+  attention.log_n_length = 8;
+  const auto parts = [&] { return at::randn({1, 1, kLength, kWidth}).to(at::kBFloat16); };
+  const at::Tensor query = parts(), key = parts(), value = parts();
+  const auto scores = [&](at::ScalarType type) {
+    return attend({.query = query.to(type),
+                   .key = key.to(type),
+                   .value = value.to(type),
+                   .scheme = *small.scheme,
+                   .attention = attention,
+                   .context = {.queries = positions, .keys = positions, .type = type}},
+                  /*with_scores=*/true)
+        .scores.to(at::kDouble);
+  };
+  const at::Tensor wanted = scores(at::kDouble), got = scores(at::kBFloat16);
+  // Row by row the best factor from one to the other; that of the first row is log 1.
+  const at::Tensor factor =
+      ((wanted * got).sum(-1) / wanted.square().sum(-1)).narrow(2, 1, kLength - 1);
+  CHECK((factor - 1).abs().max().item<double>() < 1.5e-3);
 }

@@ -375,6 +375,8 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
   CHECK(difference(at::kBFloat16, 0) < 0.01);
   hides_by_mask = false;
   CHECK(difference(at::kDouble, 0) < 1e-12);
+  CHECK(difference(at::kFloat, 0) < 1e-5);
+  CHECK(difference(at::kBFloat16, 0) < 0.01);
 }
 
 TEST_CASE("scores that are a formula are attended to as its bias, with gradients") {

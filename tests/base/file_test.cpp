@@ -1,7 +1,10 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "base/error.h"
 #include "catch.h"
@@ -88,4 +91,23 @@ TEST_CASE("an output is known to be writable before the work") {
   CHECK_THROWS_WITH(require_output(folder.path), Catch::Contains("is a directory"));
   write_file_atomically(folder.path / "file", "");
   CHECK_THROWS_AS(require_output(folder.path / "file" / "b.json"), Error);
+}
+
+TEST_CASE("a mapped file that is cut short ends the program with a line") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "data", said = folder.path / "said";
+  write_file_atomically(path, std::string(1 << 16, 'x'));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open(said.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    explain_bus_errors();
+    const MappedFile map(path);
+    if (::truncate(path.c_str(), 0) != 0) ::_exit(1);
+    ::_exit(static_cast<int>(map.bytes()[1 << 15]));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 128 + SIGBUS);
+  CHECK(read_file(said).starts_with("error: a file that is being read was cut short"));
 }

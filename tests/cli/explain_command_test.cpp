@@ -57,6 +57,15 @@ TEST_CASE("explain writes a page and tables of one run and of two") {
   CAPTURE(two.errors);
   REQUIRE(two.code == 0);
   CHECK(has(two.output, "heads.csv"));
+  REQUIRE(fs::exists(folder / "biases.csv"));
+  // A table that the next has none of is not left beside it.
+  make_directories(folder / "again");
+  fs::copy(folder / "biases.csv", folder / "again" / "biases.csv");
+  REQUIRE(run({"explain", rope.run().string(), "--output", (folder / "again").string(),
+               "--sequences", "6", "--without-losses"})
+              .code == 0);
+  CHECK_FALSE(fs::exists(folder / "again" / "biases.csv"));
+  CHECK(run({"explain", rope.run().string(), "--length", "1"}).code == 2);
   const std::string heads = read_file(folder / "heads.csv");
   CHECK(has(heads, "\ntiny,1,1,"));
   CHECK(has(heads, "\nother,1,1,"));

@@ -132,6 +132,7 @@ TEST_CASE("a causal model's run writes text") {
 }
 
 TEST_CASE("doctor says what it found and measured") {
+  CHECK(run({"doctor", "--threads", "9999"}).code == 2);
   const Outcome outcome = run({"doctor", "--json", "--threads", "1"});
   REQUIRE(outcome.code == 0);
   const auto found = nlohmann::json::parse(outcome.output);

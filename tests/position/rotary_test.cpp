@@ -8,6 +8,7 @@
 #include "distance.h"
 #include "position/rope_scaling.h"
 #include "position/rotary_table.h"
+#include "position/scheme.h"
 
 using namespace roformer;
 
@@ -87,8 +88,8 @@ TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
 TEST_CASE("tables of positions that never come back are forgotten") {
   RotaryTables tables;
   const auto at_position = [&](std::int64_t position) {
-    return tables.get({.positions = Positions::range(position, 1),
-                       .frequencies = rotary_frequencies(8, 10000)});
+    return tables.get(
+        {.positions = Positions::range(position, 1), .frequencies = rotary_frequencies(8, 10000)});
   };
   const at::Tensor first = at_position(0).cosine, last = at_position(5000).cosine;
   for (std::int64_t position = 1; position <= 5000; ++position) at_position(position);
@@ -96,4 +97,25 @@ TEST_CASE("tables of positions that never come back are forgotten") {
   CHECK_FALSE(at_position(0).cosine.is_same(first));
   CHECK(at::equal(at_position(0).cosine, first));
   CHECK(at::equal(at_position(5000).cosine, last));
+}
+
+TEST_CASE("blocks of xPos hide nothing of a text that is one token longer than an odd length") {
+  ParameterStore parameters(1);
+  PositionSettings settings;
+  settings.scheme = "xpos";
+  for (const std::int64_t trained : {6, 7}) {
+    const auto scheme = make_scheme({.settings = settings,
+                                     .shape = {.layers = 1,
+                                               .width = 8,
+                                               .heads = 1,
+                                               .head_width = 8,
+                                               .causal = true,
+                                               .training_length = trained},
+                                     .parameters = parameters});
+    const Positions positions = Positions::range(0, trained + 1);
+    const at::Tensor mask = scheme->mask({.queries = positions, .keys = positions, .causal = true});
+    REQUIRE(mask.defined());
+    // Two blocks of four tokens; of three there is a third, to which the first is hidden.
+    CHECK(mask[trained][0].item<bool>() == (trained == 7));
+  }
 }

@@ -48,6 +48,9 @@ t5|32,          980  13.90                  –
 }
 
 TEST_CASE("a table as Markdown") {
+  Table tagged({{.title = "row"}});
+  tagged.add_row({"a<b>"});
+  CHECK(to_markdown(tagged).ends_with("| a&lt;b> |\n"));
   CHECK("\n" + to_markdown(sample()) == R"(
 | scheme | parameters | loss | speed (tokens/s) |
 |---|---:|---:|---:|
@@ -80,6 +83,16 @@ TEST_CASE("the best figure of a column") {
   CHECK_FALSE(table.is_best(1, 0));
   CHECK(table.is_best(2, 0));
   CHECK(table.is_best(3, 0));
+}
+
+TEST_CASE("figures that look the same are the best together") {
+  Table table(
+      {{.title = "loss", .format = {NumberFormat::Style::fixed, 3}, .best = Column::Best::lowest}});
+  for (const double loss : {1.0001, 1.0004, 1.0006}) table.add_row({loss});
+  CHECK(table.is_best(0, 0));
+  CHECK(table.is_best(1, 0));
+  CHECK_FALSE(table.is_best(2, 0));
+  CHECK(std::get<std::string>(as_words(1.0001, table.columns()[0])) == "1.000");
 }
 
 TEST_CASE("figures for people") {

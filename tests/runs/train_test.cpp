@@ -144,6 +144,11 @@ TEST_CASE("schemes that draw, gate, or keep fixed numbers train and go on as if 
       {"dape", {{"position.kernel", "3"}}},
       {"fope", {}},
       {"path", {{"position.forget_gate", "true"}}},
+      // What is read from a layer's input has its width, and not that of the token table.
+      {"fox", {{"model.embedding_width", "16"}}},
+      {"path", {{"model.embedding_width", "16"}}},
+      {"deberta", {{"model.embedding_width", "16"}, {"position.share_projections", "true"}}},
+      {"learned", {{"model.embedding_width", "16"}}},
   }));
   CAPTURE(scheme);
   Options all{{"task", "causal_lm"}, {"training.schedule", "constant"}, {"training.warmup", "0"}};
@@ -313,4 +318,19 @@ TEST_CASE("a learning rate that is far too high ends with the remedies, whatever
   CAPTURE(message);
   CHECK_THAT(message, Catch::Contains("diverged") || Catch::Contains("not finite"));
   CHECK_THAT(message, Catch::Contains("lower training.learning_rate"));
+}
+
+TEST_CASE("a run that has no checkpoint yet does not begin again from other weights") {
+  const TinyRun first("rope");
+  train_run(first.settings, ExistingRun::refuse);
+  TinyRun second("rope", {{"model.from", first.run().string()}});
+  train_run(second.settings, ExistingRun::refuse);
+  fs::remove_all(second.run() / "checkpoints");
+  CHECK(train_run(second.settings, ExistingRun::resume).consumed.steps == 3);
+  fs::remove_all(second.run() / "checkpoints");
+  Settings longer = first.settings;
+  longer.training.steps.amount = 5;
+  train_run(longer, ExistingRun::resume);
+  CHECK(has(refusal(second.settings, ExistingRun::resume),
+            "holds other weights than when the run was begun"));
 }

@@ -235,6 +235,12 @@ TEST_CASE("the average of checkpoints is the mean of their weights") {
   CHECK(open_translator(run.string() + "-average").translate({"ab"}, {}).size() == 1);
   CHECK_THROWS_AS(average_run({.run = run, .count = 4, .output = run.string() + "-too-many"}),
                   Error);
+  CHECK_THROWS_WITH(
+      average_run({.run = run, .count = 2, .output = run, .existing = ExistingRun::overwrite}),
+      Catch::Contains("is the run itself"));
+  CHECK_THROWS_WITH(
+      train_run(tiny.settings("run-average", {{"training.steps", "9"}}), ExistingRun::resume),
+      Catch::Contains("is an average of checkpoints"));
 }
 
 TEST_CASE("every scheme that serves an encoder trains a translator and decodes with it") {

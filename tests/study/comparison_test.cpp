@@ -68,6 +68,12 @@ TEST_CASE("pairs of commands alternate, and the ratio is of each round") {
   CHECK(kept("one")[0].commit == "abc");
   CHECK(to_markdown(comparison_table(kept("one"))) == to_markdown(table));
   CHECK(kept("two").empty());
+  CHECK(measured_before(record, comparison, {{"processor", "one"}, {"cores", 8}}).empty());
+  CHECK(measured_before(record, comparison, {{"processor", "one"}, {"memory_bytes", 1}}).size() ==
+        1);
+  SpeedComparison renamed = comparison;
+  renamed.pairs[0].figure = "tokens_per_s";
+  CHECK(measured_before(record, renamed, {{"processor", "one"}}).empty());
   CHECK(measured_before(folder.path / "none.json", comparison, {}).empty());
   // A table of several commits says of each row by which it was timed.
   std::vector<MeasuredPair> mixed = {measured[0], measured[0]};

@@ -242,6 +242,10 @@ TEST_CASE("the lowest loss at a length is marked among losses of one vocabulary 
     rows.back().cells = {{.length = 64, .runs = {{"row", {.loss = loss}}}}};
   }
   CHECK(length_table(rows, 64).columns()[1].best == Column::Best::lowest);
+  CHECK(length_table(rows, 64).is_best(1, 1));
+  rows[1].whole = false;  // the seed that is missing may have been the worst
+  CHECK_FALSE(length_table(rows, 64).is_best(1, 1));
+  CHECK(length_table(rows, 64).text(1, 1) == "1.000");
   rows[1].vocabulary = "characters";
   CHECK(length_table(rows, 64).columns()[1].best == Column::Best::none);
 }

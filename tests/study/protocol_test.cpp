@@ -205,6 +205,31 @@ TEST_CASE("a merged table keeps what failed, what was chosen and whose times the
   }
 }
 
+TEST_CASE("what one record has not finished and another has is finished") {
+  MadeRecord here, there;
+  const auto first = here.write({{"rope", "1", 3.1}, {"rope", "2", 3.3}, {"none", "1", 2.5}});
+  nlohmann::json record = read_record(first);
+  record["runs"][1]["state"] = "diverged";
+  record["runs"][1]["remark"] = "the loss is nan";
+  record["runs"][2]["state"] = "failed";
+  // One that could not be begun has no machine.
+  nlohmann::json refused = record["runs"][2];
+  refused["name"] = "cope-seed1", refused["values"] = {"cope", "1"},
+  refused["state"] = "cannot be run";
+  refused.erase("making");
+  record["runs"].push_back(refused);
+  write_sealed_json(first, record);
+  const MergedTable table =
+      merged({first, there.write({{"rope", "2", 3.2}, {"none", "1", 2.6}, {"none", "2", 2.7}})});
+  std::vector<std::string> titles;
+  for (const StudyRow& row : table.rows) titles.push_back(row.title() + ": " + row.state());
+  CHECK(titles ==
+        std::vector<std::string>{"none: finished", "rope: finished", "cope: cannot be run"});
+  // The failure is made good, the divergence is told all the same.
+  REQUIRE(table.apart.size() == 1);
+  CHECK(table.apart[0].reason == "diverged: the loss is nan; another record has it finished");
+}
+
 TEST_CASE("what does not compare is listed with its reason") {
   MadeRecord here;
   const auto first = here.write(kTwoSchemes);

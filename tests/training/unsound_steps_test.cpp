@@ -160,4 +160,35 @@ TEST_CASE("what a step could do nothing with is not saved") {
   CHECK(train_toy(path, again, settings, ExistingRun::resume).consumed.steps == 60);
 }
 
+TEST_CASE("a stop is followed even where no step is good any more, and nothing bad is saved") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  TrainingSettings settings = toy_settings();
+  settings.max_bad_steps = 1000;
+  settings.validate_every = {};
+  ToyTask task({.before_batch =
+                    [](std::int64_t batch) {
+                      if (batch == 20) ::raise(SIGTERM);
+                    },
+                .loss_factor =
+                    [](std::int64_t batch) {
+                      return batch >= 16 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
+                    }});
+  const TrainingSummary summary = train_toy(path, task, settings);
+  CHECK(summary.reason == StopReason::signal);
+  CHECK(summary.consumed.steps <= 25);
+  CHECK(find_checkpoint(path, "last").filename() == "step-00000014");
+}
+
+TEST_CASE("a training that is shorter than the patience with bad steps has diverged all the same") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.steps = {3, Period::Unit::steps};
+  settings.max_bad_steps = 10;
+  ToyTask task(
+      {.loss_factor = [](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); }});
+  CHECK_THROWS_WITH(train_toy(folder.path / "run", task, settings),
+                    Catch::Contains("none of the 3 steps was finite"));
+}
+
 }  // namespace roformer
