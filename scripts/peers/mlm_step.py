@@ -7,10 +7,12 @@ AdamW) in PyTorch on random tokens.
   --peer plain      the same arithmetic as `roformer bench mlm` in plain PyTorch: fused attention,
                     rotary positions, the head and what is behind the last attention at the masked
                     positions only
+  --peer x-transformers   its Encoder (pre-norm, fused attention, ff with GELU) with --position rope,
+                    alibi, t5, learned or none; the head at the masked positions only
 
-Needs torch, and transformers for the first two, in an environment of its own.
+Needs torch, and transformers for the first two or x-transformers, in an environment of its own.
 
-usage: mlm_step.py --peer plain [--layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
+usage: mlm_step.py --peer plain [--position rope --layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
                                  --length 128 --steps 8 --threads 2 --dtype bfloat16 --compile --device cuda]
 
 Alternate the two programs on an otherwise idle machine and quote the ratio of step_ms.
@@ -25,7 +27,9 @@ from torch import nn
 from torch.nn import functional as F
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-parser.add_argument("--peer", choices=("roformer", "bert", "plain"), default="plain")
+parser.add_argument("--peer", choices=("roformer", "bert", "plain", "x-transformers"), default="plain")
+parser.add_argument("--position", choices=("rope", "alibi", "t5", "learned", "none"), default="rope",
+                    help="of x-transformers; the others have their own")
 for name, default in dict(layers=4, hidden=256, heads=4, ffn=1024, vocab=16000, batch=32, length=128,
                           steps=8, threads=2).items():
     parser.add_argument("--" + name, type=int, default=default)
@@ -90,9 +94,36 @@ class Plain(nn.Module):
         return F.cross_entropy(F.linear(x, self.tokens.weight, self.bias).float(), targets)
 
 
+class XTransformers(nn.Module):
+    """As its documentation has it: the positional scheme is an argument of the stack."""
+
+    def __init__(self):
+        super().__init__()
+        from x_transformers import Encoder, TransformerWrapper
+        scheme = {
+            "rope": dict(rotary_pos_emb=True, rotary_emb_dim=options.hidden // options.heads),
+            "alibi": dict(alibi_pos_bias=True, alibi_num_heads=options.heads),
+            "t5": dict(rel_pos_bias=True, rel_pos_num_buckets=32, rel_pos_max_distance=128),
+        }.get(options.position, {})
+        self.model = TransformerWrapper(
+            num_tokens=options.vocab, max_seq_len=options.length, emb_dropout=DROPOUT, tie_embedding=True,
+            use_abs_pos_emb=options.position == "learned",
+            attn_layers=Encoder(dim=options.hidden, depth=options.layers, heads=options.heads,
+                                attn_dim_head=options.hidden // options.heads,
+                                ff_mult=options.ffn / options.hidden, ff_dropout=DROPOUT,
+                                attn_flash=options.position != "t5",  # which it refuses
+                                **scheme))
+
+    def forward(self, ids, places, targets):
+        x = self.model(ids, return_embeddings=True).flatten(0, 1)[places]
+        return F.cross_entropy(self.model.to_logits(x).float(), targets)
+
+
 def make_model():
     if options.peer == "plain":
         return Plain()
+    if options.peer == "x-transformers":
+        return XTransformers()
     import transformers
     sizes = dict(vocab_size=options.vocab, hidden_size=options.hidden, num_hidden_layers=options.layers,
                  num_attention_heads=options.heads, intermediate_size=options.ffn,
@@ -117,7 +148,7 @@ def step():
     places = torch.randperm(ids.numel(), device=options.device)[:masked]
     targets = ids.view(-1)[places]
     with torch.autocast(options.device, torch.bfloat16, enabled=options.dtype == "bfloat16"):
-        if options.peer == "plain":
+        if options.peer in ("plain", "x-transformers"):
             loss = forward(ids, places, targets)
         else:
             labels = torch.full_like(ids, IGNORED)
@@ -145,8 +176,9 @@ for _ in range(options.steps):
     times.append(time.perf_counter() - start)
 times.sort()
 median = times[len(times) // 2]
+scheme = {"position": options.position} if options.peer == "x-transformers" else {}
 print(json.dumps(dict(
-    peer=options.peer, parameters=sum(p.numel() for p in model.parameters()),
+    peer=options.peer, **scheme, parameters=sum(p.numel() for p in model.parameters()),
     tokens=options.batch * options.length, targets=masked, step_ms=round(median * 1e3, 2),
     best_ms=round(times[0] * 1e3, 2),
     max_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))

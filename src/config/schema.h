@@ -17,6 +17,15 @@ namespace roformer {
 
 enum class KeyType { integer, number, boolean, text, path, period, word, list };
 
+// What a key's value decides, and so where it may differ.
+enum class Decides {
+  run,      // what is trained: the same in a run that is continued, and in runs that are compared
+  figures,  // what is learned from now on or how it is measured: a continued run may change it,
+            // runs that are compared may not differ in it
+  nothing,  // of either: where things lie (data are compared by their fingerprints), how fast it
+            // goes, how much of it is shown and kept, how a trained model decodes
+};
+
 struct Key {
   std::string name;  // "training.batch": the path of the member in Settings
   KeyType type = KeyType::text;
@@ -25,7 +34,7 @@ struct Key {
   std::vector<std::string> words;  // what a word may be
   Range range;                     // what a number may be
   std::vector<TaskKind> tasks;     // the tasks it applies to; empty: all
-  bool may_change = false;         // may differ when a run is continued
+  Decides decides = Decides::run;
 
   // Sets the member from text; throws InvalidValue. A relative path is taken from `folder`.
   std::function<void(Settings&, std::string_view text, const std::filesystem::path& folder)> set;
@@ -38,6 +47,10 @@ struct Key {
   // "rope" for position.rope.base, "" for a key that is no scheme's option.
   std::string scheme() const;
   bool applies_to(TaskKind task) const;
+  // May differ when a run is continued.
+  bool may_change() const { return decides != Decides::run; }
+  // Runs that are compared must not differ in it.
+  bool is_compared() const { return decides != Decides::nothing; }
 };
 
 // All keys, sections in the order of Settings.

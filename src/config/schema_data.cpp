@@ -38,14 +38,14 @@ std::vector<Key> data_keys() {
       ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm), the folder of a "
                                             "GLUE task (glue) or of triplets (matching); a probe "
                                             "has none",
-                                    .may_change = true}),
+                                    .decides = Decides::nothing}),
       ROFORMER_KEY(
           data.sources,
           {.help = "several prepared data sets to train on, a list of {directory, weight}, "
                    "whose rows are mixed in the proportion of the weights (default 1); "
                    "data.directory, of the same tokenizer, is what is validated on",
            .tasks = {kMlm, kCausal},
-           .may_change = true}),
+           .decides = Decides::nothing}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
                                  .help = "length of a row; glue, matching: the longest that is "
@@ -60,22 +60,22 @@ std::vector<Key> data_keys() {
                     .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2); "
                             "0: any",
                     .tasks = {kMlm, kCausal},
-                    .may_change = true}),
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
                                             .range = at_least(1),
                                             .help = "a validation uses at most so many, in whole "
                                                     "rows",
                                             .tasks = {kMlm, kCausal},
-                                            .may_change = true}),
+                                            .decides = Decides::figures}),
       ROFORMER_KEY(data.loader_threads, {.unit = "threads",
                                          .range = between(0, 256),
                                          .help = "threads that make batches ahead; 0: made when "
                                                  "needed. The batches do not depend on it",
-                                         .may_change = true}),
+                                         .decides = Decides::nothing}),
       ROFORMER_KEY(data.prefetch, {.unit = "batches",
                                    .range = between(1, 10000),
                                    .help = "how many batches are made ahead",
-                                   .may_change = true}),
+                                   .decides = Decides::nothing}),
       ROFORMER_KEY(data.masking.probability, {.unit = "share of the tokens",
                                               .range = {.low = 0, .high = 1, .low_open = true},
                                               .help = "chosen to be predicted (BERT: 0.15)",

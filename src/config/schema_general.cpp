@@ -11,14 +11,15 @@ std::vector<Key> general_keys() {
                                   "encoder-decoder, matching finds the closer of two texts"}),
       ROFORMER_KEY(run, {.help = "name of the run, a folder under `runs`; default: the name of "
                                  "the configuration file"}),
-      ROFORMER_KEY(runs, {.help = "folder that holds the runs", .may_change = true}),
+      ROFORMER_KEY(runs, {.help = "folder that holds the runs", .decides = Decides::nothing}),
       ROFORMER_KEY(seed, {.help = "decides initial weights, order of the data, masks and dropout"}),
-      ROFORMER_KEY(device, {.help = "auto takes a GPU where there is one", .may_change = true}),
+      ROFORMER_KEY(device,
+                   {.help = "auto takes a GPU where there is one", .decides = Decides::nothing}),
       ROFORMER_KEY(threads, {.unit = "threads",
                              .range = between(0, 4096),
                              .help = "threads for the computation; 0: all cores. Other numbers of "
                                      "threads round sums differently",
-                             .may_change = true}),
+                             .decides = Decides::nothing}),
   };
 }
 

@@ -22,7 +22,7 @@ std::vector<Key> probe_keys() {
                                     .range = between(1, 1 << 20),
                                     .help = "of each length, in a validation",
                                     .tasks = probes,
-                                    .may_change = true}),
+                                    .decides = Decides::figures}),
   };
 }
 

@@ -21,7 +21,7 @@ Key key_of(std::string name, KeyType type, RowText row) {
           .words = std::move(row.words),
           .range = row.range,
           .tasks = std::move(row.tasks),
-          .may_change = row.may_change};
+          .decides = row.decides};
 }
 
 // Text to the value, the value to text.

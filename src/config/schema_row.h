@@ -22,7 +22,7 @@ struct RowText {
   std::string help;
   std::vector<std::string> words;  // for a string that is one of a list
   std::vector<TaskKind> tasks;
-  bool may_change = false;
+  Decides decides = Decides::run;
 };
 
 // The member of Settings that a row binds.

@@ -6,7 +6,7 @@ namespace roformer {
 
 std::vector<Key> training_keys() {
   return {
-      ROFORMER_KEY(training.steps, {.help = "how long to train", .may_change = true}),
+      ROFORMER_KEY(training.steps, {.help = "how long to train", .decides = Decides::figures}),
       ROFORMER_KEY(training.batch,
                    {.unit = "rows",
                     .range = between(1, 1 << 20),
@@ -25,23 +25,23 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.learning_rate,
                    {.range = above(0),
                     .help = "peak of the schedule, of AdamW (Loshchilov 2019)",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.schedule,
                    {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3"}),
       ROFORMER_KEY(
           training.warmup,
           {.help = "the rate rises linearly from training.initial_learning_rate to the peak",
-           .may_change = true}),
+           .decides = Decides::figures}),
       ROFORMER_KEY(training.warmup_ratio,
                    {.unit = "share of the steps",
                     .range = between(0, 1),
                     .help = "length of the warm-up where training.warmup is 0",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.initial_learning_rate,
                    {.range = at_least(0),
                     .help = "where the warm-up begins: step k of W has initial + (peak - initial) "
                             "k/W (RoFormer 4.1: 1e-7)",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
                                                   .range = between(0, 1),
                                                   .help = "where linear and cosine end"}),
@@ -60,69 +60,70 @@ std::vector<Key> training_keys() {
                     .help = "decay d of an exponential moving average of the weights, kept beside "
                             "them and validated, too; after step t it is min(d, (1+t)/(10+t)); "
                             "0: none",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.weights,
                    {.help = "which weights' figures rank the checkpoints and count for "
                             "training.patience, and which the commands use unless --weights says "
                             "otherwise; ema needs training.ema"}),
       ROFORMER_KEY(training.clip, {.range = at_least(0),
                                    .help = "largest norm of the whole gradient; 0: no limit",
-                                   .may_change = true}),
+                                   .decides = Decides::figures}),
       ROFORMER_KEY(training.max_bad_steps,
                    {.unit = "steps",
                     .range = at_least(1),
                     .help = "stop after so many steps in a row whose loss or gradient is not "
                             "finite; single ones are skipped and counted",
-                    .may_change = true}),
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(training.check_finite,
                    {.help = "for finding a fault: look at the output of every layer in every step, "
                             "and stop with the name of the first that is not finite; slow",
-                    .may_change = true}),
-      ROFORMER_KEY(training.log_every, {.help = "a line of metrics; 0: never", .may_change = true}),
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(training.log_every,
+                   {.help = "a line of metrics; 0: never", .decides = Decides::nothing}),
       ROFORMER_KEY(training.validate_every,
-                   {.help = "a validation; 0: at the end only", .may_change = true}),
+                   {.help = "a validation; 0: at the end only", .decides = Decides::figures}),
       ROFORMER_KEY(training.save_every,
-                   {.help = "a checkpoint; 0: at the end only", .may_change = true}),
+                   {.help = "a checkpoint; 0: at the end only", .decides = Decides::nothing}),
       ROFORMER_KEY(training.keep_last, {.unit = "checkpoints",
                                         .range = between(0, 100000),
                                         .help = "the latest that are kept; 0: not even the last "
                                                 "once the training has ended",
-                                        .may_change = true}),
+                                        .decides = Decides::nothing}),
       ROFORMER_KEY(training.keep_best, {.unit = "checkpoints",
                                         .range = between(0, 100000),
                                         .help = "the best by validation that are kept",
-                                        .may_change = true}),
+                                        .decides = Decides::nothing}),
       ROFORMER_KEY(training.patience,
                    {.unit = "validations",
                     .range = at_least(0),
                     .help = "stop early after so many without improvement; 0: never",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
                             "avx512_bf16 from a width of 128), else fp32",
-                    .may_change = true}),
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.recompute,
                    {.help = "what is not kept for the backward pass, which computes it again "
                             "(Chen 2016): all of a layer, or its attention; the same numbers in "
                             "less memory, layer by about a third slower",
-                    .may_change = true}),
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(
           training.reduce,
           {.help = "how gradients are added: fast, or deterministic, one micro-batch after "
                    "the other: the same bits for any number of processes that share the "
                    "micro-batches of a step",
-           .may_change = true}),
+           .decides = Decides::nothing}),
       ROFORMER_KEY(
           training.shard_optimizer,
           {.help = "each of several processes keeps the optimiser's moments of its part of "
                    "the parameters only (ZeRO stage 1, Rajbhandari 2020)",
-           .may_change = true}),
+           .decides = Decides::nothing}),
       ROFORMER_KEY(distributed.timeout,
                    {.unit = "seconds",
                     .range = between(1, 86400),
                     .help = "of several processes, one that has been silent for so long ends the "
                             "others",
-                    .may_change = true}),
+                    .decides = Decides::nothing}),
 
       ROFORMER_KEY(stages,
                    {.help = "the training in stretches, a list of {steps, length, batch, "

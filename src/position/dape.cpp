@@ -34,14 +34,8 @@ class Dape : public PositionScheme {
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.kind != DapeKind::rope) return std::nullopt;
-    const auto table = [&](const Positions& positions) {
-      return tables_.get({.positions = positions,
-                          .frequencies = rotary_frequencies(width, settings_.base),
-                          .layout = RotaryLayout::half,
-                          .type = context.type,
-                          .device = context.device});
-    };
-    return RotationPair{.query = table(context.queries), .key = table(context.keys)};
+    return tables_.pair(context, {.frequencies = rotary_frequencies(width, settings_.base),
+                                  .layout = RotaryLayout::half});
   }
 
   bool has_content_scores() const override { return true; }

@@ -62,12 +62,10 @@ class DualChunk : public PositionScheme {
     for (std::int64_t i = 0; i < positions.count(); ++i) {
       values.push_back(query_position(positions[i], chunks, settings_));
     }
-    return tables_.get({.positions = Positions::of(std::move(values)),
-                        .frequencies = rotary_frequencies(width, settings_.base),
-                        .factor = settings_.magnitude,
-                        .layout = settings_.layout,
-                        .type = context.type,
-                        .device = context.device});
+    return tables_.at(context, Positions::of(std::move(values)),
+                      {.frequencies = rotary_frequencies(width, settings_.base),
+                       .factor = settings_.magnitude,
+                       .layout = settings_.layout});
   }
 };
 

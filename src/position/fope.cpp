@@ -56,10 +56,8 @@ class Fope : public PositionScheme {
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
     const Positions& positions = side == TokenSide::query ? context.queries : context.keys;
-    const Rotation waves = tables_.get({.positions = positions,
-                                        .frequencies = frequencies_,
-                                        .type = context.type,
-                                        .device = context.device});  // [L, frequencies]
+    const Rotation waves =
+        tables_.at(context, positions, {.frequencies = frequencies_});  // [L, frequencies]
     const Coefficients& layer = layers_[static_cast<std::size_t>(context.layer)];
     const std::int64_t rest = x.size(-1) / 2 - layer.cosine.size(2);
     const auto table = [&](const at::Tensor& wave, const at::Tensor& coefficients, double padding) {

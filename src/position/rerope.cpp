@@ -20,8 +20,7 @@ class Rerope : public PositionScheme {
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
-    return RotationPair{.query = table(context, context.queries, width, 1, 0),
-                        .key = table(context, context.keys, width, 1, 0)};
+    return tables_.pair(context, angles(width, 1, 0));
   }
 
   bool has_content_scores() const override { return true; }
@@ -32,12 +31,13 @@ class Rerope : public PositionScheme {
     const double rate = settings_.leak > 0 ? 1 / settings_.leak : 0;
     const double shift = static_cast<double>(settings_.window) * (1 - rate);
     const at::Tensor key =
-        rotated(terms.raw_key.to(type), table(context, context.keys, width, rate, 0));
+        rotated(terms.raw_key.to(type), tables_.at(context, context.keys, angles(width, rate, 0)));
     at::Tensor scores = terms.scores;
     const auto replace = [&](const at::Tensor& far, double sign) {
       if (!far.any().item<bool>()) return;
-      const at::Tensor query = rotated((terms.raw_query * terms.scale).to(type),
-                                       table(context, context.queries, width, rate, sign * shift));
+      const at::Tensor query =
+          rotated((terms.raw_query * terms.scale).to(type),
+                  tables_.at(context, context.queries, angles(width, rate, sign * shift)));
       scores = replace_scores(scores, query, key, far);
     };
     replace(past >= settings_.window, 1);
@@ -52,15 +52,11 @@ class Rerope : public PositionScheme {
   ReropeSettings settings_;
   mutable RotaryTables tables_;
 
-  Rotation table(const AttentionContext& context, const Positions& positions, std::int64_t width,
-                 double stride, double shift) const {
-    return tables_.get({.positions = positions,
-                        .frequencies = rotary_frequencies(width, settings_.base),
-                        .stride = stride,
-                        .shift = shift,
-                        .layout = settings_.layout,
-                        .type = context.type,
-                        .device = context.device});
+  RotaryAngles angles(std::int64_t width, double stride, double shift) const {
+    return {.frequencies = rotary_frequencies(width, settings_.base),
+            .stride = stride,
+            .shift = shift,
+            .layout = settings_.layout};
   }
 };
 

@@ -25,13 +25,10 @@ class Rope : public PositionScheme {
     const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
     const ScaledFrequencies scaled = scaled_frequencies(
         settings_, rotary_width(settings_.fraction, width), training_length_, longest);
+    const RotaryAngles angles{
+        .frequencies = scaled.frequencies, .factor = scaled.factor, .layout = settings_.layout};
     const auto table = [&](const Positions& positions) {
-      return tables_.get({.positions = positions.shifted(settings_.offset),
-                          .frequencies = scaled.frequencies,
-                          .factor = scaled.factor,
-                          .layout = settings_.layout,
-                          .type = context.type,
-                          .device = context.device});
+      return tables_.at(context, positions.shifted(settings_.offset), angles);
     };
     return RotationPair{
         .query = table(context.queries), .key = table(context.keys), .value = settings_.value};

@@ -25,26 +25,29 @@ std::vector<std::int64_t> half_permutation(std::int64_t width) {
 }
 
 Rotation make_rotation(const RotaryKey& key) {
+  const RotaryAngles& angles = key.angles;
   const std::int64_t length = key.positions.count();
-  const auto pairs = static_cast<std::int64_t>(key.frequencies.size());
+  const auto pairs = static_cast<std::int64_t>(angles.frequencies.size());
   at::Tensor cosine = at::empty({length, pairs}, at::kDouble);
   at::Tensor sine = at::empty({length, pairs}, at::kDouble);
   double* const c = cosine.mutable_data_ptr<double>();
   double* const s = sine.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < length; ++i) {
-    const double point = key.stride * static_cast<double>(key.positions[i]) + key.shift;
+    const double point = angles.stride * static_cast<double>(key.positions[i]) + angles.shift;
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
       const auto n = static_cast<std::size_t>(pair);
-      const double angle = point * key.frequencies[n];
-      const double size =
-          key.growth.empty() ? key.factor : key.factor * std::exp(key.growth[n] * point);
+      const double angle = point * angles.frequencies[n];
+      const double size = angles.growth.empty()
+                              ? angles.factor
+                              : angles.factor * std::exp(angles.growth[n] * point);
       c[i * pairs + pair] = size * std::cos(angle);
       s[i * pairs + pair] = size * std::sin(angle);
     }
   }
   const auto options = at::TensorOptions().dtype(key.type).device(key.device);
-  return {
-      .cosine = on_device(cosine, options), .sine = on_device(sine, options), .layout = key.layout};
+  return {.cosine = on_device(cosine, options),
+          .sine = on_device(sine, options),
+          .layout = angles.layout};
 }
 
 namespace {

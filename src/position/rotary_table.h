@@ -9,12 +9,13 @@
 
 #include "config/schemes/rotary_layout.h"
 #include "position/positions.h"
+#include "position/scheme.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
 
-struct RotaryKey {
-  Positions positions;
+// How the angles of a scheme grow with the position.
+struct RotaryAngles {
   std::vector<double> frequencies;  // [width / 2], radians per position
   double factor = 1;                // of cosines and sines
   // The angle grows with stride * position + shift.
@@ -23,6 +24,13 @@ struct RotaryKey {
   std::vector<double> growth =
       {};  // [width / 2] or empty: a pair grows by e^(growth * position) too
   RotaryLayout layout = RotaryLayout::interleaved;
+
+  bool operator==(const RotaryAngles&) const = default;
+};
+
+struct RotaryKey {
+  Positions positions;
+  RotaryAngles angles;
   at::ScalarType type = at::kFloat;
   at::Device device = at::kCPU;
 
@@ -41,6 +49,17 @@ Rotation make_rotation(const RotaryKey& key);
 class RotaryTables {
  public:
   const Rotation& get(const RotaryKey& key);
+  // Of the context's type, on its device.
+  Rotation at(const AttentionContext& context, const Positions& positions,
+              const RotaryAngles& angles) {
+    return get(
+        {.positions = positions, .angles = angles, .type = context.type, .device = context.device});
+  }
+  // Queries and keys by the same angles, where they stand.
+  RotationPair pair(const AttentionContext& context, const RotaryAngles& angles) {
+    return {.query = at(context, context.queries, angles),
+            .key = at(context, context.keys, angles)};
+  }
 
  private:
   std::list<std::pair<RotaryKey, Rotation>> recent_;

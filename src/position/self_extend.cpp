@@ -30,8 +30,7 @@ class SelfExtend : public PositionScheme {
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
-    return RotationPair{.query = table(context, context.queries, width, 0),
-                        .key = table(context, context.keys, width, 0)};
+    return tables_.pair(context, angles(width, 0));
   }
 
   bool has_content_scores() const override { return true; }
@@ -40,11 +39,11 @@ class SelfExtend : public PositionScheme {
     if (!far.any().item<bool>()) return terms.scores;
     const std::int64_t width = terms.raw_query.size(-1);
     const at::ScalarType type = terms.scores.scalar_type();
-    const at::Tensor query =
-        rotated((terms.raw_query * terms.scale).to(type),
-                table(context, groups(context.queries), width, group_shift(settings_)));
-    const at::Tensor key =
-        rotated(terms.raw_key.to(type), table(context, groups(context.keys), width, 0));
+    const at::Tensor query = rotated(
+        (terms.raw_query * terms.scale).to(type),
+        tables_.at(context, groups(context.queries), angles(width, group_shift(settings_))));
+    const at::Tensor key = rotated(terms.raw_key.to(type),
+                                   tables_.at(context, groups(context.keys), angles(width, 0)));
     return replace_scores(terms.scores, query, key, far);
   }
 
@@ -63,14 +62,10 @@ class SelfExtend : public PositionScheme {
     return Positions::of(std::move(values));
   }
 
-  Rotation table(const AttentionContext& context, const Positions& positions, std::int64_t width,
-                 double shift) const {
-    return tables_.get({.positions = positions,
-                        .frequencies = rotary_frequencies(width, settings_.base),
-                        .shift = shift,
-                        .layout = settings_.layout,
-                        .type = context.type,
-                        .device = context.device});
+  RotaryAngles angles(std::int64_t width, double shift) const {
+    return {.frequencies = rotary_frequencies(width, settings_.base),
+            .shift = shift,
+            .layout = settings_.layout};
   }
 };
 

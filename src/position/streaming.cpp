@@ -28,8 +28,7 @@ class Streaming : public PositionScheme {
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.form == StreamingForm::alibi) return std::nullopt;
-    return RotationPair{.query = table(context, context.queries, width),
-                        .key = table(context, context.keys, width)};
+    return tables_.pair(context, angles(width));
   }
 
   bool has_bias() const override { return settings_.form == StreamingForm::alibi; }
@@ -51,10 +50,10 @@ class Streaming : public PositionScheme {
     const std::int64_t width = terms.raw_query.size(-1);
     const at::ScalarType type = terms.scores.scalar_type();
     const auto standing_at = [&](std::int64_t position, std::int64_t count) {
-      return table(
+      return tables_.at(
           context,
           Positions::of(std::vector<std::int64_t>(static_cast<std::size_t>(count), position)),
-          width);
+          angles(width));
     };
     const at::Tensor query = rotated((terms.raw_query * terms.scale).to(type),
                                      standing_at(slot_of_last(), context.queries.count()));
@@ -91,13 +90,8 @@ class Streaming : public PositionScheme {
     return far.logical_and(queries >= settings_.sinks + settings_.recent);
   }
 
-  Rotation table(const AttentionContext& context, const Positions& positions,
-                 std::int64_t width) const {
-    return tables_.get({.positions = positions,
-                        .frequencies = rotary_frequencies(width, settings_.base),
-                        .layout = settings_.layout,
-                        .type = context.type,
-                        .device = context.device});
+  RotaryAngles angles(std::int64_t width) const {
+    return {.frequencies = rotary_frequencies(width, settings_.base), .layout = settings_.layout};
   }
 };
 

@@ -23,21 +23,15 @@ class Xpos : public PositionScheme {
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
-    std::vector<double> growth = xpos_growth(settings_, width);
     // The centre halves the range of the exponents; it is fixed, so that keys can be cached.
-    const double shift = settings_.centered ? -static_cast<double>(training_length_ / 2) : 0;
-    const auto table = [&](const Positions& positions) {
-      return tables_.get({.positions = positions,
-                          .frequencies = rotary_frequencies(width, settings_.base),
-                          .shift = shift,
-                          .growth = growth,
-                          .type = context.type,
-                          .device = context.device});
-    };
-    RotationPair rotation{.query = table(context.queries)};
-    for (double& value : growth) value = -value;
-    rotation.key = table(context.keys);
-    return rotation;
+    const RotaryAngles growing{
+        .frequencies = rotary_frequencies(width, settings_.base),
+        .shift = settings_.centered ? -static_cast<double>(training_length_ / 2) : 0,
+        .growth = xpos_growth(settings_, width)};
+    RotaryAngles shrinking = growing;
+    for (double& value : shrinking.growth) value = -value;
+    return RotationPair{.query = tables_.at(context, context.queries, growing),
+                        .key = tables_.at(context, context.keys, shrinking)};
   }
 
   at::Tensor mask(const AttentionContext& context) const override {

@@ -113,7 +113,7 @@ void warn_of_file(const fs::path& file, const GivenValues& given, const Settings
     if (name == "run" || name == "runs" || idle || here == there) continue;
     log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
               name, shown(there), shown(here),
-              key.may_change ? ", --" + name + " changes it" : std::string());
+              key.may_change() ? ", --" + name + " changes it" : std::string());
   }
 }
 
@@ -122,7 +122,7 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   Problems problems;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    if (key.may_change) continue;
+    if (key.may_change()) continue;
     problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),

@@ -36,7 +36,7 @@ KeyTexts recipe_of(const StudySettings& study) {
     const bool of_row = key.type == KeyType::path || key.name == "run" || key.name == "seed" ||
                         key.name.starts_with("position.") || is_axis(study, key.name) ||
                         is_tuned(study, key.name);
-    if (of_row || !is_compared(key) || !key.applies_to(settings.task)) continue;
+    if (of_row || !key.is_compared() || !key.applies_to(settings.task)) continue;
     recipe[key.name] = key.get(settings);
   }
   if (study.tuning) {

@@ -26,21 +26,6 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// A continued run may change them, but runs that are compared must not differ in them: they decide
-// what is learned or what is measured.
-constexpr std::array kCompared = {"training.steps",
-                                  "training.learning_rate",
-                                  "training.initial_learning_rate",
-                                  "training.warmup",
-                                  "training.warmup_ratio",
-                                  "training.clip",
-                                  "training.ema",
-                                  "training.precision",
-                                  "training.patience",
-                                  "training.validate_every",
-                                  "data.validation_tokens",
-                                  "probe.examples",
-                                  "decoding.sentences"};
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
 nlohmann::json read_run_json(const fs::path& folder) {
@@ -83,7 +68,7 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   std::vector<std::string> changes;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    if (!is_compared(key)) continue;
+    if (!key.is_compared()) continue;
     changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
   }
   const std::vector<std::string> data = data_changes(record, stored, wanted);
@@ -177,11 +162,6 @@ void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& s
 
 }  // namespace
 
-bool is_compared(const Key& key) {
-  return !key.may_change ||
-         std::find(kCompared.begin(), kCompared.end(), key.name) != kCompared.end();
-}
-
 fs::path run_folder(const StudyRun& run) {
   return run.settings.runs / run.settings.run;
 }
@@ -191,7 +171,7 @@ std::vector<std::string> resuming_flags(const StudyRun& run) {
   for (const std::string& name :
        diff(load_settings(run_folder(run) / "config.yaml"), run.settings)) {
     const Key& key = *find_key(name);
-    if (!key.may_change || name == "run" || name == "runs") continue;
+    if (!key.may_change() || name == "run" || name == "runs") continue;
     flags.insert(flags.end(), {"--" + name, key.get(run.settings)});
   }
   return flags;

@@ -28,9 +28,6 @@ struct TrainingRunStatus {
   std::vector<std::string> changes;
 };
 
-// Whether runs that differ in the key are not compared.
-bool is_compared(const Key& key);
-
 std::filesystem::path run_folder(const StudyRun& run);
 
 // The flags with which a run that was begun goes on as the study has it today: a continuation

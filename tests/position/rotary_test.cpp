@@ -16,10 +16,10 @@ namespace {
 
 Rotation rotation_at(std::int64_t position, RotaryLayout layout, std::int64_t width = 8,
                      at::ScalarType type = at::kDouble) {
-  return make_rotation({.positions = Positions::range(position, 1),
-                        .frequencies = rotary_frequencies(width, 10000),
-                        .layout = layout,
-                        .type = type});
+  return make_rotation(
+      {.positions = Positions::range(position, 1),
+       .angles = {.frequencies = rotary_frequencies(width, 10000), .layout = layout},
+       .type = type});
 }
 
 }  // namespace
@@ -44,10 +44,11 @@ TEST_CASE("the layouts are the same under the permutation of features") {
   const at::Tensor x = at::randn({2, 3, 5, 8}, at::kDouble);
   const at::Tensor pi = at::tensor(half_permutation(8), at::kLong);
   const auto rotate = [](const at::Tensor& input, RotaryLayout layout) {
-    return rotated(input, make_rotation({.positions = Positions::range(3, 5),
-                                         .frequencies = rotary_frequencies(8, 10000),
-                                         .layout = layout,
-                                         .type = at::kDouble}));
+    return rotated(
+        input,
+        make_rotation({.positions = Positions::range(3, 5),
+                       .angles = {.frequencies = rotary_frequencies(8, 10000), .layout = layout},
+                       .type = at::kDouble}));
   };
   const at::Tensor half = rotate(x.index_select(-1, pi), RotaryLayout::half);
   const at::Tensor interleaved = rotate(x, RotaryLayout::interleaved).index_select(-1, pi);
@@ -68,8 +69,8 @@ TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
         RopeScaling::yarn, RopeScaling::yarn_paper, RopeScaling::llama3, RopeScaling::ntk_mixed}) {
     const ScaledFrequencies scaled = scaled_frequencies(
         {.scaling = scaling, .factor = 8, .original_length = 4096}, 128, 0, 100'064);
-    const RotaryKey key{
-        .positions = far, .frequencies = scaled.frequencies, .factor = scaled.factor};
+    const RotaryKey key{.positions = far,
+                        .angles = {.frequencies = scaled.frequencies, .factor = scaled.factor}};
     RotaryKey wide = key;
     wide.type = at::kDouble;
     const Rotation narrow = make_rotation(key), exact = make_rotation(wide);
@@ -88,8 +89,8 @@ TEST_CASE("float tables at position 100000 are within 1e-6 of float64") {
 TEST_CASE("tables of positions that never come back are forgotten") {
   RotaryTables tables;
   const auto at_position = [&](std::int64_t position) {
-    return tables.get(
-        {.positions = Positions::range(position, 1), .frequencies = rotary_frequencies(8, 10000)});
+    return tables.get({.positions = Positions::range(position, 1),
+                       .angles = {.frequencies = rotary_frequencies(8, 10000)}});
   };
   const at::Tensor first = at_position(0).cosine, last = at_position(5000).cosine;
   for (std::int64_t position = 1; position <= 5000; ++position) at_position(position);
