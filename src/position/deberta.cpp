@@ -2,13 +2,13 @@
 // the distance (c2p), and so does the content of the key (p2c). Section 7.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/layer_norm.h>
-#include <ATen/ops/matmul.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "config/schemes/deberta.h"
 #include "position/distance_buckets.h"
+#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 
@@ -69,14 +69,17 @@ class Deberta : public PositionScheme {
       const std::int64_t first = delta(sign * range.least);
       const std::int64_t last = delta(sign * (range.least + range.count - 1));
       const std::int64_t begin = std::min(first, last);
-      scores = add_relative_products(
-          {.scores = scores,
-           .vectors = vectors * terms.scale,
-           .table = projected(context, begin, std::max(first, last) - begin + 1, weight),
-           .index = relative_index(
-               context.queries, context.keys,
-               [&](std::int64_t distance) { return delta(sign * distance) - begin; }),
-           .side = side});
+      const ProjectedRows products = projected_rows(
+          vectors * terms.scale, rows(context, begin, std::max(first, last) - begin + 1), weight);
+      scores =
+          add_relative_products({.scores = scores,
+                                 .vectors = products.vectors,
+                                 .table = products.table,
+                                 .index = relative_index(context.queries, context.keys,
+                                                         [&](std::int64_t distance) {
+                                                           return delta(sign * distance) - begin;
+                                                         }),
+                                 .side = side});
     };
     if (settings_.content_to_position)
       add(terms.query, weights.key_weight, RelativeSide::query, -1);
@@ -102,16 +105,11 @@ class Deberta : public PositionScheme {
     return std::clamp<std::int64_t>(distance + span_, 0, 2 * span_ - 1);
   }
 
-  at::Tensor projected(const AttentionContext& context, std::int64_t begin, std::int64_t count,
-                       const at::Tensor& weight) const {
-    at::Tensor rows = shared_parameter(context, 0, table_).narrow(0, begin, count);
-    if (settings_.norm) {
-      rows = at::layer_norm(rows, {shape_.width}, shared_parameter(context, 1, gain_),
-                            shared_parameter(context, 2, shift_), settings_.norm_epsilon);
-    }
-    return at::matmul(rows, weight.t())
-        .view({count, shape_.heads, shape_.head_width})
-        .transpose(0, 1);  // [H, count, D]
+  at::Tensor rows(const AttentionContext& context, std::int64_t begin, std::int64_t count) const {
+    const at::Tensor rows = shared_parameter(context, 0, table_).narrow(0, begin, count);
+    if (!settings_.norm) return rows;
+    return at::layer_norm(rows, {shape_.width}, shared_parameter(context, 1, gain_),
+                          shared_parameter(context, 2, shift_), settings_.norm_epsilon);
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "config/schemes/sinusoidal.h"
 #include "config/schemes/transformer_xl.h"
+#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
@@ -65,10 +66,13 @@ class TransformerXl : public PositionScheme {
     const std::int64_t greatest =
         context.causal ? std::max<std::int64_t>(range.least, 0) : range.least + range.count - 1;
     range.count = std::min(range.count, greatest - range.least + 1);
+    const ProjectedRows products =
+        projected_rows((terms.query + own_w.unsqueeze(1)) * terms.scale,
+                       distance_rows(range, layer.weight.options()), layer.weight);
     return add_relative_products(
         {.scores = scores,
-         .vectors = (terms.query + own_w.unsqueeze(1)) * terms.scale,
-         .table = distance_rows(layer, range),
+         .vectors = products.vectors,
+         .table = products.table,
          .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
            return std::min(distance, greatest) - range.least;
          })});
@@ -82,20 +86,34 @@ class TransformerXl : public PositionScheme {
   TransformerXlSettings settings_;
   ModelShape shape_;
   std::vector<Layer> layers_;
+  mutable at::Tensor sinusoids_;  // [made_.count, M]
+  mutable DistanceRange made_;
 
-  // R_{i-j} W for the distances j - i of a range, [H, count, D].
-  at::Tensor distance_rows(const Layer& layer, const DistanceRange& range) const {
+  // R_{i-j} for the distances j - i of a range, [count, M]. They are kept from layer to layer and
+  // step to step; a text that is decoded asks for one more a token, and gets twice as many.
+  at::Tensor distance_rows(const DistanceRange& range, const at::TensorOptions& options) const {
+    std::int64_t least = made_.least, end = made_.least + made_.count;
+    if (made_.count == 0) least = end = range.least;
+    if (range.least < least) least = std::min(range.least, 2 * least);
+    if (range.least + range.count > end) end = std::max(range.least + range.count, 2 * end);
+    const bool same = sinusoids_.defined() && sinusoids_.scalar_type() == options.dtype() &&
+                      sinusoids_.device() == options.device();
+    if (!same || least != made_.least || end - least != made_.count) {
+      made_ = {.least = least, .count = end - least};
+      sinusoids_ = on_device(sinusoids_of(made_), options);
+    }
+    return sinusoids_.narrow(0, range.least - made_.least, range.count);
+  }
+
+  at::Tensor sinusoids_of(const DistanceRange& range) const {
     std::vector<std::int64_t> distances;
     for (std::int64_t n = 0; n < range.count; ++n) {
       const std::int64_t past = -(range.least + n);
       distances.push_back(settings_.clamp > 0 ? std::clamp(past, -settings_.clamp, settings_.clamp)
                                               : past);
     }
-    const at::Tensor table = sinusoid_table(Positions::of(std::move(distances)), shape_.width,
-                                            settings_.base, SinusoidalLayout::concat);
-    return at::matmul(on_device(table, layer.weight.options()), layer.weight.t())
-        .view({range.count, shape_.heads, shape_.head_width})
-        .transpose(0, 1);
+    return sinusoid_table(Positions::of(std::move(distances)), shape_.width, settings_.base,
+                          SinusoidalLayout::concat);
   }
 };
 

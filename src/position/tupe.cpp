@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "config/schemes/tupe.h"
 #include "position/distance_buckets.h"
+#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "tensor/on_device.h"
@@ -55,10 +56,12 @@ class Tupe : public PositionScheme {
 
   bool has_bias() const override { return true; }
   at::Tensor bias(const AttentionContext& context) const override {
-    const at::Tensor query = projected(context.queries, query_);
-    const at::Tensor key = projected(context.keys, key_);
-    at::Tensor bias =
-        (at::matmul(query, key.transpose(1, 2)) * score_scale(shape_.head_width)).unsqueeze(0);
+    const at::Tensor query = at::matmul(rows(context.queries), query_.t())
+                                 .view({1, -1, shape_.heads, shape_.head_width})
+                                 .transpose(1, 2);
+    const ProjectedRows products = projected_rows(query, rows(context.keys), key_);
+    at::Tensor bias = at::matmul(products.vectors, products.table.transpose(1, 2)) *
+                      score_scale(shape_.head_width);
     if (settings_.relative) {
       const DistanceBuckets buckets{.buckets = settings_.buckets,
                                     .max_distance = settings_.max_distance,
@@ -87,7 +90,7 @@ class Tupe : public PositionScheme {
   at::Tensor gain_, shift_;       // [M]
   at::Tensor relative_;           // [buckets, H]
 
-  at::Tensor projected(const Positions& positions, const at::Tensor& weight) const {
+  at::Tensor rows(const Positions& positions) const {
     if (positions.largest() >= settings_.length) {
       throw_usage("position.tupe.length",
                   "the table has " + std::to_string(settings_.length) +
@@ -95,12 +98,10 @@ class Tupe : public PositionScheme {
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }
-    at::Tensor rows = at::index_select(table_, 0, on_device(positions.tensor(), table_.device()));
-    if (settings_.norm)
-      rows = at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);
-    return at::matmul(rows, weight.t())
-        .view({positions.count(), shape_.heads, shape_.head_width})
-        .transpose(0, 1);  // [H, L, D]
+    const at::Tensor rows =
+        at::index_select(table_, 0, on_device(positions.tensor(), table_.device()));
+    if (!settings_.norm) return rows;
+    return at::layer_norm(rows, {shape_.width}, gain_, shift_, settings_.norm_epsilon);  // [L, M]
   }
 };
 
