@@ -146,6 +146,7 @@ LineChart cost_chart(const AttentionBenchmark& result, const std::string& subtit
 std::vector<std::string> crossings(const AttentionBenchmark& result) {
   std::vector<std::string> lines;
   for (const std::string& kernel : attention_kernels()) {
+    if (kernel == "softmax") continue;
     if (const std::optional<double> length = crossing_point(result.costs, kernel)) {
       lines.push_back(fmt::format("{} is faster than softmax from about {} tokens on", kernel,
                                   format_count(std::llround(*length))));

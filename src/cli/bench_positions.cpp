@@ -160,10 +160,13 @@ void print_remarks(const std::vector<PositionCost>& costs) {
   }
 }
 
-void bench_positions(const BenchPositionsOptions& options) {
+void bench_positions(BenchPositionsOptions options) {
   if (options.json + options.csv + options.markdown > 1) {
     throw_usage("--json, --csv, --markdown", "are forms of one table", "one of them");
   }
+  std::ranges::sort(options.lengths);
+  const auto repeated = std::ranges::unique(options.lengths);
+  options.lengths.erase(repeated.begin(), repeated.end());
   check_names(options.schemes);
   const Settings settings = settings_of(options);
   if (settings.model.vocabulary == 0) {

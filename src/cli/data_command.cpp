@@ -190,7 +190,7 @@ void add_prepare(CLI::App& data) {
       ->check(number_in(between(0, 1)));
   command
       ->add_option("--validation", arguments->validation,
-                   "files that are the validation set; no part of INPUT is")
+                   "files that are the validation set; no other part of INPUT is")
       ->type_name("INPUT");
   command
       ->add_option("--test-fraction", arguments->test_fraction,

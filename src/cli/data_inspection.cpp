@@ -126,6 +126,9 @@ std::string masked_examples(const Dataset& dataset, const InspectionOptions& opt
   const Rows rows(dataset, Split::train, {.length = options.length});
   std::string text;
   if (options.examples == 0 || rows.size() == 0) return text;
+  if (tokenizer.special().mask < 0) {
+    return "no rows are shown masked: the tokenizer has no mask token\n";
+  }
   const Masker masker(tokenizer, options.masking);
   const Permutation order(static_cast<std::uint64_t>(rows.size()), random_key({options.seed}));
   text += fmt::format("masked rows of {} (of {}):\n", options.length,

@@ -112,6 +112,14 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink) {
 }
 
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met) {
+  CorpusFiles files;
+  files.paths = list_corpus_files(options, &files.skipped);
+  return read_corpus(files, options, sink, lines_met);
+}
+
+CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options, CorpusSink& sink,
+                         LinesMet& lines_met) {
+  ROFORMER_ASSERT(!listed.paths.empty());
   if (options.reader == CorpusReader::verbatim && options.remove_repeats) {
     throw_usage("remove_repeats", "is of lines, and the verbatim reader keeps every byte");
   }
@@ -119,7 +127,8 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMe
   CorpusCounts& counts = counting.counts();
   bool any_text = false;
   std::uint64_t finished_bytes = 0;
-  const std::vector<std::filesystem::path> files = list_corpus_files(options, &counts.skipped);
+  const std::vector<std::filesystem::path>& files = listed.paths;
+  counts.skipped = listed.skipped;
   for (const std::filesystem::path& file : files) {
     CorpusStream stream(file);
     const auto report_progress = [&] { sink.progress(finished_bytes + stream.raw_bytes()); };

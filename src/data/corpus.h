@@ -32,7 +32,7 @@ struct CorpusOptions {
 };
 
 // Receives the corpus in order. A line comes without its line end; blank lines inside a document
-// come as empty ones. A line longer than 1 MiB comes in several parts.
+// come as empty ones. Of a line longer than 1 MiB all but the end comes in parts.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
@@ -63,6 +63,13 @@ CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink);
 // The same for one of several corpora: a line that is among `lines_met` (hashes) is a repeat, too.
 using LinesMet = std::unordered_set<std::uint64_t>;
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met);
+// The same of files that were listed before: what came into a folder since is no part of it.
+struct CorpusFiles {
+  std::vector<std::filesystem::path> paths;
+  std::uint64_t skipped = 0;
+};
+CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options, CorpusSink& sink,
+                         LinesMet& lines_met);
 
 // The files that the inputs stand for, in the order of reading. Counts what was left out of folders
 // (hidden files are not counted).

@@ -51,9 +51,9 @@ void DocumentSplitter::hold(std::string_view bytes) {
   }
 }
 
-// Of a line that was cut where it ends nothing is left, which is no blank line.
+// Of a line that was cut where it ends nothing is left, and its end is still to come.
 void DocumentSplitter::end_line() {
-  if (!pending_.empty()) {
+  if (!pending_.empty() || inside_line_) {
     take_line(pending_);
   } else if (separator_ == DocumentSeparator::line) {
     end_document();
@@ -69,32 +69,43 @@ void DocumentSplitter::end_file() {
   at_file_start_ = true;
 }
 
-void DocumentSplitter::take_line(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  take_part(line);
-  if (separator_ == DocumentSeparator::line) end_document();
-}
-
-void DocumentSplitter::take_part(std::string_view part) {
-  if (at_file_start_ && part.starts_with(kByteOrderMark)) {
-    part.remove_prefix(kByteOrderMark.size());
-  }
-  at_file_start_ = false;
-  if (is_blank(part)) {
+void DocumentSplitter::take_line(std::string_view given) {
+  if (given.ends_with('\r')) given.remove_suffix(1);
+  const std::string_view line = without_mark(given);
+  if (is_blank(line) && !inside_line_) {
     ++blank_lines_;
     const bool ends = separator_ == DocumentSeparator::blank_line ||
                       (separator_ == DocumentSeparator::two_blank_lines && blank_lines_ >= 2);
     if (ends) end_document();
-    return;
+  } else {
+    begin_text();
+    sink_.line(line);
   }
-  // Blank lines are held back until a line follows in the same document.
+  if (separator_ == DocumentSeparator::line) end_document();
+}
+
+void DocumentSplitter::take_part(std::string_view part) {
+  const std::string_view text = without_mark(part);
+  begin_text();
+  sink_.part(text);
+}
+
+// Blank lines are held back until text follows in the same document.
+void DocumentSplitter::begin_text() {
   if (in_document_) {
     for (; blank_lines_ > 0; --blank_lines_) sink_.line({});
   }
   blank_lines_ = 0;
   in_document_ = true;
   had_text_ = true;
-  sink_.line(part);
+}
+
+std::string_view DocumentSplitter::without_mark(std::string_view text) {
+  if (at_file_start_ && text.starts_with(kByteOrderMark)) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
+  at_file_start_ = false;
+  return text;
 }
 
 void DocumentSplitter::end_document() {

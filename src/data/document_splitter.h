@@ -35,7 +35,10 @@ class DocumentSplitter {
   void hold(std::string_view bytes);
   void end_line();
   void take_line(std::string_view line);
+  // The beginning of a line that is too long for one piece, or its middle.
   void take_part(std::string_view part);
+  void begin_text();
+  std::string_view without_mark(std::string_view text);
   void end_document();
 };
 

@@ -101,7 +101,8 @@ void PairWriter::write(const Block& block) {
 
 void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
                              const std::array<std::vector<TokenId>, 2>& ids) {
-  const std::string line = entry.source + '\n' + entry.target + '\n' + entry.reference + '\n' +
+  const std::string line = entry.source + '\n' + entry.target + '\n' +
+                           entry.reference.value_or("") + '\n' +
                            std::string(to_string(entry.split)) + '\n';
   XXH3_64bits_update(read_hash_.get(), line.data(), line.size());
   written_ = number + 1;
@@ -170,8 +171,7 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
       output.text_hash.reset(XXH3_createState());
       XXH3_64bits_reset(output.text_hash.get());
     }
-    const bool own = side == Side::target && !entry.reference.empty();
-    const std::string line = (own ? entry.reference : text) + '\n';
+    const std::string line = (side == Side::target ? entry.reference.value_or(text) : text) + '\n';
     output.text->write(line);
     XXH3_64bits_update(output.text_hash.get(), line.data(), line.size());
   }

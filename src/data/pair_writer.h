@@ -37,7 +37,7 @@ class PairWriter {
   struct Entry {
     std::string source;  // clean (see clean_sentence), as the target
     std::string target;
-    std::string reference;  // the target as a person wrote it; empty: the target
+    std::optional<std::string> reference;  // the target as a person wrote it; none: the target
     ParallelSplit split = ParallelSplit::train;
     std::int64_t copies = 1;  // in a training set; 0 is counted as kept and not written
     bool under_rules = true;  // false: a test set, of which nothing may be left out

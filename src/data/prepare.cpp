@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -30,10 +32,6 @@ void check(const PrepareOptions& options) {
         std::pair("test fraction", options.test_fraction)}) {
     if (fraction >= 0 && fraction < 1) continue;
     throw_usage(name, fmt::format("is {}, wanted at least 0 and less than 1", fraction));
-  }
-  if (options.validation_fraction + options.test_fraction >= 1) {
-    throw_usage("test fraction", "leaves nothing to train on",
-                "the fractions of validation and test add up to less than 1");
   }
   if (options.threads < 1) {
     throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
@@ -125,21 +123,72 @@ void warn_of_shares(const DatasetDescription& description) {
 
 // What is read, and how its documents are dealt.
 struct PreparationPlan {
-  std::vector<std::filesystem::path> files;  // all of them
+  CorpusFiles files;  // to train on, and to divide
   // The splits that have files of their own, and these.
-  std::vector<std::pair<Split, CorpusOptions>> held_out;
+  std::vector<std::pair<Split, CorpusFiles>> held_out;
   std::optional<DividedFile> divided;  // where the shares are of bytes
   SplitFractions fractions;
+
+  std::vector<std::filesystem::path> all_files() const {
+    std::vector<std::filesystem::path> all = files.paths;
+    for (const auto& [split, of_split] : held_out) {
+      all.insert(all.end(), of_split.paths.begin(), of_split.paths.end());
+    }
+    return all;
+  }
 };
 
+// Whether it is the output or what lies beside it while it is written: an input folder may hold it.
+bool is_output(const std::filesystem::path& file, const std::filesystem::path& output) {
+  const std::string name = std::filesystem::weakly_canonical(file).string();
+  const std::string place = (std::filesystem::weakly_canonical(output) / "").parent_path().string();
+  if (!name.starts_with(place)) return false;
+  const std::string rest = name.substr(place.size());
+  return rest.starts_with("/") || rest == ".lock" || rest.starts_with(".partial/") ||
+         rest.starts_with(".previous/");
+}
+
+CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& output) {
+  CorpusFiles files;
+  files.paths = list_corpus_files(corpus, &files.skipped);
+  std::erase_if(files.paths, [&](const auto& file) { return is_output(file, output); });
+  if (files.paths.empty()) {
+    throw_usage(output.string(), "the input holds nothing but the output");
+  }
+  return files;
+}
+
 PreparationPlan plan_of(const PrepareOptions& options) {
-  PreparationPlan plan{.files = list_corpus_files(options.corpus)};
+  PreparationPlan plan{.files = listed(options.corpus, options.output)};
+  // Where each file that is held out lies, and for which set.
+  std::map<std::filesystem::path, Split> places;
   for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
                                       std::pair(Split::test, &options.test_inputs)}) {
     if (inputs->empty()) continue;
-    CorpusOptions& corpus = plan.held_out.emplace_back(split, options.corpus).second;
+    CorpusOptions corpus = options.corpus;
     corpus.inputs = *inputs;
-    for (const std::filesystem::path& file : list_corpus_files(corpus)) plan.files.push_back(file);
+    const CorpusFiles files = listed(corpus, options.output);
+    for (const std::filesystem::path& file : files.paths) {
+      const auto [place, is_new] = places.emplace(std::filesystem::weakly_canonical(file), split);
+      if (is_new || place->second == split) continue;
+      log::warn("{} is among the files of --validation and of --test", file.string());
+    }
+    plan.held_out.emplace_back(split, files);
+  }
+  // Of a folder they are left out; a file that is named for both is meant.
+  std::set<std::filesystem::path> named;
+  for (const std::filesystem::path& input : options.corpus.inputs) {
+    const std::filesystem::path place = std::filesystem::weakly_canonical(input);
+    if (!named.insert(place).second || !places.contains(place)) continue;
+    log::warn("{} is trained on, and held out as well", input.string());
+  }
+  std::erase_if(plan.files.paths, [&](const auto& file) {
+    const std::filesystem::path place = std::filesystem::weakly_canonical(file);
+    return places.contains(place) && !named.contains(place);
+  });
+  if (plan.files.paths.empty()) {
+    throw_usage("--validation", "all files of the input are held out",
+                "nothing is left to train on");
   }
   const bool by_bytes = options.shares.whole() > 0;
   ROFORMER_ASSERT(!by_bytes || plan.held_out.empty());
@@ -148,6 +197,10 @@ PreparationPlan plan_of(const PrepareOptions& options) {
                                       ? 0
                                       : options.validation_fraction,
                     .test = by_bytes || !options.test_inputs.empty() ? 0 : options.test_fraction};
+  if (plan.fractions.validation + plan.fractions.test >= 1) {
+    throw_usage("test fraction", "leaves nothing to train on",
+                "the fractions of validation and test add up to less than 1");
+  }
   return plan;
 }
 
@@ -162,7 +215,7 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
                     .finished = finished,
                     .on_finished = [&](const FinishedSplits& now) { journal.write(to_json(now)); }},
                    tokenizer);
-  ProgressSink progress(corpus_bytes(plan.files), shards);
+  ProgressSink progress(corpus_bytes(plan.all_files()), shards);
   shards.choose_split([&](std::uint64_t document) {
     if (plan.divided) return kSplits.at(document);
     return split_of(document, plan.fractions, options.seed);
@@ -170,11 +223,11 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
   LinesMet lines_met;  // a line of the training set is none of the others
   CorpusOptions corpus = options.corpus;
   if (plan.divided) corpus.cuts = plan.divided->cuts;
-  CorpusCounts read = read_corpus(corpus, progress, lines_met);
+  CorpusCounts read = read_corpus(plan.files, corpus, progress, lines_met);
   progress.end_corpus();
   for (const auto& [split, files_of_split] : plan.held_out) {
     shards.choose_split([split = split](std::uint64_t) { return split; });
-    read += read_corpus(files_of_split, progress, lines_met);
+    read += read_corpus(files_of_split, options.corpus, progress, lines_met);
     progress.end_corpus();
   }
   DatasetDescription description{
@@ -222,7 +275,8 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
                        .contents = "a prepared data set",
                        .is_replaceable = holds_description,
                        .journal = kPreparationJournal});
-  const PreparationJournal journal(folder.path(), identity_of(options, tokenizer, plan.files));
+  const PreparationJournal journal(folder.path(),
+                                   identity_of(options, tokenizer, plan.all_files()));
   const auto write = [&](const FinishedSplits& finished) {
     return write_shards(options, plan, tokenizer, folder.path(), journal, finished);
   };

@@ -18,7 +18,8 @@ namespace roformer {
 
 struct PrepareOptions {
   CorpusOptions corpus;
-  // When given, these are the validation set, and no document of the corpus is.
+  // When given, these are the validation set, and no other document of the corpus is. Those that
+  // lie in a folder of the corpus are not trained on.
   std::vector<std::filesystem::path> validation_inputs;
   std::vector<std::filesystem::path> test_inputs = {};  // likewise
   double validation_fraction = 0.2;  // of the documents, in [0, 1); 0: no validation set

@@ -147,7 +147,7 @@ class TrainingSink final : public CleaningSink {
     const ParallelSplit split = split_of(page);
     add_({.source = std::move(source),
           .target = std::move(target),
-          .reference = {},
+          .reference = std::nullopt,
           .split = split,
           .copies = split == ParallelSplit::train ? copies() : 1,
           .under_rules = true,
@@ -183,7 +183,7 @@ class HeldOutSink final : public CleaningSink {
                   "give one line for each pair");
   }
   void take(std::string source, std::string target, std::uint64_t) override {
-    std::string reference;
+    std::optional<std::string> reference;
     if (reference_) {
       std::string_view line;
       if (!reference_->next(line)) refuse_references();

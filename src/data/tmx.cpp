@@ -65,9 +65,10 @@ class TmxReader {
   }
 
  private:
-  struct Text {
+  // A text of the unit, and how well its language fits each side (0: not at all).
+  struct Variant {
     std::string text;
-    int fit = 0;
+    int fits[2] = {0, 0};
   };
 
   Feed feed_;
@@ -77,8 +78,8 @@ class TmxReader {
   std::string error_;
   int error_line_ = 0;
 
-  Text texts_[2];         // of the unit
-  std::string language_;  // of the variant
+  std::vector<Variant> variants_;  // of the unit, those that fit a side
+  std::string language_;           // of the variant
   std::string segment_;
   bool in_segment_ = false;
   int codes_ = 0;  // native codes around the text
@@ -124,6 +125,12 @@ class TmxReader {
     }
     const xmlChar* const local = xmlTextReaderConstLocalName(&reader);
     const std::string_view name = local == nullptr ? "" : reinterpret_cast<const char*>(local);
+    if (type == XML_READER_TYPE_ENTITY_REFERENCE && in_segment_ && codes_ == 0) {
+      throw_failure(
+          fmt::format("{}:{}", feed_.stream.name(), xmlTextReaderGetParserLineNumber(&reader)),
+          fmt::format("has the entity &{};, and entities are not replaced", name),
+          "write the text itself");
+    }
     if (type == XML_READER_TYPE_ELEMENT) {
       begin(name, reader);
       if (xmlTextReaderIsEmptyElement(&reader) == 1) end(name);
@@ -138,7 +145,7 @@ class TmxReader {
 
   void begin(std::string_view name, xmlTextReader& reader) {
     if (name == "tu") {
-      texts_[0] = texts_[1] = {};
+      variants_.clear();
     } else if (name == "tuv") {
       language_.clear();
       // TMX before 1.4 wrote lang without its prefix.
@@ -164,22 +171,34 @@ class TmxReader {
       --codes_;
     } else if (name == "seg") {
       in_segment_ = false;
-      for (int side = 0; side < 2; ++side) {
-        const int fits = fit(language_, wanted_[side]);
-        if (fits > texts_[side].fit) texts_[side] = {.text = segment_, .fit = fits};
-      }
+      const Variant variant{.text = segment_,
+                            .fits = {fit(language_, wanted_[0]), fit(language_, wanted_[1])}};
+      if (variant.fits[0] > 0 || variant.fits[1] > 0) variants_.push_back(variant);
     } else if (name == "tu") {
       end_unit();
     }
   }
 
+  // The two variants that fit best, the earlier of equals. A text is never its own translation,
+  // though one of a region fits the other regions of its language, too.
   void end_unit() {
-    const bool has_source = texts_[0].fit > 0;
-    const bool has_target = texts_[1].fit > 0;
-    if (has_source && has_target) {
-      sink_.pair({.source = texts_[0].text, .target = texts_[1].text, .page = reading_.pairs++});
+    const Variant* source = nullptr;
+    const Variant* target = nullptr;
+    int best = 0;
+    for (const Variant& one : variants_) {
+      for (const Variant& other : variants_) {
+        if (&one == &other || one.fits[0] == 0 || other.fits[1] == 0) continue;
+        const int fits = one.fits[0] + other.fits[1];
+        if (fits <= best) continue;
+        best = fits;
+        source = &one;
+        target = &other;
+      }
+    }
+    if (source != nullptr) {
+      sink_.pair({.source = source->text, .target = target->text, .page = reading_.pairs++});
       if (reading_.pairs % kProgressUnits == 0) sink_.progress(feed_.stream.raw_bytes());
-    } else if (has_source || has_target) {
+    } else if (!variants_.empty()) {
       ++reading_.unmatched;
     }
   }

@@ -147,8 +147,12 @@ TripletCounts make_triplets(const TripletOptions& options) {
         MatchingExample triplet{.anchor = text_of(object, "A", location),
                                 .closer = text_of(object, "B", location),
                                 .farther = text_of(object, "C", location)};
-        if (object.value("label", nlohmann::json("B")) == "C") {
+        const nlohmann::json label = object.value("label", nlohmann::json("B"));
+        if (label == "C") {
           std::swap(triplet.closer, triplet.farther);
+        } else if (label != "B") {
+          throw_failure(location, "has the label " + describe_json(label),
+                        "\"B\" or \"C\", whichever is closer to \"A\"");
         }
         triplets.push_back(std::move(triplet));
       });

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,11 +75,24 @@ std::string host_key(std::int64_t rank) {
   return fmt::format("host/{}", rank);
 }
 
+// How many processes there are, as the process of the rank was told.
+std::string count_key(std::int64_t rank) {
+  return fmt::format("count/{}", rank);
+}
+
+std::string text_at(c10d::Store& store, const std::string& key) {
+  const std::vector<std::uint8_t> bytes = store.get(key);
+  return {bytes.begin(), bytes.end()};
+}
+
 // The hosts of all processes, which have come when it returns.
 std::vector<std::string> gather_hosts(c10d::Store& store, const Launch& launch,
                                       const ConnectOptions& options) {
+  const std::string count = std::to_string(launch.processes);
+  store.set(count_key(launch.rank), bytes_of(count));
   store.set(host_key(launch.rank), bytes_of(host_name()));
   std::vector<std::string> hosts;
+  std::set<std::int64_t> come;
   const auto end = std::chrono::steady_clock::now() + options.timeout;
   std::vector<std::int64_t> missing;
   const auto refuse = [&](const std::string& what) {
@@ -88,11 +102,22 @@ std::vector<std::string> gather_hosts(c10d::Store& store, const Launch& launch,
   do {
     missing.clear();
     if (store.check({kMissing})) {
-      const std::vector<std::uint8_t> what = store.get(kMissing);
-      refuse({what.begin(), what.end()});
+      refuse(text_at(store, kMissing));
     }
     for (std::int64_t r = 0; r < launch.processes; ++r) {
-      if (!store.check({host_key(r)})) missing.push_back(r);
+      if (come.contains(r)) continue;
+      if (!store.check({host_key(r)})) {
+        missing.push_back(r);
+        continue;
+      }
+      come.insert(r);
+      const std::string other = text_at(store, count_key(r));
+      if (other == count) continue;
+      if (launch.rank == 0) std::this_thread::sleep_for(kSlice);  // as below
+      throw_failure(fmt::format("{}:{}", launch.master_address, launch.master_port),
+                    fmt::format("process {} was started as one of {} and process {} as one of {}",
+                                launch.rank, count, r, other),
+                    "one WORLD_SIZE for all");
     }
     if (!missing.empty()) std::this_thread::sleep_for(Milliseconds(20));
   } while (!missing.empty() && std::chrono::steady_clock::now() < end);
@@ -106,8 +131,7 @@ std::vector<std::string> gather_hosts(c10d::Store& store, const Launch& launch,
     refuse(what);
   }
   for (std::int64_t r = 0; r < launch.processes; ++r) {
-    const std::vector<std::uint8_t> host = store.get(host_key(r));
-    hosts.emplace_back(host.begin(), host.end());
+    hosts.push_back(text_at(store, host_key(r)));
   }
   return hosts;
 }
@@ -260,12 +284,13 @@ class GlooProcesses : public Processes {
     begun([&] { return group.broadcast(tensors); })->wait();
   }
 
-  std::string use_gpu() override {
+  std::string use_gpu(const std::string& card) override {
     const NcclPlugin plugin = open_nccl_plugin();
-    const auto gpus = static_cast<std::int64_t>(at::getNumGPUs());
-    const std::string own = local_count_ > gpus
-                                ? fmt::format("{} processes share {} GPUs", local_count_, gpus)
-                                : plugin.reason;
+    // Of its launcher a process may see one GPU only, each another one.
+    const std::string place = host_name() + " " + card;
+    const auto sharing = std::ranges::count(gather_texts(*this, place), place);
+    const std::string own =
+        sharing > 1 ? fmt::format("{} processes share a GPU", sharing) : plugin.reason;
     // One that cannot keeps all from it.
     for (const std::string& reason : gather_texts(*this, own)) {
       if (!reason.empty()) return "through Gloo and the host's memory: " + reason;
@@ -345,7 +370,7 @@ class GlooProcesses : public Processes {
       work.wait(kSlice);
     } catch (const std::exception& error) {
       if (!work.isCompleted()) return false;
-      if (!work.isSuccess()) fail(error);
+      if (work.exception() != nullptr) fail(error);  // isSuccess() is none of NCCL's
       work.synchronize();
     }
     return true;

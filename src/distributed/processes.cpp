@@ -29,7 +29,7 @@ class SingleProcess : public Processes {
     return nothing();
   }
   void take_from_first(at::Tensor) override {}
-  std::string use_gpu() override { return ""; }
+  std::string use_gpu(const std::string&) override { return ""; }
   void alive() override {}
   std::shared_ptr<void> busy() override { return nullptr; }
   void leave(const std::string&) noexcept override {}

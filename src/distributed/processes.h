@@ -45,8 +45,9 @@ class Processes {
   // values [N] become those of process 0.
   virtual void take_from_first(at::Tensor values) = 0;
 
-  // All processes compute on GPUs. Returns the way of their tensors in words, for a person.
-  virtual std::string use_gpu() = 0;
+  // All processes compute on GPUs, this one on `card`, a name that no other card has. Returns the
+  // way of their tensors in words, for a person.
+  virtual std::string use_gpu(const std::string& card) = 0;
 
   // A sign of life from the thread that trains, for long work between two calls.
   virtual void alive() = 0;

@@ -11,6 +11,11 @@
 namespace roformer {
 namespace {
 
+// "± 0.0123" between two texts; nothing where one text alone tells no error.
+std::string shown_error(double error, const char* before, const char* after = "") {
+  return std::isfinite(error) ? fmt::format("{}± {:.4f}{}", before, error, after) : "";
+}
+
 // Three sentences on what stands out.
 std::string in_words(const ExplainedRun& run) {
   const HeadExplanation* positional = nullptr;
@@ -53,9 +58,9 @@ std::string in_words(const ExplainedRun& run) {
   if (run.explanation.ablated && needed != nullptr) {
     const LossChange& change = needed->without_positions;
     text += fmt::format(
-        "The loss grows most where {} loses its positions: {:+.4f} ± {:.4f} nats, of {:+.4f} "
-        "for all layers.",
-        title_of(*needed), change.change, change.standard_error,
+        "The loss grows most where {} loses its positions: {:+.4f}{} nats, of {:+.4f} for all "
+        "layers.",
+        title_of(*needed), change.change, shown_error(change.standard_error, " "),
         run.explanation.without_positions.change);
   }
   return text;
@@ -76,7 +81,7 @@ void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
     std::vector<HtmlReport::KeyFigure> figures{
         {.value = fmt::format("{:.4f}", e.loss),
          .name = "loss, nats",
-         .remark = fmt::format("± {:.4f}, {}", e.standard_error, run.name)},
+         .remark = shown_error(e.standard_error, "", ", ") + run.name},
         {.value = count > 0 ? shown_share(positions / count) : "–",
          .name = "of the scores' variance depends on positions",
          .remark = "mean of the heads, " + run.name}};
@@ -84,7 +89,7 @@ void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
       figures.push_back(
           {.value = fmt::format("{:+.4f}", e.without_positions.change),
            .name = "loss without positions, nats",
-           .remark = fmt::format("± {:.4f}, all layers", e.without_positions.standard_error)});
+           .remark = shown_error(e.without_positions.standard_error, "", ", ") + "all layers"});
     }
     report.key_figures(figures);
     report.paragraph(in_words(run));

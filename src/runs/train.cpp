@@ -28,6 +28,7 @@
 #include "runs/model_source.h"
 #include "tasks/registry.h"
 #include "tensor/device.h"
+#include "tensor/gpu/driver.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"
 
@@ -307,7 +308,8 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
   if (!begun_with.is_null() && source) compare_source(begun_with, data, settings);
   compare_processes(settings, opened.data, plan, processes);
-  const std::string way = plan.device.is_cuda() ? processes.use_gpu() : "";
+  const std::string way =
+      plan.device.is_cuda() ? processes.use_gpu(gpu::card_identity(plan.device)) : "";
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
   std::string start;
   if (source) {

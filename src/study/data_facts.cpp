@@ -32,7 +32,9 @@ constexpr std::array kFacts = {
     DataFact{"training_pairs", "training pairs"},
     DataFact{"validation_pairs", "validation pairs"},
     DataFact{"source_fingerprints", "sources of the data"},
+    DataFact{"source_training_tokens", "training tokens of the sources"},
     DataFact{"stage_fingerprints", "data of the stages"},
+    DataFact{"stage_training_tokens", "training tokens of the stages"},
     DataFact{"from_fingerprint", "model to start from"},
 };
 
@@ -51,13 +53,16 @@ nlohmann::json text_today(const Settings& settings) {
                          {"test_tokens", tokens(Split::test)},
                          {"source_fingerprints", nlohmann::json::array()}};
   for (const auto& source : settings.data.sources) {
-    data["source_fingerprints"].push_back(fmt::format(
-        "{} x {}", hexadecimal(read_description(source.directory).fingerprint), source.weight));
+    const DatasetDescription own = read_description(source.directory);
+    data["source_fingerprints"].push_back(
+        fmt::format("{} x {}", hexadecimal(own.fingerprint), source.weight));
+    data["source_training_tokens"].push_back(own[Split::train].counts.tokens);
   }
   for (const auto& stage : settings.stages) {
     if (stage.directory.empty()) continue;
-    data["stage_fingerprints"].push_back(
-        hexadecimal(read_description(stage.directory).fingerprint));
+    const DatasetDescription own = read_description(stage.directory);
+    data["stage_fingerprints"].push_back(hexadecimal(own.fingerprint));
+    data["stage_training_tokens"].push_back(own[Split::train].counts.tokens);
   }
   return data;
 }

@@ -20,6 +20,11 @@
 namespace roformer {
 namespace {
 
+// A text divided anew has the same fingerprint.
+std::uint64_t training_tokens(const Dataset& dataset) {
+  return dataset.description()[Split::train].counts.tokens;
+}
+
 struct LanguageTrainingBatch : TrainingBatch {
   LanguageBatch batch;
 };
@@ -117,11 +122,13 @@ class LanguageTask : public TrainingTask {
       record["source_fingerprints"].push_back(
           fmt::format("{} x {}", hexadecimal(sources_[i].dataset->description().fingerprint),
                       sources_[i].weight));
+      record["source_training_tokens"].push_back(training_tokens(*sources_[i].dataset));
     }
     for (std::size_t i = 0; i < settings_.stages.size(); ++i) {
       if (settings_.stages[i].directory.empty()) continue;
       const Dataset& own = *stages_[i].sources.front().dataset;
       record["stage_fingerprints"].push_back(hexadecimal(own.description().fingerprint));
+      record["stage_training_tokens"].push_back(training_tokens(own));
     }
     return record;
   }

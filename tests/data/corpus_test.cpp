@@ -51,6 +51,7 @@ TEST_CASE("An endless line comes in parts that lose nothing and cut no character
   struct Parts : CorpusSink {
     std::vector<std::string> parts;
     void line(std::string_view part) override { parts.emplace_back(part); }
+    void part(std::string_view part) override { parts.emplace_back(part); }
     void end_document() override {}
   } sink;
   const TemporaryFolder folder;
@@ -66,9 +67,23 @@ TEST_CASE("A line that is cut where it ends is no blank line, and none is longer
   // Blocks of a quarter of it are read.
   const std::string line(1 << 20, 'a');
   const auto blank_line = DocumentSeparator::blank_line;
-  CHECK(documents_of_text(line + "\nb\n", blank_line) == Documents{line + "|b"});
-  CHECK(documents_of_text(line + "\nb\n", DocumentSeparator::line) == Documents{line, "b"});
+  CHECK(documents_of_text(line + "\nb\n", blank_line) == Documents{line + "||b"});
+  CHECK(documents_of_text(line + "\nb\n", DocumentSeparator::line) == Documents{line + "|", "b"});
   CHECK(documents_of_text(line + "cc\nb\n", blank_line) == Documents{line + "|cc|b"});
+  // As text of bytes it is what it was, and spaces in its middle are no blank line.
+  struct Bytes : CorpusSink {
+    std::string bytes;
+    int documents = 0;
+    void line(std::string_view text) override { bytes.append(text) += '\n'; }
+    void part(std::string_view text) override { bytes += text; }
+    void end_document() override { ++documents; }
+  } sink;
+  const TemporaryFolder folder;
+  const std::string text = "abc" + std::string(3 << 20, ' ') + "def\n" + line + "\nb\n";
+  write_text(folder.path / "text", text);
+  read_corpus({.inputs = {folder.path / "text"}}, sink);
+  CHECK(sink.documents == 1);
+  CHECK(sink.bytes == text);
 }
 
 TEST_CASE("Compressed files and archives are read as the text inside") {

@@ -173,6 +173,11 @@ TEST_CASE("Triplets are drawn from texts with a topic, and no text is in two set
       }
     }
   }
+  write(folder.path / "label.jsonl",
+        "{\"A\": \"a\", \"B\": \"b\", \"C\": \"c\", \"label\": \"c\"}\n");
+  CHECK_THROWS_AS(
+      make_triplets({.inputs = {folder.path / "label.jsonl"}, .output = folder.path / "bad"}),
+      Error);
   write(folder.path / "bad.jsonl", "{\"text\": \"a\"}\n");
   CHECK_THROWS_AS(make_triplets({.inputs = {folder.path / "bad.jsonl"},
                                  .output = folder.path / "bad",

@@ -1,5 +1,7 @@
 #include "data/pair_source.h"
 
+#include <fmt/format.h>
+
 #include "catch.h"
 #include "data/line_reader.h"
 #include "pair_fixture.h"
@@ -135,12 +137,28 @@ TEST_CASE("A translation memory is read unit by unit") {
   CHECK(error_of([&] {
           read(one_file(path, french));
         }).find("it has 1 texts in one of these languages only") != std::string::npos);
-  // Entities of the file's own are not expanded, so they cannot grow.
+  // A text of one region fits its language's other regions, and is never its own translation.
+  const auto regions = [&](const char* first, const char* second) {
+    const PairSource source =
+        one_file(path, fmt::format("<tmx><tu><tuv xml:lang=\"{}\"><seg>a</seg></tuv><tuv "
+                                   "xml:lang=\"{}\"><seg>b</seg></tuv></tu>"
+                                   "<tu><tuv xml:lang=\"pt-PT\"><seg>c</seg></tuv><tuv "
+                                   "xml:lang=\"pt-BR\"><seg>d</seg></tuv></tu></tmx>",
+                                   first, second));
+    CollectingPairs sink;
+    read_pairs(source, {.source = "pt-BR", .target = "pt-PT"}, sink);
+    return sink.pairs;
+  };
+  CHECK(regions("pt-BR", "en") == TextPairs{{"d", "c"}});
+  CHECK(regions("pt-BR", "pt") == TextPairs{{"a", "b"}, {"d", "c"}});
+  // Entities of the file's own are not expanded, so they cannot grow; nor do they vanish.
   const std::string bomb =
       "<!DOCTYPE tmx [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>"
       "<tmx><tu><tuv xml:lang=\"en\"><seg>x&b;</seg></tuv>"
       "<tuv xml:lang=\"de\"><seg>y</seg></tuv></tu></tmx>";
-  CHECK(read(one_file(path, bomb)).pairs == TextPairs{{"x", "y"}});
+  CHECK(error_of([&] {
+          read(one_file(path, bomb));
+        }).starts_with(path.string() + ":1: has the entity &b;"));
 }
 
 TEST_CASE("The help of two languages is matched by file and paragraph") {

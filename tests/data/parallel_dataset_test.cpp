@@ -171,6 +171,13 @@ TEST_CASE("References stand in place of tokenised targets, line by line") {
   CHECK(decoded(dataset, ParallelSplit::test)[0].second == "eins");
 
   options.overwrite = true;
+  write_text(folder.path / "reference", "\nZwei!\n");
+  prepare_pairs(options, *tokenizer, *tokenizer);
+  CHECK(ParallelDataset(options.output).text(ParallelSplit::test, Side::target) ==
+        std::vector<std::string>{"", "Zwei!"});
+  write_text(folder.path / "reference", "Eins!\nZwei!\n");
+  prepare_pairs(options, *tokenizer, *tokenizer);
+
   for (const char* const lines : {"Eins!\n", "Eins!\nZwei!\nDrei!\n"}) {
     write_text(folder.path / "reference", lines);
     CHECK(error_of([&] {

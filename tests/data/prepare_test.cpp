@@ -243,6 +243,45 @@ TEST_CASE("Files can be named as the validation set") {
   CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"d\n"});
 }
 
+TEST_CASE("Files that are held out are no part of a folder of input, and neither is the output") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "in" / "a", "a\n\nb\n");
+  write_text(folder.path / "in" / "valid", "c\n");
+  write_text(folder.path / "in" / "test", "d\n");
+  PrepareOptions options = options_for(folder.path / "in", folder.path / "in" / "out");
+  options.validation_inputs = {folder.path / "in" / "valid"};
+  options.test_inputs = {folder.path / "in" / "." / "test"};
+  for (const bool again : {false, true}) {
+    options.overwrite = again;
+    const DatasetDescription made = prepare(options, *byte_tokenizer());
+    CHECK(made.files == 3);
+    const Dataset dataset(folder.path / "in" / "out");
+    CHECK(decoded_documents(dataset, Split::train) == std::vector<std::string>{"a\n", "b\n"});
+    CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"c\n"});
+    CHECK(decoded_documents(dataset, Split::test) == std::vector<std::string>{"d\n"});
+  }
+  options.test_inputs = options.validation_inputs;
+  options.overwrite = true;
+  CHECK(has(said([&] { prepare(options, *byte_tokenizer()); }),
+            "is among the files of --validation and of --test"));
+  options.test_inputs = {};
+  options.validation_inputs = {folder.path / "in"};
+  CHECK(has(message_of_prepare(options), "all files of the input are held out"));
+  options.corpus.inputs = options.validation_inputs = {folder.path / "in" / "valid"};
+  CHECK(has(said([&] { prepare(options, *byte_tokenizer()); }), "is trained on, and held out"));
+}
+
+TEST_CASE("The share of a set that files are named for leaves its documents to the others") {
+  const TemporaryFolder folder;
+  write_text(folder.path / "in", sample_text(100));
+  write_text(folder.path / "valid", "c\n");
+  PrepareOptions options = options_for(folder.path / "in", folder.path / "out");
+  options.test_fraction = 0.85;  // and a quarter, which is not dealt
+  CHECK(has(message_of_prepare(options), "leaves nothing to train on"));
+  options.validation_inputs = {folder.path / "valid"};
+  CHECK(message_of_prepare(options).empty());
+}
+
 TEST_CASE("Characters are those that the tokenizer sees, without its line ends") {
   const TemporaryFolder folder;
   write_text(folder.path / "text", "ab\nb \xc3\xa4\n\nb\n");

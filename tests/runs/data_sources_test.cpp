@@ -86,6 +86,16 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
   CHECK(has(refused(mixture.settings("parts", "[{directory: data}, {directory: capitals}]", "8"),
                     ExistingRun::resume),
             "source fingerprints"));
+  // So would the same text divided anew.
+  CorpusOptions corpus;
+  corpus.inputs = {mixture.tiny.folder.path / "capitals.txt"};
+  prepare({.corpus = corpus,
+           .validation_fraction = 0.9,
+           .output = mixture.tiny.folder.path / "capitals",
+           .overwrite = true},
+          *open_tokenizer({.kind = TokenizerKind::bytes}));
+  CHECK(has(refused(mixture.settings("parts", both, "8"), ExistingRun::resume),
+            "source training tokens"));
 }
 
 TEST_CASE("sources that do not fit are refused before the run is made") {

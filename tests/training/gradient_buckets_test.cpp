@@ -15,7 +15,7 @@ class NotingProcesses : public Processes {
   std::int64_t rank() const override { return 0; }
   std::int64_t count() const override { return 2; }
   std::int64_t local_rank() const override { return 0; }
-  std::string use_gpu() override { return ""; }
+  std::string use_gpu(const std::string&) override { return ""; }
   std::int64_t local_count() const override { return 2; }
   std::unique_ptr<PendingExchange> begin_sum(at::Tensor values) override {
     sent.push_back(values.storage_offset());

@@ -27,6 +27,7 @@ struct Driver {
   Result (*error_text)(Result, const char**) = nullptr;
   Result (*count)(int* devices) = nullptr;
   Result (*name)(char* text, int size, int device) = nullptr;
+  Result (*identity)(void* sixteen_bytes, int device) = nullptr;
   Result (*attribute)(int* value, int attribute, int device) = nullptr;
   Result (*current_context)(Context*) = nullptr;
   Result (*set_context)(Context) = nullptr;
@@ -56,6 +57,7 @@ Driver open_driver() {
   find(found.error_text, "cuGetErrorString");
   find(found.count, "cuDeviceGetCount");
   find(found.name, "cuDeviceGetName");
+  find(found.identity, "cuDeviceGetUuid_v2");
   find(found.attribute, "cuDeviceGetAttribute");
   find(found.current_context, "cuCtxGetCurrent");
   find(found.set_context, "cuCtxSetCurrent");
@@ -105,6 +107,12 @@ std::vector<std::string> card_names() {
     names.emplace_back(name.data());
   }
   return names;
+}
+
+std::string card_identity(c10::Device device) {
+  std::array<std::uint8_t, 16> bytes = {};
+  must(driver().identity(bytes.data(), device.index()), "the identity of a GPU");
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
 int compute_capability(c10::Device device) {

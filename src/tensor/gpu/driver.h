@@ -18,6 +18,9 @@ const std::string& reason_against_driver();
 // "NVIDIA H100 80GB HBM3" of each GPU, with or without a LibTorch for it; empty without a driver.
 std::vector<std::string> card_names();
 
+// What no other card in the world has, of the device; a part of a card has its own.
+std::string card_identity(c10::Device device);
+
 // 90 for the compute capability 9.0 of the device.
 int compute_capability(c10::Device device);
 // "sm_90" of the device.

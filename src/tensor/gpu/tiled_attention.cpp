@@ -76,6 +76,23 @@ struct Rows {
 };
 
 // What the kernels read besides rows of tokens, and their launches.
+constexpr std::int64_t bytes_of_row(std::int64_t width) {
+  return (width + 8) * 2;
+}
+
+// Of a block with a tile of pairs.
+constexpr std::int64_t pair_bytes(std::int64_t width) {
+  return 2 * (2 * kTileRows + 2 * pair_keys(width)) * bytes_of_row(width);
+}
+
+constexpr bool pairs_fit() {
+  for (std::int64_t width = kWidthMultiple; width <= kWidest; width += kWidthMultiple) {
+    if (pair_bytes(width) > kLeastSharedMemory) return false;
+  }
+  return true;
+}
+static_assert(pairs_fit());
+
 class Plan {
  public:
   // `gradients` of the additives where there is a backward pass, undefined ones are not wanted.
@@ -127,7 +144,7 @@ class Plan {
     start("attention_query_gradient", tiles_on_queries(), shared(2, 2) + slopes);
     if (differences_ > 0) add_differences(differences);
     launch_on_heads(fmt::format("attention_pair_gradient<{}>", width()), count(pairs_),
-                    2 * (2 * kTileRows + 2 * streamed_rows(width())) * row_bytes());
+                    pair_bytes(width()));
 
     work_.tiles = key_tiles_on_device_;
     work_.key_gradient = to_key.data;
@@ -155,7 +172,7 @@ class Plan {
   AttentionWork work_;
 
   std::int64_t width() const { return in_.query.size(1) / in_.heads; }
-  std::int64_t row_bytes() const { return (width() + 8) * 2; }
+  std::int64_t row_bytes() const { return bytes_of_row(width()); }
   std::int64_t tiles_on_queries() const { return count(query_tiles_); }
   // As SharedParts of sources/attention_tiles.h hands it out: tiles of own rows, and stages of
   // what streams past.
@@ -303,7 +320,7 @@ class Plan {
       listed.push_back(text.gradient);
       while (end < texts_.size() && texts_[end].gradient == text.gradient) ++end;
       for (std::int64_t query = 0; query < text.query_length; query += kTileRows) {
-        for (std::int64_t key = 0; key < text.key_length; key += streamed_rows(width())) {
+        for (std::int64_t key = 0; key < text.key_length; key += pair_keys(width())) {
           pairs_.push_back({.text = static_cast<std::int64_t>(begin),
                             .texts = static_cast<std::int64_t>(end - begin),
                             .query = query,

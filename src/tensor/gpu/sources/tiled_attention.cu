@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) attention_key_gradient(Attent
 // A text's rows that meet in a tile of pairs.
 template <int kWidth>
 struct PairStage {
-  static constexpr int kKeys = kStreamed<kWidth>;
+  static constexpr int kKeys = gpu::pair_keys(kWidth);
   Bfloat16* queries;
 
   ROFORMER_INLINE explicit PairStage(SharedParts& memory)
@@ -290,7 +290,7 @@ struct PairStage {
 // all texts that share it.
 template <int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 2) attention_pair_gradient(AttentionWork o) {
-  constexpr int kKeys = kStreamed<kWidth>;
+  constexpr int kKeys = gpu::pair_keys(kWidth);
   const AttentionPairTile tile = o.pairs[blockIdx.x];
   const std::int64_t head = blockIdx.y, key_head = head / o.sharing;
   const Place place;
