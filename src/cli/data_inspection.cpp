@@ -110,11 +110,12 @@ std::string describe_lengths(const Dataset& dataset) {
   }
   if (histogram.empty()) return "";
   const double largest = static_cast<double>(*std::max_element(histogram.begin(), histogram.end()));
+  constexpr double kLongestBar = 36;  // with what stands before it: 79 columns
   std::string text = "tokens in a document:\n";
   for (std::size_t power = 0; power < histogram.size(); ++power) {
     const std::uint64_t low = std::uint64_t{1} << power;
     const auto width =
-        static_cast<std::size_t>(40 * static_cast<double>(histogram[power]) / largest);
+        static_cast<std::size_t>(kLongestBar * static_cast<double>(histogram[power]) / largest);
     text += fmt::format("  {:>11} to {:>11}  {:>11}  {}\n", count(low), count(2 * low - 1),
                         count(histogram[power]), std::string(width, '#'));
   }

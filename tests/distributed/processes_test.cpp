@@ -69,6 +69,25 @@ TEST_CASE("a process that does not come is named") {
   }
 }
 
+TEST_CASE("processes that were told different numbers of each other say so at once") {
+  const int port = free_port();
+  const auto problem_of = [port](std::int64_t rank, std::int64_t count) -> std::string {
+    try {
+      connect(launch_of(rank, count, port), {.timeout = milliseconds(20000)});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  std::string first, second;
+  std::thread other([&] { second = problem_of(1, 3); });
+  first = problem_of(0, 2);
+  other.join();
+  CHECK_THAT(first, Catch::Contains("process 0 was started as one of 2 and process 1 as one of 3"));
+  CHECK_THAT(second,
+             Catch::Contains("process 1 was started as one of 3 and process 0 as one of 2"));
+}
+
 TEST_CASE("who leaves says why to all others") {
   const auto problems = on_ranks(3, milliseconds(20000), [](Processes& processes) {
     if (processes.rank() == 1) {
