@@ -1,10 +1,14 @@
 // `roformer train`: trains one configuration.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/launch.h"
@@ -20,6 +24,7 @@
 #include "runs/train.h"
 #include "tensor/gpu.h"
 #include "training/run_directory.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -52,6 +57,21 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   }
 }
 
+// All are started alike, or they would wait in different places for each other.
+void compare_starts(const TrainOptions& options, Processes& processes) {
+  const std::string own = options.overwrite        ? "--overwrite"
+                          : !options.resumes       ? "neither --resume nor --overwrite"
+                          : options.resume.empty() ? "--resume"
+                                                   : "--resume " + options.resume;
+  const std::vector<std::string> all = gather_texts(processes, own);
+  const auto other = std::ranges::find_if(all, [&](const auto& text) { return text != all[0]; });
+  if (other == all.end()) return;
+  throw_usage("several processes",
+              fmt::format("process 0 was started with {}, process {} with {}", all[0],
+                          other - all.begin(), *other),
+              "start all of them with the same flags");
+}
+
 // How the run is begun. The first process puts the folder in order and decides: by the time another
 // looks, it may have begun.
 ExistingRun existing_run(const TrainOptions& options, const Settings& given, Processes& processes) {
@@ -66,6 +86,7 @@ ExistingRun existing_run(const TrainOptions& options, const Settings& given, Pro
 
 // Returns the signal that stopped it, or 0.
 int train_beside(const TrainOptions& options, const Settings& given, Processes& processes) {
+  compare_starts(options, processes);
   const ExistingRun existing = existing_run(options, given, processes);
   const Settings settings =
       existing == ExistingRun::resume
@@ -86,6 +107,9 @@ void train_command(const TrainOptions& options) {
   const std::unique_ptr<Processes> processes = connect(launch, {.timeout = timeout});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;
+  // One that is asked to stop while it loads its data tells the others, too: the trainer looks.
+  std::optional<StopSignals> signals;
+  if (!processes->alone()) signals.emplace();
   try {
     signal = train_beside(options, given, *processes);
   } catch (const std::exception& error) {

@@ -11,8 +11,11 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <future>
 #include <optional>
 #include <set>
 #include <thread>
@@ -189,6 +192,32 @@ void leave_at_exit(int status, void*) {
   ::_exit(status);
 }
 
+// While it lives, who writes to a connection that the other end has closed gets an error instead of
+// SIGPIPE: this thread and those that it starts, for as long as they live.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+  }
+  ~WithoutPipeSignal() {
+    // One that has come meanwhile is taken, or it would be delivered now.
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    if (::sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 class GlooProcesses : public Processes {
  public:
   GlooProcesses(const Launch& launch, const ConnectOptions& options)
@@ -222,15 +251,7 @@ class GlooProcesses : public Processes {
                      .store_rank = launch.launcher_keeps_store ? -1 : 0,
                      .timeout = options.timeout,
                      .beat = std::min(Milliseconds(500), options.timeout / 8)});
-    const auto group_options = Group::Options::create(options.timeout);
-    try {
-      group_options->devices.push_back(device_towards(hosts));
-      group_ = c10::make_intrusive<Group>(store_, static_cast<int>(rank_), static_cast<int>(count_),
-                                          group_options);
-      static_cast<c10d::Backend&>(*group_).setTimeout(kGroupTimeout);
-    } catch (const std::exception& error) {
-      fail(error);
-    }
+    make_group(hosts, options.timeout);
   }
 
   ~GlooProcesses() override {
@@ -386,6 +407,36 @@ class GlooProcesses : public Processes {
     return true;
   }
 
+  // Gloo tries for long to reach somebody who was killed meanwhile: it does so on a thread of its
+  // own, while the pulse is looked at.
+  void make_group(const std::vector<std::string>& hosts, Milliseconds timeout) {
+    std::promise<c10::intrusive_ptr<Group>> promise;
+    std::future<c10::intrusive_ptr<Group>> made = promise.get_future();
+    std::thread([promise = std::move(promise), hosts, timeout, store = store_,
+                 rank = static_cast<int>(rank_), count = static_cast<int>(count_)]() mutable {
+      try {
+        const auto options = Group::Options::create(timeout);
+        options->devices.push_back(device_towards(hosts));
+        promise.set_value(c10::make_intrusive<Group>(store, rank, count, options));
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+      }
+    }).detach();
+    const std::shared_ptr<void> busy = pulse_->busy();
+    while (made.wait_for(kSlice) != std::future_status::ready) {
+      const std::optional<std::string> verdict = pulse_->verdict();
+      if (!verdict) continue;
+      ::on_exit(leave_at_exit, nullptr);  // that thread goes on trying
+      give_up(*verdict);
+    }
+    try {
+      group_ = made.get();
+      static_cast<c10d::Backend&>(*group_).setTimeout(kGroupTimeout);
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+
   [[noreturn]] void fail(const std::exception& error) {
     give_up(pulse_->explain(first_line(error)));
   }
@@ -403,6 +454,7 @@ std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& o
   if (launch.alone()) return make_single_process();
   // What it would warn of is said in one line of ours. Once: tests have a thread for each process.
   [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+  const WithoutPipeSignal quiet;
   return std::make_unique<GlooProcesses>(launch, options);
 }
 

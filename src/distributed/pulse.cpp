@@ -31,6 +31,10 @@ struct Pulse::State {
   std::atomic<std::int64_t> signs{1};  // of the training thread
   std::atomic<int> busy{0};
   std::int64_t beats = 0;
+  // Time is what passes while this process runs: where all were stopped together and go on, none
+  // has been silent.
+  Clock::time_point looked = Clock::now();
+  Clock::time_point passed = looked;
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
@@ -47,6 +51,15 @@ struct Pulse::State {
   };
   std::vector<Seen> seen;  // of each process
 
+  // Under the mutex. It is asked for at least at every beat; what is longer is a stop.
+  Clock::time_point now() {
+    constexpr std::chrono::seconds kLeast{1};
+    const Clock::time_point time = Clock::now();
+    passed += std::min<Clock::duration>(time - std::exchange(looked, time),
+                                        std::max<Clock::duration>(4 * options.beat, kLeast));
+    return passed;
+  }
+
   std::string name(std::int64_t rank) const {
     return fmt::format("process {} on {}", rank, options.hosts[static_cast<std::size_t>(rank)]);
   }
@@ -60,7 +73,7 @@ struct Pulse::State {
       store.set(pulse_key(options.rank), fmt::format("{} {}", ++beats, signs.load()));
       const std::vector<std::string> values = store.get(keys);
       const std::lock_guard lock(mutex);
-      answered = Clock::now();
+      answered = now();
       unreachable.clear();
       for (std::size_t r = 0; r < seen.size(); ++r) {
         const std::size_t space = std::min(values[r].find(' '), values[r].size());
@@ -90,15 +103,15 @@ struct Pulse::State {
 
   // Under the mutex. Who has been silent for longer than that: in its training, or altogether.
   std::optional<std::string> silent_for(Clock::duration limit,
-                                        Clock::time_point Seen::*since = &Seen::worked) const {
-    const Clock::time_point now = Clock::now();
+                                        Clock::time_point Seen::*since = &Seen::worked) {
+    const Clock::time_point time = now();
     if (!reason.empty()) return reason;
     const auto says = [&](std::int64_t rank, Clock::time_point last) {
       return fmt::format("{} has given no sign of life for {:.0f} s", name(rank),
-                         seconds(now - last));
+                         seconds(time - last));
     };
     // A store that does not answer hides everybody; who keeps it is known.
-    if (!unreachable.empty() || now - answered > limit) {
+    if (options.store_rank != options.rank && (!unreachable.empty() || time - answered > limit)) {
       if (options.store_rank < 0 && !unreachable.empty()) return "the launcher is gone";
       if (options.store_rank >= 0 && !unreachable.empty()) {
         return name(options.store_rank) + " is gone";
@@ -107,7 +120,7 @@ struct Pulse::State {
     }
     const Seen* oldest = nullptr;
     for (const Seen& other : seen) {
-      if (&other - seen.data() == options.rank || now - other.*since <= limit) continue;
+      if (&other - seen.data() == options.rank || time - other.*since <= limit) continue;
       if (oldest == nullptr || other.*since < oldest->*since) oldest = &other;
     }
     if (oldest == nullptr) return std::nullopt;

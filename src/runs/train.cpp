@@ -307,7 +307,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   nlohmann::json data = opened.data;
   if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
   if (!begun_with.is_null() && source) compare_source(begun_with, data, settings);
-  compare_processes(settings, opened.data, plan, processes);
+  compare_processes(settings, data, plan, processes);
   const std::string way =
       plan.device.is_cuda() ? processes.use_gpu(gpu::card_identity(plan.device)) : "";
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);

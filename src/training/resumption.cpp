@@ -46,6 +46,14 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
 
 }  // namespace
 
+void share_weights(ParameterStore& parameters, Processes& processes) {
+  if (processes.alone()) return;
+  for (const Parameter& parameter : parameters.all()) {
+    if (!parameter.trained) processes.take_from_first(parameter.value.detach());
+  }
+  processes.take_from_first(parameters.flat_values());
+}
+
 TrainingState resume(const Resumption& resumption) {
   TrainingState state{.seed = resumption.seed};
   if (!resumption.run.resumed()) return state;
@@ -58,11 +66,8 @@ TrainingState resume(const Resumption& resumption) {
     state = training_state_from_json(
         nlohmann::json::parse(text_of_first(processes, to_json(state).dump())),
         "the first process");
-    for (const Parameter& parameter : resumption.parameters.all()) {
-      if (!parameter.trained) processes.take_from_first(parameter.value.detach());
-    }
-    processes.take_from_first(resumption.parameters.flat_values());
   }
+  share_weights(resumption.parameters, processes);
   if (resumption.average != nullptr) resumption.average->restore(average, processes);
   resumption.optimizer.restore_moments(moments, processes);
   resumption.optimizer.restore_updates(state.optimizer_updates);

@@ -21,6 +21,10 @@ struct Resumption {
   Processes& processes;
 };
 
+// The parameters of the first process become those of all: what made them elsewhere, another
+// library of products say, makes no other training.
+void share_weights(ParameterStore& parameters, Processes& processes);
+
 // Where the training stands: at its beginning, unless the run is resumed. The parameters, the
 // optimiser's moments and the average are then those of the last whole checkpoint; those behind it,
 // damaged ones, are set aside. The first process reads, and the others are given, all that. Throws

@@ -32,7 +32,10 @@ void on_signal(int signal) {
 
 }  // namespace
 
+int StopSignals::depth_ = 0;
+
 StopSignals::StopSignals() {
+  if (depth_++ > 0) return;
   received_signal = 0;
   was_asked = false;
   struct sigaction action {};
@@ -48,6 +51,7 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  if (--depth_ > 0) return;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], &before_[i], nullptr);
   }

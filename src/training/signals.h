@@ -8,7 +8,8 @@
 
 namespace roformer {
 
-// Handles these signals while it lives; one at a time. What was installed before comes back after.
+// Handles these signals while it lives. What was installed before comes back after; inside another
+// one it changes nothing.
 class StopSignals {
  public:
   StopSignals();
@@ -20,6 +21,7 @@ class StopSignals {
   static int received();
 
  private:
+  static int depth_;
   static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
   std::array<struct sigaction, kSignals.size()> before_{};
 };

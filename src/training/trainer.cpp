@@ -523,6 +523,8 @@ class Trainer {
 }  // namespace
 
 TrainingSummary train(TrainingTask& task, const TrainerSetup& setup) {
+  // Before anything is made of them, an average say.
+  if (setup.processes != nullptr) share_weights(task.parameters(), *setup.processes);
   return Trainer(task, setup).run();
 }
 

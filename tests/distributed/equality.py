@@ -131,6 +131,14 @@ def averages(world):
 def contradictions(world):
     """Processes that were not started alike are told apart before anything is trained."""
     config = world.config("mlm", training__steps=3)
+    for words in (("--resume",), ("--resume", "auto"), ("--overwrite",)):
+        text = world.fail(config, "apart", 2, {1: words})
+        assert f"process 1 with {' '.join(words)}" in text, text
+    for seed in (1, 2):
+        world.train(config, f"source-{seed}", 1, "--training.steps", "2", "--seed", seed)
+    text = world.fail(config, "sources", 2, {0: ("--model.from", "runs/source-1"),
+                                             1: ("--model.from", "runs/source-2")})
+    assert "process 1 has" in text, text
     text = world.fail(config, "unlike", 2, {1: ("--training.batch", "4")})
     assert "process 0 has training.batch 8, process 1 has training.batch 4" in text, text
     world.train(config, "of-two", 2)

@@ -147,7 +147,37 @@ def held(world, chooser, options):
     print("held: a second job was refused")
 
 
-CHECKS = (killed, stopped, asked, held)
+def suspended(world, chooser, options):
+    """All processes stop together for longer than the timeout and go on: nobody was silent."""
+    config = world.config("mlm", training__steps=400, training__save_every=0,
+                          distributed__timeout=1.5)
+    processes = start([world.roformer, "train", config, "--run", "suspended"], 2, world.folder)
+    until_step(world, "suspended", chooser.randint(2, 10), processes)
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    for process in processes:
+        process.send_signal(signal.SIGCONT)
+    codes = wait_for(processes, 120)
+    assert codes == [0, 0], (codes, output_of(world.folder, 0), output_of(world.folder, 1))
+    print("suspended: went on to the end")
+
+
+def connecting(world, chooser, options):
+    """A process that dies or is asked to leave before the training begins holds nobody up."""
+    config = world.config("mlm", training__steps=5000, distributed__timeout=TIMEOUT)
+    for number in range(options.rounds):
+        processes = start([world.roformer, "train", config, "--run", f"early-{number}"], 2, world.folder)
+        time.sleep(chooser.uniform(0.05, 0.6))
+        processes[1].kill()
+        begun = time.monotonic()
+        codes = wait_for(processes[:1], TIMEOUT + GRACE)
+        text = output_of(world.folder, 0)
+        assert codes == [1] and "error: " in text, (codes, text)
+        print(f"connecting: process 1 killed, the other left after {time.monotonic() - begun:.1f} s")
+
+
+CHECKS = (killed, stopped, asked, held, suspended, connecting)
 
 
 def main():
