@@ -105,6 +105,10 @@ void make_directories(const fs::path& path) {
   if (error) throw_failure(path.string(), "cannot make the directory: " + error.message());
 }
 
+std::string folder_name(const fs::path& folder) {
+  return (fs::absolute(folder) / "").lexically_normal().parent_path().filename().string();
+}
+
 void sync_directory(const fs::path& path) {
   const int descriptor = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) throw_failure(path.string(), "cannot open: " + system_message(errno));

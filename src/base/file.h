@@ -25,6 +25,8 @@ std::string read_file(const std::filesystem::path& path);
 
 // Makes the directory and its parents; throws Error (failure) naming the path.
 void make_directories(const std::filesystem::path& path);
+// "b" of a/b, of a/b/ and, in a/b, of ".".
+std::string folder_name(const std::filesystem::path& folder);
 
 // Flushes a directory's entries to the disk, so that a rename in it survives a power cut.
 void sync_directory(const std::filesystem::path& path);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -161,6 +162,16 @@ OutputFolder::OutputFolder(Options options)
     if (claim_->was_taken() && (is_there(partial_) || is_there(previous_))) claim_->abandon();
     throw;
   }
+}
+
+bool OutputFolder::holds(const fs::path& given, const fs::path& file) {
+  const fs::path output = resolved(given), place = fs::weakly_canonical(file);
+  if (place == fs::weakly_canonical(beside(output, ".lock"))) return true;
+  for (const char* const suffix : {"", ".partial", ".previous"}) {
+    const fs::path folder = fs::weakly_canonical(beside(output, suffix));
+    if (std::ranges::mismatch(folder, place).in1 == folder.end()) return true;
+  }
+  return false;
 }
 
 OutputFolder::~OutputFolder() {

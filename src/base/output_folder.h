@@ -41,6 +41,10 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
+  // Whether a file is in such an output, or beside it while it is written: an input folder may
+  // hold it.
+  static bool holds(const std::filesystem::path& output, const std::filesystem::path& file);
+
   // Where to write.
   const std::filesystem::path& path() const { return partial_; }
   // Whether a killed process left its journal there.

@@ -59,9 +59,8 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
   at::Tensor features;
   const PositionScheme& scheme = scheme_->of_layer(context.layer);
   if (scheme.has_features()) {
-    features = scheme.features(context.layer, state)
-                   .view({sequences, length, heads, -1})
-                   .transpose(1, 2);
+    features =
+        scheme.features(context.layer, state).view({sequences, length, heads, -1}).transpose(1, 2);
   }
   return plain_attention({.query = parts[0],
                           .key = parts[1],

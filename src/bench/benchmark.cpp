@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "bench/random_language.h"
+#include "config/attention_layers.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/gpu.h"
@@ -33,15 +34,40 @@ double step_gflop(const Settings& settings, double tokens, double targets) {
   const double projections = layers * tokens * width * (heads + 2 * shared);
   const double behind =
       ((layers - 1) * tokens + targets) * (width * heads + matrices * width * inner);
-  const double visible = task_facts(settings.task).causal ? 0.5 : 1;
-  const double attention =
-      layers * tokens * 2 * static_cast<double>(settings.data.length) * heads * visible;
+  const double keys = keys_of_query(settings, static_cast<double>(settings.data.length),
+                                    task_facts(settings.task).causal);
+  const double attention = tokens * 2 * keys * heads;
   const double dense = settings.model.head == LanguageHeadKind::bert ? width : 0;
   const double head = targets * narrow * (dense + static_cast<double>(settings.model.vocabulary));
   return 6 * (projections + behind + attention + head) * 1e-9;
 }
 
 }  // namespace
+
+double keys_of_query(const AttentionSettings& attention, double length, std::int64_t head_width,
+                     bool causal) {
+  if (attention.kernel != AttentionKernel::softmax) {
+    constexpr double kNeighbours = 16;  // of a chunk of 32 (tensor/causal_sums.cpp), in the mean
+    const auto features = static_cast<double>(linear_feature_count(attention, head_width));
+    return features + (causal ? std::min(kNeighbours, length / 2) : 0);
+  }
+  const auto window = static_cast<double>(attention.window);
+  if (window == 0 || window >= length) return causal ? length / 2 : length;
+  // The text's ends see less: `side` keys fall away at the first query, one less at each next.
+  const auto lost = [length](double side) { return side * (side + 1) / 2 / length; };
+  if (causal) return window - lost(window - 1);
+  const double left = std::floor(window / 2);
+  return window - lost(left) - lost(window - 1 - left);
+}
+
+double keys_of_query(const Settings& settings, double length, bool causal) {
+  double keys = 0;
+  for (const AttentionSettings& layer :
+       attention_of_layers(settings.attention, settings.model.layers)) {
+    keys += keys_of_query(layer, length, settings.model.features_of_head(), causal);
+  }
+  return keys;
+}
 
 double matmul_ceiling(const ComputePlan& plan, std::int64_t wanted) {
   constexpr std::int64_t kOnCpu = 2048, kOnGpu = 8192;

@@ -21,10 +21,11 @@ double forward_gflop(const Settings& settings, const std::vector<std::int64_t>& 
   const auto width = static_cast<double>(settings.model.width);
   const auto inner = static_cast<double>(settings.model.feed_forward);
   const auto layers = static_cast<double>(settings.model.layers);
-  double tokens = 0, pairs = 0;
+  double tokens = 0, pairs = 0;  // pairs: of all layers
   for (const std::int64_t length : lengths) {
-    tokens += static_cast<double>(length);
-    pairs += static_cast<double>(length * length);
+    const auto count = static_cast<double>(length);
+    tokens += count;
+    pairs += count * keys_of_query(settings, count, /*causal=*/false);
   }
   const auto examples = static_cast<double>(lengths.size());
   const auto heads = static_cast<double>(settings.model.heads * settings.model.features_of_head());
@@ -34,7 +35,7 @@ double forward_gflop(const Settings& settings, const std::vector<std::int64_t>& 
   const double projections = layers * tokens * width * (heads + 2 * shared);
   const double behind =
       ((layers - 1) * tokens + examples) * (width * heads + matrices * width * inner);
-  const double attention = layers * pairs * 2 * heads;
+  const double attention = pairs * 2 * heads;
   return 2 * (projections + behind + attention + examples * width * width) * 1e-9;
 }
 

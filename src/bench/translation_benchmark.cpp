@@ -41,10 +41,14 @@ double pair_gflop(const Settings& settings, const PairLength& pair) {
                            ? static_cast<double>(settings.translation.decoder_layers)
                            : encoder;
   const double source = pair.source, target = pair.target;
-  const double layer = 4 * width * width + 2 * width * inner;
-  const double encoding = encoder * (source * layer + 2 * source * source * width);
+  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
+  const double layer = 4 * width * width + matrices * width * inner;
+  const auto keys = [&](double length, bool causal) {
+    return keys_of_query(settings.attention, length, settings.model.features_of_head(), causal);
+  };
+  const double encoding = encoder * source * (layer + 2 * keys(source, false) * width);
   const double cross = 2 * width * width * (source + target) + 2 * source * target * width;
-  const double decoding = decoder * (target * layer + target * target * width + cross);
+  const double decoding = decoder * (target * (layer + 2 * keys(target, true) * width) + cross);
   return 6 * (encoding + decoding + target * width * vocabulary) * 1e-9;
 }
 

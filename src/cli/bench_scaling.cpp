@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/launch.h"
 #include "base/scratch_folder.h"
+#include "base/terminal.h"
 #include "bench/scaling.h"
 #include "cli/bench_settings.h"
 #include "distributed/gloo.h"
@@ -128,7 +129,7 @@ void bench_scaling(const ScalingOptions& options) {
                    found["reduce_ms"].get<double>(), found["bare_reduce_ms"].get<double>(),
                    found["max_rss_mib"].get<std::int64_t>()});
   }
-  if (!options.json) std::cout << to_text(table);
+  if (!options.json) std::cout << to_text(table, {.width = terminal_width()});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -109,7 +110,7 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
   options.source = recipe.source;
   options.licence = recipe.licence;
   if (recipe.name.empty()) {
-    options.name = arguments.output.filename().string();
+    options.name = folder_name(arguments.output);
     options.source = input_names(arguments.corpus.inputs);
   }
   if (!arguments.separator.empty()) {

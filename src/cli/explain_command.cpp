@@ -48,7 +48,7 @@ ExplainedRun explain_one(const ExplainFlags& flags, const std::string& run,
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
   for (const std::string& run : runs) {
-    names.push_back((fs::absolute(run) / "").lexically_normal().parent_path().filename().string());
+    names.push_back(folder_name(run));
   }
   if (names.size() > 1 && names[0] == names[1]) return runs;
   return names;

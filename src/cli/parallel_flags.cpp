@@ -6,6 +6,7 @@
 
 #include "base/command_line.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/parallel_inspection.h"
 #include "data/recipe.h"
 
@@ -134,7 +135,7 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
   } else {
     corpus.languages = {.source = flags.languages.at(0), .target = flags.languages.at(1)};
     corpus.train = pair_sources_of(common.inputs);
-    recipe.name = common.output.filename().string();
+    recipe.name = folder_name(common.output);
     for (const fs::path& input : common.inputs) {
       recipe.source += (recipe.source.empty() ? "" : ", ") + input.string();
     }

@@ -132,8 +132,10 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
   for (const std::filesystem::path& file : files) {
     CorpusStream stream(file);
     const auto report_progress = [&] { sink.progress(finished_bytes + stream.raw_bytes()); };
+    bool has_files = false;
     while (stream.next_file()) {
-      if (!stream.inside().empty() && !is_included(stream.inside(), options)) {
+      has_files = true;
+      if (!stream.inside().empty() && !is_wanted_inside(stream.inside(), options)) {
         ++counts.skipped;
         continue;
       }
@@ -163,6 +165,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
         log::warn("{}: {}; it is left out", problem.parts().location, problem.parts().message);
       }
     }
+    if (!has_files) ++counts.files;  // an empty one
     report_progress();
     finished_bytes += stream.raw_bytes();
   }

@@ -17,8 +17,7 @@ enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
 struct CorpusOptions {
   // Files, folders (all files below, sorted by path; names that begin with a dot or end with ~ are
-  // left out),
-  // or "-" for standard input.
+  // left out, in archives, too), or "-" for standard input.
   std::vector<std::filesystem::path> inputs;
   CorpusReader reader = CorpusReader::text;
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
@@ -75,8 +74,8 @@ CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options,
 // (hidden files are not counted).
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
-// Whether a file of a folder or an archive is among those that options.include names.
-bool is_included(const std::filesystem::path& name, const CorpusOptions& options);
+// Whether a file of an archive is read: what is left out of folders is left out there, too.
+bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& options);
 // Their bytes on the disk; 0 when standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 

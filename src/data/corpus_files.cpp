@@ -45,6 +45,19 @@ std::string name_of(const std::array<std::pair<Value, const char*>, N>& names, V
   return {};
 }
 
+bool is_hidden(const fs::path& name) {
+  return name.string().starts_with(".") && name != "." && name != "..";
+}
+
+// Whether options.include names the file.
+bool is_included(const fs::path& name, const CorpusOptions& options) {
+  if (options.include.empty()) return true;
+  const std::string file = name.filename().string();
+  return std::any_of(
+      options.include.begin(), options.include.end(),
+      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
+}
+
 bool is_wanted(const fs::path& file, const CorpusOptions& options) {
   if (file.filename().string().ends_with("~")) return false;  // an editor's copy of another file
   const std::string extension = file.extension().string();
@@ -100,7 +113,7 @@ class FolderListing {
   std::vector<fs::path> list_real(const fs::path& folder) {
     std::vector<fs::path> links;
     for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
-      const bool hidden = entry->path().filename().string().starts_with(".");
+      const bool hidden = is_hidden(entry->path().filename());
       if (entry->is_directory()) {
         if (!hidden && entry->is_symlink()) {
           links.push_back(entry->path());
@@ -139,12 +152,8 @@ std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
 
 }  // namespace
 
-bool is_included(const fs::path& name, const CorpusOptions& options) {
-  if (options.include.empty()) return true;
-  const std::string file = name.filename().string();
-  return std::any_of(
-      options.include.begin(), options.include.end(),
-      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
+bool is_wanted_inside(const fs::path& name, const CorpusOptions& options) {
+  return is_wanted(name, options) && std::none_of(name.begin(), name.end(), is_hidden);
 }
 
 std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint64_t* skipped) {

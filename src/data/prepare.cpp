@@ -138,20 +138,11 @@ struct PreparationPlan {
   }
 };
 
-// Whether it is the output or what lies beside it while it is written: an input folder may hold it.
-bool is_output(const std::filesystem::path& file, const std::filesystem::path& output) {
-  const std::string name = std::filesystem::weakly_canonical(file).string();
-  const std::string place = (std::filesystem::weakly_canonical(output) / "").parent_path().string();
-  if (!name.starts_with(place)) return false;
-  const std::string rest = name.substr(place.size());
-  return rest.starts_with("/") || rest == ".lock" || rest.starts_with(".partial/") ||
-         rest.starts_with(".previous/");
-}
-
+// Without the output, which a folder of input may hold.
 CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& output) {
   CorpusFiles files;
   files.paths = list_corpus_files(corpus, &files.skipped);
-  std::erase_if(files.paths, [&](const auto& file) { return is_output(file, output); });
+  std::erase_if(files.paths, [&](const auto& file) { return OutputFolder::holds(output, file); });
   if (files.paths.empty()) {
     throw_usage(output.string(), "the input holds nothing but the output");
   }

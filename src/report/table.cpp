@@ -32,15 +32,16 @@ std::string Table::deviation_text(std::size_t row, std::size_t column) const {
 bool Table::is_best(std::size_t row, std::size_t column) const {
   const double value = cell_value(rows_[row][column]);
   const Column& own = columns_[column];
-  if (own.best == Column::Best::none || std::isnan(value)) return false;
+  if (own.best == Column::Best::none || !std::isfinite(value)) return false;
   // What looks the same is the same: no reader can see which of two equal figures is meant.
   const std::string text = format_number(value, own.format);
   std::size_t figures = 0;
   for (const std::vector<Cell>& cells : rows_) {
     const double other = cell_value(cells[column]);
+    if (!std::isfinite(other)) continue;
     const bool better = own.best == Column::Best::lowest ? other < value : other > value;
     if (better && format_number(other, own.format) != text) return false;
-    figures += !std::isnan(other);
+    ++figures;
   }
   return figures > 1;  // a lone figure is no winner
 }

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "data/source_mixture.h"
 
 namespace roformer {
 namespace {
@@ -89,11 +91,21 @@ void say_shares(const Settings& settings, const std::vector<LanguageSource>& sou
     weights += source.weight;
     tokens += tokens_of(source);
   }
-  for (const LanguageSource& source : sources) {
-    const double share = source.weight / weights;
+  std::vector<double> wanted;
+  for (const LanguageSource& source : sources) wanted.push_back(source.weight);
+  const SourceMixture mixture(wanted);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const LanguageSource& source = sources[i];
+    const double share = static_cast<double>(mixture.share(i)) / SourceMixture::kPattern;
     log::info("source {}: {:.1f} % of the rows, {:.2f} passes over it in an epoch",
               source.dataset->folder().string(), 100 * share,
               share * tokens / std::max(tokens_of(source), 1.0));
+    constexpr double kFar = 0.1;
+    if (std::abs(share * weights / source.weight - 1) > kFar) {
+      log::warn("source {}: its weight asks for {:.2g} % of the rows; it gets whole rows of {}",
+                source.dataset->folder().string(), 100 * source.weight / weights,
+                format_count(SourceMixture::kPattern));
+    }
   }
 }
 

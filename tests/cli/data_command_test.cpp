@@ -32,9 +32,10 @@ struct Files {
 
 TEST_CASE("Sentence pairs are prepared and shown with what the rules removed") {
   const Files files;
-  const Outcome made = run({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages",
-                            "en,de", "--test", files.at("test.tsv"), "--validation-fraction", "0.1",
-                            "--pieces", "60", "--remove-identical", "--output", files.at("out")});
+  const Outcome made =
+      run({"data", "prepare", files.at("a.en"), files.at("a.de"), "--languages", "en,de", "--test",
+           files.at("test.tsv"), "--validation-fraction", "0.1", "--pieces", "60",
+           "--remove-identical", "--output", files.at("out") + "/"});
   CAPTURE(made.errors);
   REQUIRE(made.code == 0);
   CHECK(has(made.output, "sentence pairs out, en to de"));

@@ -22,6 +22,18 @@ struct TrainedRun : TinyRun {
 
 }  // namespace
 
+TEST_CASE("explain of one text says no error where there is none") {
+  const TrainedRun rope("rope");
+  const fs::path folder = rope.folder.path / "explained";
+  const Outcome one = run(
+      {"explain", (rope.run() / ".").string(), "--output", folder.string(), "--sequences", "1"});
+  CAPTURE(one.errors);
+  REQUIRE(one.code == 0);
+  const std::string page = read_file(folder / "report.html");
+  CHECK_FALSE(has(page, "nan"));
+  CHECK(has(page, rope.run().filename().string()));
+}
+
 TEST_CASE("explain writes a page and tables of one run and of two") {
   const TrainedRun rope("rope"), t5("t5", {{"run", "other"}});
   const fs::path folder = rope.folder.path / "explained";

@@ -21,3 +21,19 @@ TEST_CASE("a zip holds its members and is the same every time") {
   REQUIRE(!sink.documents.empty());
   CHECK(sink.documents[0] == "one|two");
 }
+
+TEST_CASE("what is left out of folders is left out of archives, and an empty file counts as read") {
+  const TemporaryFolder folder;
+  const auto path = folder.path / "mac.zip";
+  write_zip(path, {{.name = "a.txt", .contents = "text\n"},
+                   {.name = ".hidden", .contents = "no\n"},
+                   {.name = "a.txt~", .contents = "no\n"},
+                   {.name = "__MACOSX/._a.txt", .contents = std::string("no\0", 3)},
+                   {.name = ".git/config", .contents = "no\n"}});
+  write_text(folder.path / "empty.txt", "");
+  CollectingSink sink;
+  const CorpusCounts counts = read_corpus({.inputs = {path, folder.path / "empty.txt"}}, sink);
+  CHECK(sink.documents == std::vector<std::string>{"text"});
+  CHECK(counts.files == 2);
+  CHECK(counts.skipped == 4);
+}

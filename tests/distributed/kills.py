@@ -6,6 +6,7 @@ losses.
   kills.py ROFORMER [--seed S] [--rounds N] [--ranks N,N] [CHECK...]"""
 
 import argparse
+import os
 import random
 import signal
 import socket
@@ -149,31 +150,42 @@ def held(world, chooser, options):
 
 def suspended(world, chooser, options):
     """All processes stop together for longer than the timeout and go on: nobody was silent."""
-    config = world.config("mlm", training__steps=400, training__save_every=0,
+    config = world.config("mlm", training__steps=100000, training__save_every=0,
+                          training__validate_every=0, training__log_every=100,
                           distributed__timeout=1.5)
-    processes = start([world.roformer, "train", config, "--run", "suspended"], 2, world.folder)
-    until_step(world, "suspended", chooser.randint(2, 10), processes)
+    processes = start([world.roformer, "train", config, "--run", "suspended"], 3, world.folder)
+    until_step(world, "suspended", 100, processes)
+    for number in range(options.rounds + 2):
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        time.sleep(2.5)
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+        time.sleep(chooser.uniform(0.5, 1.5))
+        codes = [process.poll() for process in processes]
+        assert codes == [None] * 3, (number, codes, [output_of(world.folder, r) for r in range(3)])
     for process in processes:
-        process.send_signal(signal.SIGSTOP)
-    time.sleep(4)
-    for process in processes:
-        process.send_signal(signal.SIGCONT)
-    codes = wait_for(processes, 120)
-    assert codes == [0, 0], (codes, output_of(world.folder, 0), output_of(world.folder, 1))
-    print("suspended: went on to the end")
+        process.send_signal(signal.SIGTERM)
+    codes = wait_for(processes, TIMEOUT + GRACE)
+    assert codes == [128 + signal.SIGTERM] * 3, (codes, output_of(world.folder, 0))
+    print(f"suspended: went on {options.rounds + 2} times")
 
 
 def connecting(world, chooser, options):
-    """A process that dies or is asked to leave before the training begins holds nobody up."""
+    """A process that dies while all connect, a few milliseconds after its first thread, holds
+    nobody up."""
     config = world.config("mlm", training__steps=5000, distributed__timeout=TIMEOUT)
-    for number in range(options.rounds):
+    for number in range(3 * options.rounds):
         processes = start([world.roformer, "train", config, "--run", f"early-{number}"], 2, world.folder)
-        time.sleep(chooser.uniform(0.05, 0.6))
+        threads = f"/proc/{processes[1].pid}/task"
+        while len(os.listdir(threads)) < 2:
+            pass
+        time.sleep(chooser.uniform(0, 0.005))
         processes[1].kill()
         begun = time.monotonic()
         codes = wait_for(processes[:1], TIMEOUT + GRACE)
         text = output_of(world.folder, 0)
-        assert codes == [1] and "error: " in text, (codes, text)
+        assert codes == [1] and "error: " in text, (number, codes, text)
         print(f"connecting: process 1 killed, the other left after {time.monotonic() - begun:.1f} s")
 
 

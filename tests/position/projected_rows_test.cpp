@@ -44,6 +44,37 @@ TEST_CASE("vectors or rows go through the weight, with the same products and gra
   }
 }
 
+TEST_CASE("in bf16 both ways are within its rounding of the exact products, with gradients") {
+  constexpr std::int64_t kHeads = 2, kWidth = 16, kModel = 32, kRows = 20;
+  at::manual_seed(7);
+  for (const std::int64_t length : {1, 24}) {
+    CAPTURE(length);
+    std::vector<at::Tensor> exact, narrow;
+    for (const std::vector<std::int64_t>& shape :
+         {std::vector<std::int64_t>{1, kHeads, length, kWidth},
+          {kRows, kModel},
+          {kHeads * kWidth, kModel}}) {
+      narrow.push_back(at::randn(shape).to(at::kBFloat16).set_requires_grad(true));
+      exact.push_back(narrow.back().detach().to(at::kDouble).set_requires_grad(true));
+    }
+    const auto products = [](const std::vector<at::Tensor>& in) {
+      const ProjectedRows projected = projected_rows(in[0], in[1], in[2]);
+      return at::matmul(projected.vectors, projected.table.transpose(1, 2));
+    };
+    const at::Tensor wanted = products(exact), found = products(narrow);
+    const auto error = [](const at::Tensor& a, const at::Tensor& b) {
+      return ((a.to(at::kDouble) - b).norm() / b.norm()).item<double>();
+    };
+    CHECK(error(found, wanted) < 0.01);
+    CHECK(error(found, wanted) > 1e-5);  // it is bf16
+    wanted.sum().backward();
+    found.sum().backward();
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      CHECK(error(narrow[i].grad(), exact[i].grad()) < 0.02);
+    }
+  }
+}
+
 TEST_CASE("the sinusoids that Transformer-XL keeps serve distances in any order") {
   const auto make = [] {
     PositionSettings settings;

@@ -85,6 +85,15 @@ TEST_CASE("the best figure of a column") {
   CHECK(table.is_best(3, 0));
 }
 
+TEST_CASE("an infinity is neither the best nor in the way of it") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Table table({{.title = "loss", .best = Column::Best::lowest}});
+  for (const double value : {-kInfinity, 2.0, 1.0, kInfinity}) table.add_row({value});
+  CHECK_FALSE(table.is_best(0, 0));
+  CHECK_FALSE(table.is_best(1, 0));
+  CHECK(table.is_best(2, 0));
+}
+
 TEST_CASE("figures that look the same are the best together") {
   Table table(
       {{.title = "loss", .format = {NumberFormat::Style::fixed, 3}, .best = Column::Best::lowest}});

@@ -83,13 +83,7 @@ class AttentionTile {
       } else {
         powers = power_memory(count * seen);
       }
-      multiply<T>({.m = count,
-                   .n = seen,
-                   .k = width_,
-                   .a = query,
-                   .b = transposed(behind(key, skipped)),
-                   .product = scores,
-                   .product_row = seen});
+      multiply_with_keys(query, count, behind(key, skipped), seen, scores);
       loops_.softmax({.rows = rows(scores, first, count, skipped, seen),
                       .powers = powers,
                       .inverse = inverse,
@@ -161,20 +155,8 @@ class AttentionTile {
         probabilities = probability_memory(count * seen);
         narrow = narrow_memory(count * seen);
       }
-      multiply<T>({.m = count,
-                   .n = seen,
-                   .k = width_,
-                   .a = query,
-                   .b = transposed(behind(key, skipped)),
-                   .product = scores,
-                   .product_row = seen});
-      multiply<T>({.m = count,
-                   .n = seen,
-                   .k = width_,
-                   .a = gradient,
-                   .b = transposed(behind(value, skipped)),
-                   .product = slopes,
-                   .product_row = seen});
+      multiply_with_keys(query, count, behind(key, skipped), seen, scores);
+      multiply_with_keys(gradient, count, behind(value, skipped), seen, slopes);
       loops_.row_products(out.at(token), out.row, out_gradient.at(token), out_gradient.row, count,
                           width_, shift);
       A* bias_gradient = nullptr;
@@ -332,6 +314,17 @@ class AttentionTile {
                       .rows = count,
                       .width = width_});
     }
+  }
+  // products [count, seen] = rows . keys, or gradients . values.
+  void multiply_with_keys(const Operand<T>& rows, std::int64_t count, const Operand<T>& keys,
+                          std::int64_t seen, A* products) const {
+    multiply<T>({.m = count,
+                 .n = seen,
+                 .k = width_,
+                 .a = rows,
+                 .b = transposed(keys),
+                 .product = products,
+                 .product_row = seen});
   }
   // The sums of `seen` keys gain pairs^T rows.
   void add_to_keys(const Sums& sums, Operand<T> pairs, const Operand<T>& rows, std::int64_t seen,
