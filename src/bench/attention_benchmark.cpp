@@ -81,7 +81,7 @@ class Patience {
     const double growth = kernel == "softmax" || kernel == "window" ? times * times : times;
     const double expected = milliseconds * growth / 1000;
     if (expected <= seconds_) return "";
-    return fmt::format("a pass would take about {:.0f} s", expected);
+    return fmt::format("a pass would take about {:.2g} s", expected);
   }
   void note(const std::string& kernel, std::int64_t length, double milliseconds) {
     last_[kernel] = {length, milliseconds};
@@ -202,7 +202,7 @@ class AttentionContest {
         time = median_or_none(times);
         patience_.note(name, length, time);
       } else {
-        cost.remark = name + ": " + refusal;
+        cost.remark += (cost.remark.empty() ? "" : "; ") + name + ": " + refusal;
       }
       advance();
       return time;

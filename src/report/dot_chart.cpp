@@ -113,7 +113,8 @@ class DotDrawing {
     const int c = colour(dot);
     const double y = area_.top + 3 + kRow * (static_cast<double>(index) + 0.5);
     std::string result = svg_line(area_.left, y, area_.right(), y, "grid");
-    result += svg_text(area_.left - 10, y + 4.2, dot.name, {.classes = "ink", .anchor = "end"});
+    result += svg_text(area_.left - 10, y + 4.2, fitted_text(dot.name, area_.left - 14),
+                       {.classes = "ink", .anchor = "end"});
     result += svg_text(area_.right() + 14, y + 4.2, label_of(chart_, dot), {.classes = "tick"});
     if (!std::isfinite(dot.value)) return result;
     if (dot.low && dot.high && std::isfinite(*dot.low) && std::isfinite(*dot.high)) {

@@ -179,16 +179,28 @@ class LineDrawing {
     return result;
   }
 
-  // A closed shape between the two borders; points where either has a gap are left out.
+  // A closed shape between the two borders for each stretch where both are drawn.
   std::string band(const Series& series) const {
     const std::vector<Point> low = points(series, series.low);
     const std::vector<Point> high = points(series, series.high);
-    std::vector<Point> border;
-    for (const Point& point : thinned(high)) border.push_back(point);
-    const std::vector<Point> below = thinned(low);
-    border.insert(border.end(), below.rbegin(), below.rend());
-    std::erase_if(border, [](const Point& point) { return !point.drawn(); });
-    return border.empty() ? "" : line_path(border) + "Z";
+    std::string shapes;
+    const auto drawn = [&](std::size_t i) { return low[i].drawn() && high[i].drawn(); };
+    for (std::size_t begin = 0; begin < low.size();) {
+      std::size_t end = begin;
+      while (end < low.size() && drawn(end)) ++end;
+      if (end > begin) {
+        const auto part = [&](const std::vector<Point>& border) {
+          return thinned({border.begin() + static_cast<std::ptrdiff_t>(begin),
+                          border.begin() + static_cast<std::ptrdiff_t>(end)});
+        };
+        std::vector<Point> shape = part(high);
+        const std::vector<Point> below = part(low);
+        shape.insert(shape.end(), below.rbegin(), below.rend());
+        shapes += line_path(shape) + "Z";
+      }
+      begin = end + 1;
+    }
+    return shapes;
   }
 
   // A nested svg cuts off what lies outside the axes' range, and needs no id to be referred to.

@@ -66,9 +66,9 @@ class ShareDrawing {
   std::string draw_bar(std::size_t index) const {
     const ShareBar& bar = chart_.bars[index];
     const double y = tops_[index], baseline = y + kBar / 2 + 4.2;
-    std::string result =
-        svg_text(area_.left - 10, baseline, bar.name, {.classes = "ink", .anchor = "end"}) +
-        svg_text(area_.right() + 12, baseline, bar.label, {.classes = "tick"});
+    std::string result = svg_text(area_.left - 10, baseline, fitted_text(bar.name, area_.left - 14),
+                                  {.classes = "ink", .anchor = "end"}) +
+                         svg_text(area_.right() + 12, baseline, bar.label, {.classes = "tick"});
     double x = area_.left;
     for (std::size_t part = 0; part < bar.shares.size(); ++part) {
       const double share = bar.shares[part];

@@ -133,6 +133,22 @@ double text_width(std::string_view text, double font_size) {
   return ems * font_size;
 }
 
+std::string fitted_text(std::string_view text, double width, double font_size) {
+  if (text_width(text, font_size) <= width) return std::string(text);
+  std::vector<std::size_t> starts;  // of characters
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) starts.push_back(i);
+  }
+  std::string result;
+  for (std::size_t kept = starts.size(); kept-- > 0;) {
+    const std::size_t front = (kept + 1) / 2, back = kept - front;
+    result = std::string(text.substr(0, starts[front])) + "…";
+    if (back > 0) result += text.substr(starts[starts.size() - back]);
+    if (text_width(result, font_size) <= width) break;
+  }
+  return result;
+}
+
 int series_colour(std::size_t index) {
   return static_cast<int>(index % kColours);
 }

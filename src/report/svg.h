@@ -21,6 +21,9 @@ inline constexpr double kFontSize = 12.5;  // of all text but titles
 
 // An estimate, a little generous, of the width of sans-serif text.
 double text_width(std::string_view text, double font_size);
+// The text as far as it fits into a width: its middle gives way, since names that begin alike
+// differ at their end.
+std::string fitted_text(std::string_view text, double width, double font_size = kFontSize);
 
 // Colours repeat after this many series, dashes after fewer, the pair of both much later.
 int series_colour(std::size_t index);

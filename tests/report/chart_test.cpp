@@ -240,3 +240,31 @@ TEST_CASE("a heat map has all its cells in few paths") {
   CHECK(count(to_svg(HeatMapGrid{.title = "heads", .maps = {map, map, map}, .columns = 2}),
               "<g transform") == 3);
 }
+
+TEST_CASE("a band has a gap where one of its borders has") {
+  LineChart chart = two_lines();
+  chart.series = {{.name = "rope",
+                   .x = {1, 2, 3, 4, 5},
+                   .y = {2, 2, kNan, 2, 2},
+                   .low = {1, 1, kNan, 1, 1},
+                   .high = {3, 3, 3, 3, 3}}};
+  const std::string svg = to_svg(chart);
+  const std::size_t end = svg.find("\" class=\"band");
+  REQUIRE(end != std::string::npos);
+  const std::size_t begin = svg.rfind('"', end - 1);
+  const std::string shape = svg.substr(begin, end - begin);
+  CHECK(count(shape, "Z") == 2);
+  CHECK(count(shape, "M") == 2);
+}
+
+TEST_CASE("a name that is too wide loses its middle") {
+  const std::string name = "explicit_positions, query, layer_norm";
+  CHECK(fitted_text(name, 1000) == name);
+  const std::string fitted = fitted_text(name, 120);
+  CHECK(text_width(fitted, kFontSize) <= 120);
+  CHECK(text_width(fitted, kFontSize) > 100);
+  CHECK(fitted.starts_with("explicit"));
+  CHECK(fitted.ends_with("er_norm"));
+  CHECK(fitted_text("长的中文名字长的中文名字", 60).find("…") != std::string::npos);
+  CHECK(fitted_text("长的中文名字长的中文名字", 60).starts_with("长"));
+}
