@@ -50,21 +50,31 @@ kernels::BiasActivation<T> work_on(const at::Tensor& input, const at::Tensor& bi
           .columns = input.size(-1)};
 }
 
-Gradients backward(const at::Tensor& input, const at::Tensor& bias, const at::Tensor& gradient,
-                   ActivationKind activation, Form form) {
+Gradients backward_of_gpu(const at::Tensor& input, const at::Tensor& bias,
+                          const at::Tensor& gradient, ActivationKind activation) {
   at::Tensor input_gradient = at::empty_like(input);
   at::Tensor bias_gradient;
   with_type(input.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     kernels::BiasActivation<T> work = work_on<T>(input, bias, input_gradient, activation);
     work.output_gradient = gradient.const_data_ptr<T>();
-    if (form == Form::gpu_kernels) {
-      bias_gradient = gpu::bias_activation_backward(work, input.size(0), input.device());
-      return;
-    }
+    bias_gradient = gpu::bias_activation_backward(work, input.size(0), input.device());
+  });
+  return {input_gradient, bias_gradient};
+}
+
+Gradients backward_of_loops(const at::Tensor& slope, const at::Tensor& gradient) {
+  at::Tensor input_gradient = at::empty_like(slope);
+  at::Tensor bias_gradient;
+  with_type(slope.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
     using A = kernels::Accumulate<T>;
+    const kernels::BiasActivation<T> work{.output = input_gradient.mutable_data_ptr<T>(),
+                                          .slope = slope.mutable_data_ptr<T>(),
+                                          .output_gradient = gradient.const_data_ptr<T>(),
+                                          .columns = slope.size(-1)};
     bias_gradient = for_rows_with_sums<A>(
-        input.size(0), work.columns, 1, [&](std::int64_t begin, std::int64_t end, A* partial) {
+        slope.size(0), work.columns, 1, [&](std::int64_t begin, std::int64_t end, A* partial) {
           kernels::BiasActivation<T> piece = work;
           piece.bias_gradient = partial;
           kernels::table<T>().bias_activation_backward(piece, begin, end);
@@ -86,21 +96,31 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
   GradientRecorder recorder("elementwise/bias_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous();
   const at::Tensor typed = bias_or_zeros(bias, x);
-  at::Tensor output = at::empty_like(input);
+  at::Tensor output = at::empty_like(input), slope;
+  if (form == Form::loops && recorder.wanted()) slope = at::empty_like(input);
   with_type(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
-    const kernels::BiasActivation<T> work = work_on<T>(input, typed, output, activation);
+    kernels::BiasActivation<T> work = work_on<T>(input, typed, output, activation);
     if (form == Form::gpu_kernels) {
       return gpu::bias_activation_forward(work, input.size(0), input.device());
     }
+    if (slope.defined()) work.slope = slope.mutable_data_ptr<T>();
     for_rows(input.size(0), work.columns, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().bias_activation_forward(work, begin, end);
     });
   });
-  return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
-    Gradients result = backward(input, typed, gradients[0].contiguous(), activation, form);
-    if (!biased) result[1] = at::Tensor();
-    return result;
+  const bool biased = bias.defined();
+  const auto without_bias = [biased](Gradients gradients) {
+    if (!biased) gradients[1] = at::Tensor();
+    return gradients;
+  };
+  if (form == Form::gpu_kernels) {
+    return recorder.finish(output, [=](const Gradients& gradients) {
+      return without_bias(backward_of_gpu(input, typed, gradients[0].contiguous(), activation));
+    });
+  }
+  return recorder.finish(output, [=](const Gradients& gradients) {
+    return without_bias(backward_of_loops(slope, gradients[0].contiguous()));
   });
 }
 

@@ -42,7 +42,8 @@ ROFORMER_INLINE void store(c10::BFloat16& target, float value) {
 // exp for float with a relative error below 2e-7: 2^n times a polynomial of the remainder (Cephes
 // expf coefficients). The library's function is not vectorised without -ffast-math.
 ROFORMER_INLINE float exponential(float x) {
-  x = x < -87.0f ? -87.0f : (x > 88.0f ? 88.0f : x);
+  x = x < -87.0f ? -87.0f : x;  // one after the other, each an instruction
+  x = x > 88.0f ? 88.0f : x;
   const float n = std::nearbyint(x * 1.44269504088896341f);
   const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.9875691500e-4f;

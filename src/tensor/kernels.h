@@ -31,6 +31,10 @@ struct BiasActivation {
   const T* input = nullptr;  // [rows, columns], before the bias
   const A* bias = nullptr;   // [columns]
   T* output = nullptr;       // [rows, columns]
+  // The activation's slope, [rows, columns], or null: written by the forward loop of a CPU for the
+  // backward one, which then needs neither the input nor an exponential. A GPU has arithmetic to
+  // spare and makes it anew.
+  T* slope = nullptr;
   // Backward only: output is the gradient of the input.
   const T* output_gradient = nullptr;
   A* bias_gradient = nullptr;  // [columns], added to

@@ -28,7 +28,8 @@ at::Tensor column_sums(const at::Tensor& x);
 // directly where that exists.
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight);
 
-// activation(x + bias). x [T, C], bias [C] or undefined: none. The activation has no gate.
+// activation(x + bias). x [T, C], bias [C] or undefined: none. The activation has no gate. A CPU
+// keeps its slope in x's type for the backward pass, in place of x.
 at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation);
 
 // activation(a) * b for the halves a, b of x + bias (Shazeer 2020). x [T, 2C], bias [2C] or

@@ -86,7 +86,8 @@ TEST_CASE("bias and activation in one pass equal LibTorch's functions") {
             [&] { return at::relu(x + bias); }) < tolerance(type));
 }
 
-TEST_CASE("bias and activation of bf16 numbers are theirs but for one rounding, backward too") {
+TEST_CASE(
+    "bias and activation of bf16 numbers are theirs but for the rounding of output and slope") {
   const auto activation = GENERATE(ActivationKind::gelu, ActivationKind::gelu_tanh,
                                    ActivationKind::relu, ActivationKind::swish);
   const at::Tensor x = random({37, 29}, at::kBFloat16), bias = random({29}, at::kFloat);
@@ -96,15 +97,18 @@ TEST_CASE("bias and activation of bf16 numbers are theirs but for one rounding, 
     at::Tensor added = bias.detach().to(type == at::kBFloat16 ? at::kFloat : type).requires_grad_();
     const at::Tensor output = bias_activation(input, added, activation);
     (output * weight.to(type)).sum().backward();
-    return std::vector<at::Tensor>{output.detach(), input.grad(), added.grad()};
+    return std::vector<at::Tensor>{output.detach().to(at::kDouble), input.grad().to(at::kDouble),
+                                   added.grad().to(at::kDouble)};
   };
   const auto narrow = run(at::kBFloat16), wide = run(at::kDouble);
+  // A rounding moves a number by a 256th of it at most; the gradient of the input has two, and that
+  // of the bias is a sum of numbers that have one.
+  const std::vector<at::Tensor> allowed{wide[0].abs() / 256, wide[1].abs() / 127,
+                                        wide[1].abs().sum(0) / 256};
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     CAPTURE(i);
-    const at::Tensor exact = wide[i].to(at::kDouble);
-    const at::Tensor error = (narrow[i].to(at::kDouble) - exact).abs();
-    CHECK((error <= exact.abs() / 256 + 1e-3).all().item<bool>());
-    CHECK(exact.abs().max().item<double>() > 0.1);
+    CHECK(((narrow[i] - wide[i]).abs() <= allowed[i] + 1e-5).all().item<bool>());
+    CHECK(wide[i].abs().max().item<double>() > 0.1);
   }
 }
 

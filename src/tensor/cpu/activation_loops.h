@@ -7,29 +7,22 @@ namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
 template <Activation activation, typename T>
 void bias_activation_forward_as(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    const T* __restrict input = o.input + row * o.columns;
-    const auto* __restrict bias = o.bias;
-    T* __restrict output = o.output + row * o.columns;
-    for (std::int64_t c = 0; c < o.columns; ++c) {
-      store(output[c], activate<activation>(load(input[c]) + bias[c]));
-    }
-  }
-}
-
-template <Activation activation, typename T>
-void bias_activation_backward_as(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
   for (std::int64_t row = begin; row < end; ++row) {
     const T* __restrict input = o.input + row * o.columns;
-    const T* __restrict gradient = o.output_gradient + row * o.columns;
     const A* __restrict bias = o.bias;
-    A* __restrict bias_gradient = o.bias_gradient;
     T* __restrict output = o.output + row * o.columns;
+    if (o.slope == nullptr) {
+      for (std::int64_t c = 0; c < o.columns; ++c) {
+        store(output[c], activate<activation>(load(input[c]) + bias[c]));
+      }
+      continue;
+    }
+    T* __restrict slope = o.slope + row * o.columns;
     for (std::int64_t c = 0; c < o.columns; ++c) {
-      const A value = load(gradient[c]) * activate_slope<activation>(load(input[c]) + bias[c]);
-      bias_gradient[c] += value;
-      store(output[c], value);
+      const A value = load(input[c]) + bias[c];
+      store(output[c], activate<activation>(value));
+      store(slope[c], activate_slope<activation>(value));
     }
   }
 }
@@ -50,15 +43,17 @@ void bias_activation_forward(const BiasActivation<T>& o, std::int64_t begin, std
 
 template <typename T>
 void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
-  switch (o.activation) {
-    case Activation::gelu:
-      return bias_activation_backward_as<Activation::gelu>(o, begin, end);
-    case Activation::gelu_tanh:
-      return bias_activation_backward_as<Activation::gelu_tanh>(o, begin, end);
-    case Activation::relu:
-      return bias_activation_backward_as<Activation::relu>(o, begin, end);
-    case Activation::swish:
-      return bias_activation_backward_as<Activation::swish>(o, begin, end);
+  using A = Accumulate<T>;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* __restrict slope = o.slope + row * o.columns;
+    const T* __restrict gradient = o.output_gradient + row * o.columns;
+    A* __restrict bias_gradient = o.bias_gradient;
+    T* __restrict output = o.output + row * o.columns;
+    for (std::int64_t c = 0; c < o.columns; ++c) {
+      const A value = load(gradient[c]) * load(slope[c]);
+      bias_gradient[c] += value;
+      store(output[c], value);
+    }
   }
 }
 
