@@ -14,11 +14,13 @@ namespace roformer::kernels {
 template <typename A>
 struct ScoreRows {
   A* scores = nullptr;        // [rows, columns], before scale and bias; overwritten
+  std::int64_t row = 0;       // stride between rows, also those of all that lies beside the scores
   const A* bias = nullptr;    // of row 0, -infinity hides; or null
   std::int64_t bias_row = 0;  // stride between its rows
   A scale = 1;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;    // from visible(r) on they become 0
+  std::int64_t columns = 0;
+  std::int64_t padded = 0;     // columns and more: from visible(r) up to here they become 0
   std::int64_t first_row = 0;  // the position of row 0 among the columns
   bool causal = false;
 
@@ -64,6 +66,31 @@ struct MovedRows {
   const Accumulate<From>* factors = nullptr;  // [rows]
 };
 
+// Rows of bfloat16, a stride between them, on their way to an operand of tile products
+// (tile_products.h). Rows up to `padded`, a multiple of 16, are filled with zeros.
+struct PairedRows {
+  const c10::BFloat16* from = nullptr;
+  std::int64_t from_row = 0;
+  c10::BFloat16* to = nullptr;
+  std::int64_t to_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t padded = 0;
+  std::int64_t width = 0;  // a multiple of 32
+};
+
+// What lays out the operands and results of tile products, for widths that are multiples of 32.
+struct PanelKernels {
+  // [rows, width] -> [padded / 2, to_row, 2]: for products rows^T over the rows.
+  void (*pair_rows)(const PairedRows&);
+  // [rows, width] -> [width / 2, to_row, 2]: for products with their transpose, over the width.
+  void (*pair_columns)(const PairedRows&);
+  // [rows, width] -> [width, to_row]
+  void (*transpose)(const PairedRows&);
+  // from [width, from_row] -> to [rows, width]
+  void (*transpose_sums)(const float* from, std::int64_t from_row, std::int64_t rows,
+                         std::int64_t width, float* to);
+};
+
 template <typename M, typename T>
 struct AttentionKernels {
   using A = Accumulate<T>;
@@ -79,5 +106,6 @@ struct AttentionKernels {
 // The loops of the best instruction set of this processor.
 template <typename M, typename T>
 const AttentionKernels<M, T>& attention_kernels();
+const PanelKernels& panel_kernels();
 
 }  // namespace roformer::kernels

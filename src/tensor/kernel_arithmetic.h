@@ -39,11 +39,10 @@ ROFORMER_INLINE void store(c10::BFloat16& target, float value) {
   target.x = static_cast<std::uint16_t>(is_nan ? 0x7fc0u : rounded >> 16);
 }
 
-// exp for float with a relative error below 2e-7: 2^n times a polynomial of the remainder (Cephes
-// expf coefficients). The library's function is not vectorised without -ffast-math.
-ROFORMER_INLINE float exponential(float x) {
-  x = x < -87.0f ? -87.0f : x;  // one after the other, each an instruction
-  x = x > 88.0f ? 88.0f : x;
+// exp for float from -87 to 88 with a relative error below 2e-7: 2^n times a polynomial of the
+// remainder (Cephes expf coefficients). The library's function is not vectorised without
+// -ffast-math.
+ROFORMER_INLINE float exponential_within(float x) {
   const float n = std::nearbyint(x * 1.44269504088896341f);
   const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -53,10 +52,20 @@ ROFORMER_INLINE float exponential(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  const std::int32_t exponent = (static_cast<std::int32_t>(n) + 127) << 23;
-  float scale;
-  std::memcpy(&scale, &exponent, sizeof scale);
-  return p * scale;
+  std::int32_t bits;  // p is near 1 and the result not below the least normal number
+  std::memcpy(&bits, &p, sizeof bits);
+  bits += static_cast<std::int32_t>(n) << 23;
+  std::memcpy(&p, &bits, sizeof p);
+  return p;
+}
+ROFORMER_INLINE double exponential_within(double x) {
+  return std::exp(x);
+}
+
+ROFORMER_INLINE float exponential(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
+  return exponential_within(x);
 }
 ROFORMER_INLINE double exponential(double x) {
   return std::exp(x);

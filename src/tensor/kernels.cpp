@@ -5,55 +5,58 @@
 namespace roformer::kernels {
 
 // Each is compiled from cpu/tables.h for its instruction set.
-namespace baseline {
-template <typename T>
-KernelTable<T> make_table();
-template <typename M, typename T>
-AttentionKernels<M, T> make_attention_kernels();
-}  // namespace baseline
+#define ROFORMER_KERNEL_SET(set)                                  \
+  namespace set {                                                 \
+  template <typename T>                                           \
+  KernelTable<T> make_table();                                    \
+  template <typename M, typename T>                               \
+  AttentionKernels<M, T> make_attention_kernels();                \
+  PanelKernels make_panel_kernels();                              \
+  struct Maker {                                                  \
+    static constexpr const char* kName = #set;                    \
+    template <typename T>                                         \
+    static KernelTable<T> table() {                               \
+      return make_table<T>();                                     \
+    }                                                             \
+    template <typename M, typename T>                             \
+    static AttentionKernels<M, T> attention() {                   \
+      return make_attention_kernels<M, T>();                      \
+    }                                                             \
+    static PanelKernels panels() { return make_panel_kernels(); } \
+  };                                                              \
+  }
+ROFORMER_KERNEL_SET(baseline)
 #if defined(__x86_64__)
-namespace avx2 {
-template <typename T>
-KernelTable<T> make_table();
-template <typename M, typename T>
-AttentionKernels<M, T> make_attention_kernels();
-}  // namespace avx2
-namespace avx512 {
-template <typename T>
-KernelTable<T> make_table();
-template <typename M, typename T>
-AttentionKernels<M, T> make_attention_kernels();
-}  // namespace avx512
+ROFORMER_KERNEL_SET(avx2)
+ROFORMER_KERNEL_SET(avx512)
+ROFORMER_KERNEL_SET(avx512_bf16)
 #endif
+#undef ROFORMER_KERNEL_SET
 
 namespace {
 
-enum class Set { baseline, avx2, avx512 };
-
-Set best_set() {
+// Calls function(maker) with the best instruction set of this processor.
+template <typename Function>
+auto of_best_set(const Function& function) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return Set::avx512;
+    if (__builtin_cpu_supports("avx512bf16")) return function(avx512_bf16::Maker{});
+    return function(avx512::Maker{});
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Set::avx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return function(avx2::Maker{});
+  }
 #endif
-  return Set::baseline;
+  return function(baseline::Maker{});
 }
-
-const Set kSet = best_set();
 
 }  // namespace
 
 template <typename T>
 const KernelTable<T>& table() {
-  static const KernelTable<T> chosen = [] {
-#if defined(__x86_64__)
-    if (kSet == Set::avx512) return avx512::make_table<T>();
-    if (kSet == Set::avx2) return avx2::make_table<T>();
-#endif
-    return baseline::make_table<T>();
-  }();
+  static const KernelTable<T> chosen =
+      of_best_set([](auto maker) { return decltype(maker)::template table<T>(); });
   return chosen;
 }
 template const KernelTable<float>& table<float>();
@@ -62,13 +65,8 @@ template const KernelTable<c10::BFloat16>& table<c10::BFloat16>();
 
 template <typename M, typename T>
 const AttentionKernels<M, T>& attention_kernels() {
-  static const AttentionKernels<M, T> chosen = [] {
-#if defined(__x86_64__)
-    if (kSet == Set::avx512) return avx512::make_attention_kernels<M, T>();
-    if (kSet == Set::avx2) return avx2::make_attention_kernels<M, T>();
-#endif
-    return baseline::make_attention_kernels<M, T>();
-  }();
+  static const AttentionKernels<M, T> chosen =
+      of_best_set([](auto maker) { return decltype(maker)::template attention<M, T>(); });
   return chosen;
 }
 template const AttentionKernels<float, float>& attention_kernels<float, float>();
@@ -77,16 +75,14 @@ template const AttentionKernels<c10::BFloat16, c10::BFloat16>&
 attention_kernels<c10::BFloat16, c10::BFloat16>();
 template const AttentionKernels<c10::BFloat16, float>& attention_kernels<c10::BFloat16, float>();
 
+const PanelKernels& panel_kernels() {
+  static const PanelKernels chosen =
+      of_best_set([](auto maker) { return decltype(maker)::panels(); });
+  return chosen;
+}
+
 const char* instruction_set() {
-  switch (kSet) {
-    case Set::avx512:
-      return "avx512";
-    case Set::avx2:
-      return "avx2";
-    case Set::baseline:
-      break;
-  }
-  return "baseline";
+  return of_best_set([](auto maker) { return decltype(maker)::kName; });
 }
 
 }  // namespace roformer::kernels

@@ -207,7 +207,7 @@ struct KernelTable {
 // The table of the best instruction set of this processor.
 template <typename T>
 const KernelTable<T>& table();
-// Its name: "avx512", "avx2" or "baseline".
+// Its name: "avx512_bf16", "avx512", "avx2" or "baseline".
 const char* instruction_set();
 
 }  // namespace roformer::kernels

@@ -4,10 +4,13 @@
 #include <ATen/ops/zeros.h>
 
 #include <cstddef>
+#include <type_traits>
 
 #include "base/error.h"
 #include "tensor/block_products.h"
 #include "tensor/cpu/attention_tile.h"
+#include "tensor/cpu/blas_products.h"
+#include "tensor/cpu/panel_products.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/tiled_attention.h"
 #include "tensor/parallel.h"
@@ -38,15 +41,20 @@ std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>&
   return works;
 }
 
-// Calls function(M{}, T{}) with the types in memory and in products.
+// Calls function(tile), tile a std::type_identity of the AttentionTile that serves.
 template <typename Function>
-void with_types(const at::Tensor& query, const Function& function) {
-  with_type(query.scalar_type(), [&](auto type) {
+void with_tile(const TiledAttention& in, const Function& function) {
+  with_type(in.query.scalar_type(), [&](auto type) {
     using M = decltype(type);
     if constexpr (std::is_same_v<M, c10::BFloat16>) {
-      if (!has_bfloat16_block_products()) return function(M{}, float{});
+      if (PanelProducts::serve(in.query.size(1) / in.heads)) {
+        return function(std::type_identity<AttentionTile<PanelProducts>>{});
+      }
+      if (!has_bfloat16_block_products()) {
+        return function(std::type_identity<AttentionTile<BlasProducts<M, float>>>{});
+      }
     }
-    function(M{}, M{});
+    function(std::type_identity<AttentionTile<BlasProducts<M, M>>>{});
   });
 }
 
@@ -94,15 +102,15 @@ at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& o
   const at::Tensor logarithm = at::empty(
       {in.heads, output.size(0)}, output.options().dtype(accumulate_type(output.scalar_type())));
   const std::vector<Work> works = split(in, {});
-  with_types(in.query, [&](auto memory, auto product) {
+  with_tile(in, [&](auto tile) {
+    using Tile = typename decltype(tile)::type;
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),
         [&](std::int64_t i) {
           const Work& work = works[static_cast<std::size_t>(i)];
-          AttentionTile<decltype(memory), decltype(product)>(in, in.segments[work.begin], work.head)
-              .forward(output, logarithm);
+          Tile(in, in.segments[work.begin], work.head).forward(output, logarithm);
         },
-        [] {});
+        release_tiles);
   });
   return logarithm;
 }
@@ -117,17 +125,18 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
   }
   const std::vector<Work> works = split(in, gradients.additive);
   const std::vector<at::Tensor> differences = gradients_of_differences(in, gradients.additive);
-  with_types(in.query, [&](auto memory, auto product) {
+  with_tile(in, [&](auto tile) {
+    using Tile = typename decltype(tile)::type;
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),
         [&](std::int64_t i) {
           const Work& work = works[static_cast<std::size_t>(i)];
           for (std::size_t s = work.begin; s < work.end; ++s) {
-            AttentionTile<decltype(memory), decltype(product)>(in, in.segments[s], work.head)
+            Tile(in, in.segments[s], work.head)
                 .backward(output, logarithm, output_gradient, gradients, differences[s]);
           }
         },
-        [] {});
+        release_tiles);
   });
   for (std::size_t s = 0; s < differences.size(); ++s) {
     if (!differences[s].defined()) continue;

@@ -48,7 +48,8 @@ struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;
 };
-// A key belongs to one segment. The same numbers for any count of threads.
+// A key belongs to one segment. The same numbers for any count of threads, as far as the BLAS's
+// products are.
 void tiled_attention_backward(const TiledAttention& attention, const at::Tensor& output,
                               const at::Tensor& logarithm, const at::Tensor& output_gradient,
                               const TiledAttentionGradients& gradients);

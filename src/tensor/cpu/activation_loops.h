@@ -1,7 +1,7 @@
 // Bias and activation, with and without a gate.
 #pragma once
 
-#include "tensor/kernel_arithmetic.h"
+#include "tensor/cpu/lanes.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
@@ -9,21 +9,27 @@ template <Activation activation, typename T>
 void bias_activation_forward_as(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* __restrict input = o.input + row * o.columns;
-    const A* __restrict bias = o.bias;
-    T* __restrict output = o.output + row * o.columns;
-    if (o.slope == nullptr) {
-      for (std::int64_t c = 0; c < o.columns; ++c) {
-        store(output[c], activate<activation>(load(input[c]) + bias[c]));
+    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) {
+      const std::int64_t at = row * o.columns + first;
+      const T* __restrict input = o.input + at;
+      const A* __restrict bias = o.bias + first;
+      RowResult<T, kPart> outputs, slopes;
+      A* __restrict output = outputs.begin(o.output + at);
+      if (o.slope == nullptr) {
+        for (std::int64_t c = 0; c < count; ++c) {
+          output[c] = activate<activation>(load(input[c]) + bias[c]);
+        }
+      } else {
+        A* __restrict slope = slopes.begin(o.slope + at);
+        for (std::int64_t c = 0; c < count; ++c) {
+          const A value = load(input[c]) + bias[c];
+          output[c] = activate<activation>(value);
+          slope[c] = activate_slope<activation>(value);
+        }
+        slopes.end(o.slope + at, count);
       }
-      continue;
-    }
-    T* __restrict slope = o.slope + row * o.columns;
-    for (std::int64_t c = 0; c < o.columns; ++c) {
-      const A value = load(input[c]) + bias[c];
-      store(output[c], activate<activation>(value));
-      store(slope[c], activate_slope<activation>(value));
-    }
+      outputs.end(o.output + at, count);
+    });
   }
 }
 
@@ -45,15 +51,20 @@ template <typename T>
 void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* __restrict slope = o.slope + row * o.columns;
-    const T* __restrict gradient = o.output_gradient + row * o.columns;
-    A* __restrict bias_gradient = o.bias_gradient;
-    T* __restrict output = o.output + row * o.columns;
-    for (std::int64_t c = 0; c < o.columns; ++c) {
-      const A value = load(gradient[c]) * load(slope[c]);
-      bias_gradient[c] += value;
-      store(output[c], value);
-    }
+    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) {
+      const std::int64_t at = row * o.columns + first;
+      const T* __restrict slope = o.slope + at;
+      const T* __restrict gradient = o.output_gradient + at;
+      A* __restrict bias_gradient = o.bias_gradient + first;
+      RowResult<T, kPart> results;
+      A* __restrict result = results.begin(o.output + at);
+      for (std::int64_t c = 0; c < count; ++c) {
+        const A value = load(gradient[c]) * load(slope[c]);
+        bias_gradient[c] += value;
+        result[c] = value;
+      }
+      results.end(o.output + at, count);
+    });
   }
 }
 

@@ -6,11 +6,18 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// Exact zeros for what is hidden or too small to count.
-template <typename A>
-ROFORMER_INLINE A power_of(A x) {
-  const A power = exponential(x);
-  return x < A(-87) ? A(0) : power;
+// Of what is not positive. Exact zeros for what is hidden or too small to count. A number that may be
+// chosen is one that the compiler branches for; bits are not.
+ROFORMER_INLINE float power_of(float x) {
+  float power = exponential_within(x);
+  std::int32_t bits;
+  std::memcpy(&bits, &power, sizeof bits);
+  bits &= static_cast<std::int32_t>(x < -87.0f) - 1;
+  std::memcpy(&power, &bits, sizeof power);
+  return power;
+}
+ROFORMER_INLINE double power_of(double x) {
+  return x < -87.0 ? 0.0 : exponential_within(x);
 }
 
 template <typename From, typename To>
@@ -20,7 +27,12 @@ void move_rows(const MovedRows<From, To>& o) {
     const From* __restrict from = o.from + r * o.from_row;
     To* __restrict to = o.to + r * o.to_row;
     const A factor = o.factors == nullptr ? A(1) : o.factors[r];
-    for (std::int64_t c = 0; c < o.width; ++c) store(to[c], load(from[c]) * factor);
+    for_parts(o.width, [&](std::int64_t begin, std::int64_t count) {
+      RowResult<To, kPart> result;
+      Accumulate<To>* const moved = result.begin(to + begin);
+      for (std::int64_t c = 0; c < count; ++c) moved[c] = load(from[begin + c]) * factor;
+      result.end(to + begin, count);
+    });
   }
 }
 
@@ -44,22 +56,25 @@ void softmax(const Softmax<T>& o) {
   using A = Accumulate<T>;
   constexpr A kInfinity = std::numeric_limits<A>::infinity();
   for (std::int64_t row = 0; row < o.rows.rows; ++row) {
-    A* __restrict scores = o.rows.scores + row * o.rows.columns;
-    T* const powers = o.powers + row * o.rows.columns;
+    A* const scores = o.rows.scores + row * o.rows.row;
+    T* const powers = o.powers + row * o.rows.row;
     const std::int64_t count = o.rows.visible(row);
     const A factor = finish_scores(o.rows, row, scores, count);
     const A largest = largest_of(scores, count) * factor;
-    if (largest > -kInfinity) {
-      for (std::int64_t c = 0; c < count; ++c) scores[c] = power_of(scores[c] * factor - largest);
-    } else {  // everything is hidden, or not a number
-      for (std::int64_t c = 0; c < count; ++c) scores[c] = scores[c] == -kInfinity ? 0 : scores[c];
-    }
-    const A total = sum_of(scores, count);
-    if constexpr (!std::is_same_v<A, T>) {
-      T* __restrict narrow = powers;
-      for (std::int64_t c = 0; c < count; ++c) store(narrow[c], scores[c]);
-    }
-    for (std::int64_t c = count; c < o.rows.columns; ++c) store(powers[c], 0);
+    // What is hidden altogether stays at zero, what is not a number is none afterwards.
+    const A shift = largest > -kInfinity ? largest : A(0);
+    A total = 0;
+    for_parts(count, [&](std::int64_t begin, std::int64_t part) {
+      const A* const from = scores + begin;
+      RowResult<T, kPart> results;
+      A* const result = results.begin(powers + begin);
+      // The powers may lie where the scores did, number upon number.
+#pragma GCC ivdep
+      for (std::int64_t c = 0; c < part; ++c) result[c] = power_of(from[c] * factor - shift);
+      total += sum_of(result, part);
+      results.end(powers + begin, part);
+    });
+    for (std::int64_t c = count; c < o.rows.padded; ++c) store(powers[c], 0);
     o.inverse[row] = total == 0 ? A(0) : A(1) / total;
     o.logarithm[row] = total == 0 ? kInfinity : largest + std::log(total);
   }
@@ -69,34 +84,41 @@ template <typename T>
 void slope(const SoftmaxSlope<T>& o) {
   using A = Accumulate<T>;
   for (std::int64_t row = 0; row < o.rows.rows; ++row) {
-    const std::int64_t begin = row * o.rows.columns, count = o.rows.visible(row);
-    A* scores = o.rows.scores + begin;
-    A* gradients = o.gradients + begin;
-    T* probabilities = o.probabilities + begin;
-    T* slopes = o.slopes + begin;
+    const std::int64_t begin = row * o.rows.row, count = o.rows.visible(row);
+    A* const scores = o.rows.scores + begin;
+    T* const probabilities = o.probabilities + begin;
+    T* const slopes = o.slopes + begin;
     const A factor = finish_scores(o.rows, row, scores, count);
     const A logarithm = o.logarithm[row], shift = o.shift[row], scale = o.rows.scale;
-    // The results may lie where the scores and gradients did, number upon number.
-    if (o.bias_gradient == nullptr) {
+    for_parts(count, [&](std::int64_t first, std::int64_t part) {
+      const A* const score = scores + first;
+      const A* const gradient = o.gradients + begin + first;
+      RowResult<T, kPart> made_probabilities, made_slopes;
+      A* const probability = made_probabilities.begin(probabilities + first);
+      A* const slope = made_slopes.begin(slopes + first);
+      // The results may lie where the scores and gradients did, number upon number.
+      if (o.bias_gradient == nullptr) {
 #pragma GCC ivdep
-      for (std::int64_t c = 0; c < count; ++c) {
-        const A probability = power_of(scores[c] * factor - logarithm);
-        const A gradient = gradients[c];
-        store(probabilities[c], probability);
-        store(slopes[c], probability * (gradient - shift) * scale);
-      }
-    } else {
-      A* __restrict bias_gradient = o.bias_gradient + row * o.bias_gradient_row;
+        for (std::int64_t c = 0; c < part; ++c) {
+          const A power = power_of(score[c] * factor - logarithm);
+          slope[c] = power * (gradient[c] - shift) * scale;
+          probability[c] = power;
+        }
+      } else {
+        A* __restrict bias_gradient = o.bias_gradient + row * o.bias_gradient_row + first;
 #pragma GCC ivdep
-      for (std::int64_t c = 0; c < count; ++c) {
-        const A probability = power_of(scores[c] * factor - logarithm);
-        const A gradient = probability * (gradients[c] - shift);
-        bias_gradient[c] += gradient;
-        store(probabilities[c], probability);
-        store(slopes[c], gradient * scale);
+        for (std::int64_t c = 0; c < part; ++c) {
+          const A power = power_of(score[c] * factor - logarithm);
+          const A of_bias = power * (gradient[c] - shift);
+          bias_gradient[c] += of_bias;
+          slope[c] = of_bias * scale;
+          probability[c] = power;
+        }
       }
-    }
-    for (std::int64_t c = count; c < o.rows.columns; ++c) {
+      made_probabilities.end(probabilities + first, part);
+      made_slopes.end(slopes + first, part);
+    });
+    for (std::int64_t c = count; c < o.rows.padded; ++c) {
       store(probabilities[c], 0);
       store(slopes[c], 0);
     }

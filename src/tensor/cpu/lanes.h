@@ -1,9 +1,14 @@
-// Numbers of a row in lanes: the largest of some, and their sum.
+// Numbers of a row in lanes: the largest of some, their sum, and their way to a narrower type.
 #pragma once
+
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "tensor/kernel_arithmetic.h"
 
@@ -62,6 +67,62 @@ ROFORMER_INLINE Accumulate<T> sum_of(const T* numbers, std::int64_t count) {
   for (; c < count; ++c) sum += load(numbers[c]);
   for (std::int64_t i = 0; i < kLanes<A>; ++i) sum += sums[i];
   return sum;
+}
+
+// Rounded to T where that is narrower.
+template <typename T>
+ROFORMER_INLINE void store_row(const Accumulate<T>* __restrict from, T* __restrict to,
+                               std::int64_t count) {
+  for (std::int64_t c = 0; c < count; ++c) store(to[c], from[c]);
+}
+#if defined(__AVX512BF16__)
+// By the processor's own instruction, which takes numbers below the least normal one for zero.
+ROFORMER_INLINE void store_row(const float* __restrict from, c10::BFloat16* __restrict to,
+                               std::int64_t count) {
+  std::int64_t c = 0;
+  for (; c + kLanes<float> <= count; c += kLanes<float>) {
+    const __m256bh narrow = _mm512_cvtneps_pbh(_mm512_loadu_ps(from + c));
+    std::memcpy(to + c, &narrow, sizeof narrow);
+  }
+  if (c == count) return;
+  const auto rest = static_cast<__mmask16>((1u << (count - c)) - 1);
+  const __m256bh narrow = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(rest, from + c));
+  __m256i bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  _mm256_mask_storeu_epi16(to + c, rest, bits);
+}
+#endif
+
+// Where the numbers of a row are computed: in the row itself, or beside it where they are rounded
+// at the end.
+template <typename T, std::int64_t most>
+class RowResult {
+ public:
+  using A = Accumulate<T>;
+  static constexpr bool kInPlace = std::is_same_v<A, T>;
+
+  ROFORMER_INLINE A* begin(T* row) {
+    if constexpr (kInPlace) {
+      return row;
+    } else {
+      return numbers_;
+    }
+  }
+  ROFORMER_INLINE void end(T* row, std::int64_t count) {
+    if constexpr (!kInPlace) store_row(numbers_, row, count);
+  }
+
+ private:
+  A numbers_[kInPlace ? 1 : most];
+};
+
+// Calls function(begin, count) for parts of a row.
+inline constexpr std::int64_t kPart = 256;
+template <typename Function>
+ROFORMER_INLINE void for_parts(std::int64_t columns, const Function& function) {
+  for (std::int64_t begin = 0; begin < columns; begin += kPart) {
+    function(begin, std::min(kPart, columns - begin));
+  }
 }
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

@@ -1,7 +1,7 @@
 // Residual, bias, dropout and norm in one pass.
 #pragma once
 
-#include "tensor/kernel_arithmetic.h"
+#include "tensor/cpu/lanes.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
@@ -14,22 +14,27 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     const DropoutRow dropout(o.dropout, row);
     const bool drops = o.dropout.probability > 0;
     if (o.input != nullptr) {
-      const T* __restrict input = o.input + row * n;
-      const A* __restrict bias = o.bias;
-      const T* __restrict residual = o.residual == nullptr ? nullptr : o.residual + row * n;
-      // Without a bias or a residual the sum starts from the parts that are there.
-      for (std::int64_t c = 0; c < n; ++c) store(sum[c], load(input[c]));
-      if (bias != nullptr) {
-        for (std::int64_t c = 0; c < n; ++c) store(sum[c], load(sum[c]) + bias[c]);
-      }
-      if (drops) {
-        for (std::int64_t c = 0; c < n; ++c) {
-          store(sum[c], load(sum[c]) * static_cast<A>(dropout(static_cast<std::uint32_t>(c))));
+      for_parts(n, [&](std::int64_t first, std::int64_t count) {
+        const T* __restrict input = o.input + row * n + first;
+        RowResult<T, kPart> sums;
+        A* __restrict parts = sums.begin(sum + first);
+        // Without a bias or a residual the sum starts from the parts that are there.
+        for (std::int64_t c = 0; c < count; ++c) parts[c] = load(input[c]);
+        if (o.bias != nullptr) {
+          const A* __restrict bias = o.bias + first;
+          for (std::int64_t c = 0; c < count; ++c) parts[c] += bias[c];
         }
-      }
-      if (residual != nullptr) {
-        for (std::int64_t c = 0; c < n; ++c) store(sum[c], load(sum[c]) + load(residual[c]));
-      }
+        if (drops) {
+          for (std::int64_t c = 0; c < count; ++c) {
+            parts[c] *= static_cast<A>(dropout(static_cast<std::uint32_t>(first + c)));
+          }
+        }
+        if (o.residual != nullptr) {
+          const T* __restrict residual = o.residual + row * n + first;
+          for (std::int64_t c = 0; c < count; ++c) parts[c] += load(residual[c]);
+        }
+        sums.end(sum + first, count);
+      });
     } else {
       std::memcpy(sum, o.residual + row * n, static_cast<std::size_t>(n) * sizeof(T));
     }
@@ -45,18 +50,24 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     const A inverse = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(o.epsilon));
     o.mean[row] = mean;
     o.inverse_deviation[row] = inverse;
-    T* __restrict normed = o.normed + row * n;
-    const A* __restrict gain = o.gain;
-    const A* __restrict shift = o.shift;
-    if (shift == nullptr) {
-      for (std::int64_t c = 0; c < n; ++c) {
-        store(normed[c], (load(sum[c]) - mean) * inverse * gain[c]);
+    T* const normed = o.normed + row * n;
+    for_parts(n, [&](std::int64_t first, std::int64_t count) {
+      const T* __restrict from = sum + first;
+      const A* __restrict gain = o.gain + first;
+      RowResult<T, kPart> results;
+      A* __restrict result = results.begin(normed + first);
+      if (o.shift == nullptr) {
+        for (std::int64_t c = 0; c < count; ++c) {
+          result[c] = (load(from[c]) - mean) * inverse * gain[c];
+        }
+      } else {
+        const A* __restrict shift = o.shift + first;
+        for (std::int64_t c = 0; c < count; ++c) {
+          result[c] = (load(from[c]) - mean) * inverse * gain[c] + shift[c];
+        }
       }
-      continue;
-    }
-    for (std::int64_t c = 0; c < n; ++c) {
-      store(normed[c], (load(sum[c]) - mean) * inverse * gain[c] + shift[c]);
-    }
+      results.end(normed + first, count);
+    });
   }
 }
 
@@ -101,7 +112,7 @@ void residual_norm_backward(const ResidualNorm<T>& o, std::int64_t begin, std::i
     }
     if (o.residual_gradient != nullptr) {
       T* __restrict to_residual = o.residual_gradient + row * n;
-      for (std::int64_t c = 0; c < n; ++c) store(to_residual[c], gradient[c]);
+      store_row(gradient, to_residual, n);
     }
     if (o.input_gradient != nullptr) {
       T* __restrict to_input = o.input_gradient + row * n;
@@ -111,7 +122,7 @@ void residual_norm_backward(const ResidualNorm<T>& o, std::int64_t begin, std::i
           gradient[c] *= static_cast<A>(dropout(static_cast<std::uint32_t>(c)));
         }
       }
-      for (std::int64_t c = 0; c < n; ++c) store(to_input[c], gradient[c]);
+      store_row(gradient, to_input, n);
       if (o.bias_gradient != nullptr) {
         A* __restrict to_bias = o.bias_gradient;
         for (std::int64_t c = 0; c < n; ++c) to_bias[c] += gradient[c];

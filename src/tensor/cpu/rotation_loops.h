@@ -1,7 +1,7 @@
 // Rotation of pairs of features, with a bias before it.
 #pragma once
 
-#include "tensor/kernel_arithmetic.h"
+#include "tensor/cpu/lanes.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
@@ -11,19 +11,35 @@ ROFORMER_INLINE void rotate_head(const Rotate<T>& o, const T* input, T* output,
                                  const Accumulate<T>* sine, Accumulate<T> direction) {
   using A = Accumulate<T>;
   const std::int64_t half = o.rotary_width / 2;
-  for (std::int64_t pair = 0; pair < half; ++pair) {
-    const std::int64_t first = interleaved ? 2 * pair : pair;
-    const std::int64_t second = interleaved ? 2 * pair + 1 : pair + half;
-    A a = load(input[first]);
-    A b = load(input[second]);
-    if (bias != nullptr) {
-      a += bias[first];
-      b += bias[second];
+  // A pair is read before it is written: output may be input.
+  for_parts(half, [&](std::int64_t begin, std::int64_t count) {
+    A from[2 * kPart], to[2 * kPart];
+    const std::int64_t at = interleaved ? 2 * begin : begin;
+    const std::int64_t second = interleaved ? 1 : kPart, step = interleaved ? 2 : 1;
+    const auto gather = [&](std::int64_t feature, std::int64_t features, A* place) {
+      for (std::int64_t c = 0; c < features; ++c) place[c] = load(input[feature + c]);
+      if (bias == nullptr) return;
+      for (std::int64_t c = 0; c < features; ++c) place[c] += bias[feature + c];
+    };
+    if constexpr (interleaved) {
+      gather(at, 2 * count, from);
+    } else {
+      gather(at, count, from);
+      gather(half + at, count, from + kPart);
     }
-    const A s = sine[pair] * direction;
-    store(output[first], a * cosine[pair] - b * s);
-    store(output[second], b * cosine[pair] + a * s);
-  }
+    for (std::int64_t pair = 0; pair < count; ++pair) {
+      const A a = from[step * pair], b = from[step * pair + second];
+      const A s = sine[begin + pair] * direction;
+      to[step * pair] = a * cosine[begin + pair] - b * s;
+      to[step * pair + second] = b * cosine[begin + pair] + a * s;
+    }
+    if constexpr (interleaved) {
+      store_row(to, output + at, 2 * count);
+    } else {
+      store_row(to, output + at, count);
+      store_row(to + kPart, output + half + at, count);
+    }
+  });
   for (std::int64_t c = o.rotary_width; c < o.width; ++c) {
     store(output[c], bias == nullptr ? load(input[c]) : load(input[c]) + bias[c]);
   }

@@ -9,6 +9,7 @@
 #include "tensor/cpu/attention_loops.h"
 #include "tensor/cpu/favor_loops.h"
 #include "tensor/cpu/norm_loops.h"
+#include "tensor/cpu/panel_loops.h"
 #include "tensor/cpu/rotation_loops.h"
 #include "tensor/cpu/sum_loops.h"
 #include "tensor/cpu/vocabulary_loops.h"
@@ -50,6 +51,13 @@ template AttentionKernels<double, double> make_attention_kernels<double, double>
 template AttentionKernels<c10::BFloat16, c10::BFloat16>
 make_attention_kernels<c10::BFloat16, c10::BFloat16>();
 template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFloat16, float>();
+
+PanelKernels make_panel_kernels() {
+  return {.pair_rows = pair_rows,
+          .pair_columns = pair_columns,
+          .transpose = transpose,
+          .transpose_sums = transpose_sums};
+}
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE
 

@@ -15,7 +15,18 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   T* __restrict logits = o.logits;
   const A* __restrict bias = o.bias;
   const std::int64_t columns = o.columns;
-  for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) + bias[c]);
+  // Each number anew from the one that is there.
+  const auto replace = [&](const auto& function) {
+    for_parts(columns, [&](std::int64_t first, std::int64_t count) {
+      RowResult<T, kPart> results;
+      A* const result = results.begin(logits + first);
+      for (std::int64_t c = 0; c < count; ++c) {
+        result[c] = function(load(logits[first + c]), first + c);
+      }
+      results.end(logits + first, count);
+    });
+  };
+  replace([&](A logit, std::int64_t c) { return logit + bias[c]; });
   const A largest = largest_of(logits, columns);
   const A sum = o.smoothing > 0 ? sum_of(logits, columns) : A(0);
   const A at_label = load(logits[o.label]);
@@ -27,14 +38,14 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
     result.correct = before == 0;
   }
   A total = 0;
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const A power = exponential(load(logits[c]) - largest);
+  replace([&](A logit, std::int64_t) {
+    const A power = exponential(logit - largest);
     total += power;
-    store(logits[c], power);
-  }
+    return power;
+  });
   const A factor = A(1) / total;
   const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
-  for (std::int64_t c = 0; c < columns; ++c) store(logits[c], load(logits[c]) * factor - share);
+  replace([&](A power, std::int64_t) { return power * factor - share; });
   store(logits[o.label], load(logits[o.label]) - static_cast<A>(1 - o.smoothing));
   const double logarithm = std::log(static_cast<double>(total));
   result.loss = logarithm + static_cast<double>(largest - at_label);

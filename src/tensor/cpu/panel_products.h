@@ -1,0 +1,227 @@
+// The matrix products of one head's attention in one segment by tile products (tile_products.h):
+// keys and values are laid out once for all queries, and all numbers of rows and columns are
+// multiples of 32, so that few tiles are ever compiled.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "tensor/attention_kernels.h"
+#include "tensor/cpu/head_rows.h"
+#include "tensor/scratch.h"
+#include "tensor/tile_products.h"
+
+namespace roformer {
+
+// As BlasProducts (blas_products.h), for bfloat16 and heads whose width is a multiple of 32.
+class PanelProducts {
+ public:
+  using M = c10::BFloat16;
+  using T = c10::BFloat16;
+  using A = float;
+  struct Rows {
+    T* rows = nullptr;        // [count, D], zeros up to a multiple of 32 rows
+    T* transposed = nullptr;  // [D, kQueries]
+  };
+
+  static bool serve(std::int64_t width) { return width % kMultiple == 0 && has_tile_products(); }
+
+  PanelProducts(std::int64_t width, RowRange<M> keys, RowRange<M> values)
+      : width_(width),
+        padded_keys_(padded(keys.count)),
+        key_row_(row_of(padded_keys_)),
+        keys_(panels(keys, buffers().keys)),
+        values_(panels(values, buffers().values)) {}
+
+  // A stride that is no power of two, so that the rows of a tile do not share their cache lines.
+  static std::int64_t pair_row(std::int64_t seen) { return row_of(padded(seen)); }
+  static std::int64_t padded(std::int64_t count) {
+    return (count + kMultiple - 1) / kMultiple * kMultiple;
+  }
+  static std::int64_t pair_rows(std::int64_t count) { return padded(count); }
+  // A panel is entered at multiples of 32 keys; what is seen more is hidden pair by pair.
+  static SeenKeys widened(SeenKeys seen) {
+    const std::int64_t skipped = seen.skipped / kMultiple * kMultiple;
+    return {.skipped = skipped, .count = seen.count + seen.skipped - skipped};
+  }
+
+  Rows queries(RowRange<M> rows) const { return both(rows, buffers().queries); }
+  Rows gradients(RowRange<M> rows) const { return both(rows, buffers().gradients); }
+
+  void with_keys(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
+    with_columns(rows, count, keys_.columns, seen, products);
+  }
+  void with_values(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
+    with_columns(rows, count, values_.columns, seen, products);
+  }
+
+  SumRows<A> sum_keys(const T* pairs, SeenKeys seen, RowRange<M> to) const {
+    return sum(pairs, seen, keys_.rows, to.count);
+  }
+  SumRows<A> sum_values(const T* pairs, SeenKeys seen, RowRange<M> to) const {
+    return sum(pairs, seen, values_.rows, to.count);
+  }
+
+  void begin_gradients(RowRange<M>, RowRange<M>) {
+    key_sums_ = buffers().key_sums(width_ * key_row_);
+    value_sums_ = buffers().value_sums(width_ * key_row_);
+  }
+  void clear_gradients(std::int64_t) const {
+    std::fill_n(key_sums_, width_ * key_row_, A(0));
+    std::fill_n(value_sums_, width_ * key_row_, A(0));
+  }
+  void add_gradients(const T* slopes, const Rows& queries, const T* probabilities,
+                     const Rows& gradients, std::int64_t count, SeenKeys seen, bool add) const {
+    add_transposed(value_sums_, probabilities, gradients, count, seen, add);
+    add_transposed(key_sums_, slopes, queries, count, seen, add);
+  }
+  void end_gradients(RowRange<M> keys, RowRange<M> values) const {
+    store_transposed(key_sums_, keys);
+    store_transposed(value_sums_, values);
+  }
+
+  void store(const SumRows<A>& sums, RowRange<M> to) const {
+    loops_.scatter({.from = sums.data,
+                    .from_row = sums.row,
+                    .to = to.first(),
+                    .to_row = to.rows.row,
+                    .rows = to.count,
+                    .width = width_});
+  }
+
+ private:
+  static constexpr std::int64_t kMultiple = 32;
+  static constexpr std::int64_t kKeys = 128, kQueries = 128;  // of a tile at most
+
+  struct Panels {
+    T* columns = nullptr;  // [D / 2, key_row, 2]
+    T* rows = nullptr;     // [keys / 2, D, 2]
+  };
+  struct PanelBuffers {
+    Scratch<T> columns, rows;
+  };
+  struct RowBuffers {
+    Scratch<T> rows, transposed;
+  };
+  struct Buffers {
+    PanelBuffers keys, values;
+    RowBuffers queries, gradients;
+    Scratch<T> pairs;
+    Scratch<A> sums, key_sums, value_sums, transposed_sums;
+  };
+  static Buffers& buffers() {
+    thread_local Buffers buffers;
+    return buffers;
+  }
+
+  std::int64_t width_, padded_keys_, key_row_;
+  const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
+  const kernels::PanelKernels& layouts_ = kernels::panel_kernels();
+  Panels keys_, values_;
+  A *key_sums_ = nullptr, *value_sums_ = nullptr;  // [D, key_row]
+
+  static std::int64_t row_of(std::int64_t padded_keys) {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(padded_keys))) +
+           kMultiple;
+  }
+
+  kernels::PairedRows moved(RowRange<M> range, T* to, std::int64_t to_row) const {
+    return {.from = range.first(),
+            .from_row = range.rows.row,
+            .to = to,
+            .to_row = to_row,
+            .rows = range.count,
+            .padded = padded(range.count),
+            .width = width_};
+  }
+  Panels panels(RowRange<M> range, PanelBuffers& memory) const {
+    const Panels result{.columns = memory.columns(width_ * key_row_),
+                        .rows = memory.rows(padded_keys_ * width_)};
+    layouts_.pair_columns(moved(range, result.columns, key_row_));
+    layouts_.pair_rows(moved(range, result.rows, width_));
+    return result;
+  }
+  Rows both(RowRange<M> range, RowBuffers& memory) const {
+    const Rows result{.rows = memory.rows(kQueries * width_),
+                      .transposed = memory.transposed(width_ * kQueries)};
+    for (std::int64_t i = 0; i < range.count; ++i) {
+      std::copy_n(range.rows.at(range.begin + i), width_, result.rows + i * width_);
+    }
+    const std::int64_t missing = padded(range.count) - range.count;
+    std::fill_n(result.rows + range.count * width_, missing * width_, T(0));
+    layouts_.transpose(moved(range, result.transposed, kQueries));
+    return result;
+  }
+
+  // Calls pass(first, count) for the tiles of keys.
+  template <typename Pass>
+  static void for_tiles(std::int64_t seen, const Pass& pass) {
+    const std::int64_t end = padded(seen);
+    for (std::int64_t first = 0; first < end; first += kKeys) {
+      pass(first, std::min(kKeys, end - first));
+    }
+  }
+  void with_columns(const Rows& rows, std::int64_t count, const T* columns, SeenKeys seen,
+                    A* products) const {
+    const std::int64_t row = pair_row(seen.count);
+    for_tiles(seen.count, [&](std::int64_t first, std::int64_t keys) {
+      multiply({.m = padded(count),
+                .n = keys,
+                .k = width_,
+                .a = rows.rows,
+                .a_row = width_,
+                .b = columns + 2 * (seen.skipped + first),
+                .b_row = key_row_,
+                .product = products + first,
+                .product_row = row});
+    });
+  }
+  SumRows<A> sum(const T* pairs, SeenKeys seen, const T* rows, std::int64_t count) const {
+    A* const sums = buffers().sums(kQueries * width_);
+    for_tiles(seen.count, [&](std::int64_t first, std::int64_t keys) {
+      multiply({.m = padded(count),
+                .n = width_,
+                .k = keys,
+                .a = pairs + first,
+                .a_row = pair_row(seen.count),
+                .b = rows + (seen.skipped + first) * width_,
+                .b_row = width_,
+                .product = sums,
+                .product_row = width_,
+                .add = first > 0});
+    });
+    return {.data = sums, .row = width_};
+  }
+  // sums^T [D, keys] += rows^T pairs
+  void add_transposed(A* sums, const T* pairs, const Rows& rows, std::int64_t count, SeenKeys seen,
+                      bool add) const {
+    const std::int64_t row = pair_row(seen.count);
+    T* const paired = buffers().pairs(kQueries * row);
+    layouts_.pair_rows({.from = pairs,
+                        .from_row = row,
+                        .to = paired,
+                        .to_row = row,
+                        .rows = count,
+                        .padded = padded(count),
+                        .width = padded(seen.count)});
+    for_tiles(seen.count, [&](std::int64_t first, std::int64_t keys) {
+      multiply({.m = width_,
+                .n = keys,
+                .k = padded(count),
+                .a = rows.transposed,
+                .a_row = kQueries,
+                .b = paired + 2 * first,
+                .b_row = row,
+                .product = sums + seen.skipped + first,
+                .product_row = key_row_,
+                .add = add});
+    });
+  }
+  void store_transposed(const A* sums, RowRange<M> to) const {
+    A* const rows = buffers().transposed_sums(to.count * width_);
+    layouts_.transpose_sums(sums, key_row_, to.count, width_, rows);
+    store({.data = rows, .row = width_}, to);
+  }
+};
+
+}  // namespace roformer
