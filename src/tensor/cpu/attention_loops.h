@@ -6,8 +6,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// Of what is not positive. Exact zeros for what is hidden or too small to count. A number that may be
-// chosen is one that the compiler branches for; bits are not.
+// Of what is not positive. Exact zeros for what is hidden or too small to count. A number that may
+// be chosen is one that the compiler branches for; bits are not.
 ROFORMER_INLINE float power_of(float x) {
   float power = exponential_within(x);
   std::int32_t bits;

@@ -26,9 +26,6 @@ class AttentionTile {
   using M = typename Products::M;  // in memory
   using T = typename Products::T;  // in products
   using A = typename Products::A;
-  // Held at a time by a thread: with their gradients they fit into a core's own cache.
-  static constexpr std::int64_t kScores = std::int64_t{1} << 16;
-  static constexpr std::int64_t kLeastQueries = 32, kMostQueries = 128;
 
   AttentionTile(const TiledAttention& in, const AttentionSegment& segment, std::int64_t head)
       : in_(in),
@@ -39,9 +36,10 @@ class AttentionTile {
         products_(width_, keys_of(in.key, shared_head(in, head)),
                   keys_of(in.value, shared_head(in, head))) {
     find_window();
-    const std::int64_t most_keys = std::min(segment.key_length, last_ - first_ + kLeastQueries);
-    queries_ =
-        std::clamp(kScores / std::max<std::int64_t>(1, most_keys), kLeastQueries, kMostQueries);
+    const std::int64_t most_keys =
+        std::min(segment.key_length, last_ - first_ + Products::kLeastQueries);
+    queries_ = std::clamp(Products::kScores / std::max<std::int64_t>(1, most_keys),
+                          Products::kLeastQueries, Products::kMostQueries);
     queries_ = std::min(queries_, segment.query_length);
   }
 

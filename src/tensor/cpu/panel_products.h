@@ -19,9 +19,13 @@ class PanelProducts {
   using M = c10::BFloat16;
   using T = c10::BFloat16;
   using A = float;
+  // Queries at a time, and the scores that they may have but for the least: with their gradients
+  // they stay in a core's own cache.
+  static constexpr std::int64_t kLeastQueries = 64, kMostQueries = 128;
+  static constexpr std::int64_t kScores = std::int64_t{1} << 15;
   struct Rows {
     T* rows = nullptr;        // [count, D], zeros up to a multiple of 32 rows
-    T* transposed = nullptr;  // [D, kQueries]
+    T* transposed = nullptr;  // [D, kMostQueries]
   };
 
   static bool serve(std::int64_t width) { return width % kMultiple == 0 && has_tile_products(); }
@@ -91,7 +95,7 @@ class PanelProducts {
 
  private:
   static constexpr std::int64_t kMultiple = 32;
-  static constexpr std::int64_t kKeys = 128, kQueries = 128;  // of a tile at most
+  static constexpr std::int64_t kKeys = 128;  // of a tile at most
 
   struct Panels {
     T* columns = nullptr;  // [D / 2, key_row, 2]
@@ -142,14 +146,14 @@ class PanelProducts {
     return result;
   }
   Rows both(RowRange<M> range, RowBuffers& memory) const {
-    const Rows result{.rows = memory.rows(kQueries * width_),
-                      .transposed = memory.transposed(width_ * kQueries)};
+    const Rows result{.rows = memory.rows(kMostQueries * width_),
+                      .transposed = memory.transposed(width_ * kMostQueries)};
     for (std::int64_t i = 0; i < range.count; ++i) {
       std::copy_n(range.rows.at(range.begin + i), width_, result.rows + i * width_);
     }
     const std::int64_t missing = padded(range.count) - range.count;
     std::fill_n(result.rows + range.count * width_, missing * width_, T(0));
-    layouts_.transpose(moved(range, result.transposed, kQueries));
+    layouts_.transpose(moved(range, result.transposed, kMostQueries));
     return result;
   }
 
@@ -177,7 +181,7 @@ class PanelProducts {
     });
   }
   SumRows<A> sum(const T* pairs, SeenKeys seen, const T* rows, std::int64_t count) const {
-    A* const sums = buffers().sums(kQueries * width_);
+    A* const sums = buffers().sums(kMostQueries * width_);
     for_tiles(seen.count, [&](std::int64_t first, std::int64_t keys) {
       multiply({.m = padded(count),
                 .n = width_,
@@ -196,7 +200,7 @@ class PanelProducts {
   void add_transposed(A* sums, const T* pairs, const Rows& rows, std::int64_t count, SeenKeys seen,
                       bool add) const {
     const std::int64_t row = pair_row(seen.count);
-    T* const paired = buffers().pairs(kQueries * row);
+    T* const paired = buffers().pairs(kMostQueries * row);
     layouts_.pair_rows({.from = pairs,
                         .from_row = row,
                         .to = paired,
@@ -209,7 +213,7 @@ class PanelProducts {
                 .n = keys,
                 .k = padded(count),
                 .a = rows.transposed,
-                .a_row = kQueries,
+                .a_row = kMostQueries,
                 .b = paired + 2 * first,
                 .b_row = row,
                 .product = sums + seen.skipped + first,
