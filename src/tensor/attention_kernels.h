@@ -80,6 +80,8 @@ struct PairedRows {
 
 // What lays out the operands and results of tile products, for widths that are multiples of 32.
 struct PanelKernels {
+  // [rows, width] -> [padded, to_row]
+  void (*copy)(const PairedRows&);
   // [rows, width] -> [padded / 2, to_row, 2]: for products rows^T over the rows.
   void (*pair_rows)(const PairedRows&);
   // [rows, width] -> [width / 2, to_row, 2]: for products with their transpose, over the width.

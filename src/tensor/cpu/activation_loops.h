@@ -9,7 +9,7 @@ template <Activation activation, typename T>
 void bias_activation_forward_as(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
   for (std::int64_t row = begin; row < end; ++row) {
-    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) {
+    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
       const std::int64_t at = row * o.columns + first;
       const T* __restrict input = o.input + at;
       const A* __restrict bias = o.bias + first;
@@ -51,7 +51,7 @@ template <typename T>
 void bias_activation_backward(const BiasActivation<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
   for (std::int64_t row = begin; row < end; ++row) {
-    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) {
+    for_parts(o.columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
       const std::int64_t at = row * o.columns + first;
       const T* __restrict slope = o.slope + at;
       const T* __restrict gradient = o.output_gradient + at;

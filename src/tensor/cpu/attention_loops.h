@@ -27,7 +27,7 @@ void move_rows(const MovedRows<From, To>& o) {
     const From* __restrict from = o.from + r * o.from_row;
     To* __restrict to = o.to + r * o.to_row;
     const A factor = o.factors == nullptr ? A(1) : o.factors[r];
-    for_parts(o.width, [&](std::int64_t begin, std::int64_t count) {
+    for_parts(o.width, [&](std::int64_t begin, std::int64_t count) ROFORMER_INLINED {
       RowResult<To, kPart> result;
       Accumulate<To>* const moved = result.begin(to + begin);
       for (std::int64_t c = 0; c < count; ++c) moved[c] = load(from[begin + c]) * factor;
@@ -64,7 +64,7 @@ void softmax(const Softmax<T>& o) {
     // What is hidden altogether stays at zero, what is not a number is none afterwards.
     const A shift = largest > -kInfinity ? largest : A(0);
     A total = 0;
-    for_parts(count, [&](std::int64_t begin, std::int64_t part) {
+    for_parts(count, [&](std::int64_t begin, std::int64_t part) ROFORMER_INLINED {
       const A* const from = scores + begin;
       RowResult<T, kPart> results;
       A* const result = results.begin(powers + begin);
@@ -90,7 +90,7 @@ void slope(const SoftmaxSlope<T>& o) {
     T* const slopes = o.slopes + begin;
     const A factor = finish_scores(o.rows, row, scores, count);
     const A logarithm = o.logarithm[row], shift = o.shift[row], scale = o.rows.scale;
-    for_parts(count, [&](std::int64_t first, std::int64_t part) {
+    for_parts(count, [&](std::int64_t first, std::int64_t part) ROFORMER_INLINED {
       const A* const score = scores + first;
       const A* const gradient = o.gradients + begin + first;
       RowResult<T, kPart> made_probabilities, made_slopes;

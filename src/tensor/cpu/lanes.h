@@ -116,7 +116,9 @@ class RowResult {
   A numbers_[kInPlace ? 1 : most];
 };
 
-// Calls function(begin, count) for parts of a row.
+// Calls function(begin, count) for parts of a row. Its lambda is inlined as functions are: each row
+// would build it anew.
+#define ROFORMER_INLINED __attribute__((always_inline))
 inline constexpr std::int64_t kPart = 256;
 template <typename Function>
 ROFORMER_INLINE void for_parts(std::int64_t columns, const Function& function) {

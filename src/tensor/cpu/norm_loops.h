@@ -14,7 +14,7 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     const DropoutRow dropout(o.dropout, row);
     const bool drops = o.dropout.probability > 0;
     if (o.input != nullptr) {
-      for_parts(n, [&](std::int64_t first, std::int64_t count) {
+      for_parts(n, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
         const T* __restrict input = o.input + row * n + first;
         RowResult<T, kPart> sums;
         A* __restrict parts = sums.begin(sum + first);
@@ -51,7 +51,7 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
     o.mean[row] = mean;
     o.inverse_deviation[row] = inverse;
     T* const normed = o.normed + row * n;
-    for_parts(n, [&](std::int64_t first, std::int64_t count) {
+    for_parts(n, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
       const T* __restrict from = sum + first;
       const A* __restrict gain = o.gain + first;
       RowResult<T, kPart> results;

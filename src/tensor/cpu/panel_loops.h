@@ -45,6 +45,18 @@ ROFORMER_INLINE void load_square(const void* from, std::int64_t row, std::int64_
   }
 }
 
+inline void copy_rows(const PairedRows& o) {
+  for (std::int64_t r = 0; r < o.padded; ++r) {
+    const c10::BFloat16* __restrict from = o.from + r * o.from_row;
+    std::uint16_t* __restrict to = &o.to[r * o.to_row].x;
+    if (r < o.rows) {
+      for (std::int64_t c = 0; c < o.width; ++c) to[c] = from[c].x;
+    } else {
+      for (std::int64_t c = 0; c < o.width; ++c) to[c] = 0;
+    }
+  }
+}
+
 inline void pair_rows(const PairedRows& o) {
   for (std::int64_t r = 0; r < o.padded; r += 2) {
     const c10::BFloat16* __restrict even = o.from + r * o.from_row;

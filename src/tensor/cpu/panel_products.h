@@ -148,11 +148,7 @@ class PanelProducts {
   Rows both(RowRange<M> range, RowBuffers& memory) const {
     const Rows result{.rows = memory.rows(kMostQueries * width_),
                       .transposed = memory.transposed(width_ * kMostQueries)};
-    for (std::int64_t i = 0; i < range.count; ++i) {
-      std::copy_n(range.rows.at(range.begin + i), width_, result.rows + i * width_);
-    }
-    const std::int64_t missing = padded(range.count) - range.count;
-    std::fill_n(result.rows + range.count * width_, missing * width_, T(0));
+    layouts_.copy(moved(range, result.rows, width_));
     layouts_.transpose(moved(range, result.transposed, kMostQueries));
     return result;
   }

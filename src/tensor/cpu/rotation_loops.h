@@ -12,7 +12,7 @@ ROFORMER_INLINE void rotate_head(const Rotate<T>& o, const T* input, T* output,
   using A = Accumulate<T>;
   const std::int64_t half = o.rotary_width / 2;
   // A pair is read before it is written: output may be input.
-  for_parts(half, [&](std::int64_t begin, std::int64_t count) {
+  for_parts(half, [&](std::int64_t begin, std::int64_t count) ROFORMER_INLINED {
     A from[2 * kPart], to[2 * kPart];
     const std::int64_t at = interleaved ? 2 * begin : begin;
     const std::int64_t second = interleaved ? 1 : kPart, step = interleaved ? 2 : 1;

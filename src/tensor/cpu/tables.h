@@ -53,7 +53,8 @@ make_attention_kernels<c10::BFloat16, c10::BFloat16>();
 template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFloat16, float>();
 
 PanelKernels make_panel_kernels() {
-  return {.pair_rows = pair_rows,
+  return {.copy = copy_rows,
+          .pair_rows = pair_rows,
           .pair_columns = pair_columns,
           .transpose = transpose,
           .transpose_sums = transpose_sums};
@@ -62,3 +63,4 @@ PanelKernels make_panel_kernels() {
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE
 
 #undef ROFORMER_INLINE
+#undef ROFORMER_INLINED

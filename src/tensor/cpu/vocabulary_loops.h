@@ -17,7 +17,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   const std::int64_t columns = o.columns;
   // Each number anew from the one that is there.
   const auto replace = [&](const auto& function) {
-    for_parts(columns, [&](std::int64_t first, std::int64_t count) {
+    for_parts(columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
       RowResult<T, kPart> results;
       A* const result = results.begin(logits + first);
       for (std::int64_t c = 0; c < count; ++c) {
