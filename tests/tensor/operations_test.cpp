@@ -328,6 +328,23 @@ TEST_CASE("projection and embedding add to the gradient where it lives") {
                                     rows.detach().sum(0)) < 1e-12);
 }
 
+TEST_CASE("a projection of any number of bfloat16 rows is the product, backward too") {
+  const auto rows = GENERATE(0, 1, 63, 64, 65, 130);
+  const at::Tensor x = random({rows, 48}, at::kBFloat16), weight = random({40, 48}, at::kFloat);
+  const at::Tensor slope = at::randn({rows, 40}).to(at::kBFloat16);
+  const at::Tensor product = project(x, weight);
+  (product * slope).sum().backward();
+  const auto wide = [](const at::Tensor& t) { return t.detach().to(at::kDouble); };
+  const at::Tensor narrow = wide(weight.detach().to(at::kBFloat16));
+  const auto near = [&](const at::Tensor& found, const at::Tensor& exact) {
+    REQUIRE(found.sizes() == exact.sizes());
+    return exact.numel() == 0 || difference(found, exact) < exact.abs().max().item<double>() / 128;
+  };
+  CHECK(near(product.detach(), wide(x).mm(narrow.t())));
+  CHECK(near(x.grad(), wide(slope).mm(narrow)));
+  CHECK(near(weight.grad(), wide(slope).t().mm(wide(x))));
+}
+
 TEST_CASE("products of bfloat16 are added to a float gradient without a rounding between") {
   struct Shape {
     std::int64_t k, m, n;
