@@ -1,5 +1,7 @@
 #include "tasks/translator.h"
 
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "decoding/translation_step.h"
 #include "tasks/model_setup.h"
 #include "tensor/on_device.h"
+#include "tensor/parallel.h"
 
 namespace roformer {
 namespace {
@@ -129,13 +132,28 @@ TranslationBatch pinned_for(const TranslationBatch& batch, at::Device device) {
 
 Translator::Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
                        const ComputePlan& plan)
-    : plan_(plan),
+    : settings_(settings),
+      vocabularies_(vocabularies),
+      plan_(plan),
       parameters_(settings.seed, at::kFloat, plan.device),
       model_(model_settings(settings, vocabularies), parameters_),
       longest_source_(maximal_length(settings.position)),
       longest_target_(maximal_length(settings.position.of_decoder())) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten();
+}
+
+Translator::Translator(const Translator& lender, ParameterStore parameters)
+    : settings_(lender.settings_),
+      vocabularies_(lender.vocabularies_),
+      plan_(lender.plan_),
+      parameters_(std::move(parameters)),
+      model_(model_settings(settings_, vocabularies_), parameters_),
+      longest_source_(lender.longest_source_),
+      longest_target_(lender.longest_target_) {}
+
+std::unique_ptr<Translator> Translator::borrowing() const {
+  return std::unique_ptr<Translator>(new Translator(*this, ParameterStore::borrowing(parameters_)));
 }
 
 void Translator::add_to(Int8Weights& weights) const {
@@ -180,26 +198,36 @@ TranslationTokens translation_tokens(const Tokenizer& target) {
   return result;
 }
 
-std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translator*>& translators,
-                                               const std::vector<std::vector<TokenId>>& sources,
-                                               const TranslationTokens& tokens,
-                                               const TranslationOptions& options,
-                                               const std::vector<std::vector<TokenId>>& prefixes) {
-  ROFORMER_ASSERT(prefixes.empty() || prefixes.size() == sources.size());
-  const DecodingSettings& decoding = options.decoding;
-  const BeamSettings beam{.beam = decoding.beam,
-                          .n_best = options.n_best,
-                          .length_penalty = decoding.length_penalty,
-                          .alpha = decoding.alpha,
-                          .stopping = decoding.stopping};
-  BeamVocabulary vocabulary{.end = tokens.target.end,
-                            .excluded = tokens.excluded,
-                            .size = tokens.vocabulary,
-                            .renormalize = decoding.renormalize};
-  if (!decoding.unknown) vocabulary.excluded.push_back(tokens.unknown);
-  std::vector<std::vector<Hypothesis>> results(sources.size());
-  const std::int64_t rows = options.sampling ? options.n_best : decoding.beam;
-  for (const auto& group : groups_of(sources, decoding.batch_tokens / rows)) {
+namespace {
+
+// What all groups of sources have in common.
+struct Search {
+  const std::vector<std::vector<TokenId>>& sources;
+  const std::vector<std::vector<TokenId>>& prefixes;  // none, or one a source
+  const TranslationTokens& tokens;
+  const TranslationOptions& options;
+  BeamSettings beam;
+  BeamVocabulary vocabulary;
+
+  BeamSentence sentence(std::size_t index,
+                        const std::vector<const Translator*>& translators) const {
+    const DecodingSettings& decoding = options.decoding;
+    BeamSentence result{.begin = {tokens.target.begin}};
+    if (!prefixes.empty()) result.prefix.assign(prefixes[index].begin(), prefixes[index].end());
+    const double longest = decoding.longest_factor * static_cast<double>(sources[index].size());
+    result.longest = std::max<std::int64_t>(std::llround(longest) + decoding.longest_extra,
+                                            std::ssize(result.prefix) + 1);
+    if (options.ends_with_prefix) result.longest = std::ssize(result.prefix) + 1;
+    for (const Translator* translator : translators) {
+      if (translator->longest_target() == 0) continue;
+      result.longest = std::min(result.longest, translator->longest_target());
+    }
+    return result;
+  }
+
+  std::vector<std::vector<Hypothesis>> of_group(
+      const std::vector<std::size_t>& group,
+      const std::vector<const Translator*>& translators) const {
     std::vector<std::int64_t> ids, lengths;
     std::vector<BeamSentence> sentences;
     for (const std::size_t index : group) {
@@ -207,17 +235,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
       ROFORMER_ASSERT(!source.empty());
       ids.insert(ids.end(), source.begin(), source.end());
       lengths.push_back(std::ssize(source));
-      BeamSentence sentence{.begin = {tokens.target.begin}};
-      if (!prefixes.empty()) sentence.prefix.assign(prefixes[index].begin(), prefixes[index].end());
-      const double longest = decoding.longest_factor * static_cast<double>(source.size());
-      sentence.longest = std::max<std::int64_t>(std::llround(longest) + decoding.longest_extra,
-                                                std::ssize(sentence.prefix) + 1);
-      if (options.ends_with_prefix) sentence.longest = std::ssize(sentence.prefix) + 1;
-      for (const Translator* translator : translators) {
-        if (translator->longest_target() == 0) continue;
-        sentence.longest = std::min(sentence.longest, translator->longest_target());
-      }
-      sentences.push_back(std::move(sentence));
+      sentences.push_back(sentence(index, translators));
     }
     std::vector<std::unique_ptr<StepModel>> steps;
     for (const Translator* translator : translators) {
@@ -226,11 +244,86 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                                                         translator->plan().precision));
     }
     Ensemble step(std::move(steps));
-    auto found = options.sampling
-                     ? sampled(step, sentences, vocabulary, beam, *options.sampling, group)
-                     : beam_search(step, sentences, vocabulary, beam);
-    for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
+    return options.sampling ? sampled(step, sentences, vocabulary, beam, *options.sampling, group)
+                            : beam_search(step, sentences, vocabulary, beam);
   }
+};
+
+// The translators that each thread searches with: those given, and as many again for each further
+// one. One set where the work is not shared.
+class TranslatorsOfThreads {
+ public:
+  TranslatorsOfThreads(const std::vector<const Translator*>& given, std::size_t groups)
+      : sets_{given} {
+    const auto threads = static_cast<std::size_t>(at::get_num_threads());
+    const bool on_cpu = std::ranges::all_of(
+        given, [](const Translator* translator) { return translator->plan().device.is_cpu(); });
+    if (!on_cpu || groups < threads) return;
+    while (sets_.size() < threads) {
+      std::vector<const Translator*>& set = sets_.emplace_back();
+      for (const Translator* translator : given) {
+        set.push_back(borrowed_.emplace_back(translator->borrowing()).get());
+      }
+    }
+  }
+
+  std::size_t size() const { return sets_.size(); }
+  const std::vector<const Translator*>& of_thread(int number) const {
+    return sets_.at(static_cast<std::size_t>(number));
+  }
+
+ private:
+  std::vector<std::unique_ptr<Translator>> borrowed_;
+  std::vector<std::vector<const Translator*>> sets_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translator*>& translators,
+                                               const std::vector<std::vector<TokenId>>& sources,
+                                               const TranslationTokens& tokens,
+                                               const TranslationOptions& options,
+                                               const std::vector<std::vector<TokenId>>& prefixes) {
+  ROFORMER_ASSERT(prefixes.empty() || prefixes.size() == sources.size());
+  const DecodingSettings& decoding = options.decoding;
+  Search search{.sources = sources,
+                .prefixes = prefixes,
+                .tokens = tokens,
+                .options = options,
+                .beam = {.beam = decoding.beam,
+                         .n_best = options.n_best,
+                         .length_penalty = decoding.length_penalty,
+                         .alpha = decoding.alpha,
+                         .stopping = decoding.stopping},
+                .vocabulary = {.end = tokens.target.end,
+                               .excluded = tokens.excluded,
+                               .size = tokens.vocabulary,
+                               .renormalize = decoding.renormalize}};
+  if (!decoding.unknown) search.vocabulary.excluded.push_back(tokens.unknown);
+  const std::int64_t rows = options.sampling ? options.n_best : decoding.beam;
+  const auto groups = groups_of(sources, decoding.batch_tokens / rows);
+  std::vector<std::vector<Hypothesis>> results(sources.size());
+  const auto work = [&](std::size_t number, const std::vector<const Translator*>& set) {
+    const std::vector<std::size_t>& group = groups[number];
+    auto found = search.of_group(group, set);
+    for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
+  };
+  const TranslatorsOfThreads sets(translators, groups.size());
+  if (sets.size() == 1) {
+    for (std::size_t number = 0; number < groups.size(); ++number) work(number, translators);
+    return results;
+  }
+  // What holds for the caller's thread holds for the others.
+  const bool gradients = c10::GradMode::is_enabled();
+  const Int8Weights* const int8 = Int8Weights::in_use();
+  for_each_in_turn(
+      std::ssize(groups),
+      [&](std::int64_t number) {
+        const c10::AutoGradMode as_the_caller(gradients);
+        const Int8Weights::Use use(int8);
+        work(static_cast<std::size_t>(number), sets.of_thread(at::get_thread_num()));
+      },
+      [] {});
   return results;
 }
 

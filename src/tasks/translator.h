@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -48,6 +49,10 @@ class Translator {
   Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
              const ComputePlan& plan);
 
+  // The same parameters in a model of its own, for another thread: what the schemes keep from one
+  // call to the next is of one thread. This outlives it.
+  std::unique_ptr<Translator> borrowing() const;
+
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
   const EncoderDecoder& model() const { return model_; }
@@ -65,6 +70,10 @@ class Translator {
                     double label_smoothing = 0, const SelfProbes& probes = {}) const;
 
  private:
+  Translator(const Translator& lender, ParameterStore parameters);
+
+  Settings settings_;
+  TranslationVocabularies vocabularies_;
   ComputePlan plan_;
   ParameterStore parameters_;
   EncoderDecoder model_;
@@ -98,7 +107,8 @@ struct TranslationOptions {
 // The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences
 // of like length are searched together; the result is in the order of the sources. A prefix, where
 // there is one a source, begins each hypothesis. Several translators of one vocabulary search as an
-// ensemble.
+// ensemble. On a CPU each thread searches for other sentences as long as there are enough of them:
+// a step's products are too small to share, and memory grows with the threads.
 std::vector<std::vector<Hypothesis>> translate(
     const std::vector<const Translator*>& translators,
     const std::vector<std::vector<TokenId>>& sources, const TranslationTokens& tokens,

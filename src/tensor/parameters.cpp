@@ -86,8 +86,19 @@ Initializer uniform(double low, double high) {
   };
 }
 
+ParameterStore ParameterStore::borrowing(const ParameterStore& lender) {
+  ParameterStore result(lender.seed_, lender.type_, lender.device_);
+  result.lender_ = &lender;
+  return result;
+}
+
 at::Tensor ParameterStore::add(ParameterSpec spec) {
   ROFORMER_ASSERT(find(spec.name) == nullptr && !flat_values_.defined());
+  if (lender_ != nullptr) {
+    const Parameter* const lent = lender_->find(spec.name);
+    ROFORMER_ASSERT(lent != nullptr && lent->value.sizes() == at::IntArrayRef(spec.shape));
+    return parameters_.emplace_back(*lent).value;
+  }
   at::Tensor initial = at::empty(spec.shape, at::kFloat);
   if (without_initial_values) {
     initial.fill_(std::numeric_limits<float>::quiet_NaN());
@@ -112,7 +123,7 @@ void ParameterStore::freeze(const std::function<bool(const ParameterSpec&)>& whi
 }
 
 void ParameterStore::flatten() {
-  ROFORMER_ASSERT(!flat_values_.defined());
+  ROFORMER_ASSERT(!flat_values_.defined() && lender_ == nullptr);
   std::vector<Parameter*> trained;
   for (Parameter& parameter : parameters_) {
     if (parameter.trained) trained.push_back(&parameter);

@@ -67,6 +67,10 @@ class ParameterStore {
                           at::Device device = at::kCPU)
       : seed_(seed), type_(type), device_(device) {}
 
+  // An empty store whose add() hands out the lender's parameter of that name instead of making one:
+  // a second model of the same weights, to read. The lender outlives it.
+  static ParameterStore borrowing(const ParameterStore& lender);
+
   // Makes and initialises a parameter. The returned tensor stays valid after flatten(), which moves
   // its storage. Names are unique.
   at::Tensor add(ParameterSpec spec);
@@ -93,6 +97,7 @@ class ParameterStore {
   std::uint64_t seed_;
   at::ScalarType type_;
   at::Device device_;
+  const ParameterStore* lender_ = nullptr;
   std::vector<Parameter> parameters_;
   at::Tensor flat_values_;
   at::Tensor flat_gradients_;

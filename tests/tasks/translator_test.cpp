@@ -3,6 +3,7 @@
 // attention.
 #include "tasks/translator.h"
 
+#include <ATen/Parallel.h>
 #include <algorithm>
 
 #include "base/error.h"
@@ -66,6 +67,33 @@ TEST_CASE("for every scheme: in a batch as alone, greedy as by hand, n-best scor
       const auto one = random.translate(sources, options);
       for (std::size_t i = 0; i < sources.size(); ++i) {
         CHECK(one[i].at(0).ids == greedy(random, sources[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("for every scheme: threads that search for sentences of their own find the same ones") {
+  // Groups of one or two sentences, more of them than threads.
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 24; ++i) lengths.push_back(2 + 7 * i % 13);
+  const auto sources = RandomTranslator::sentences(lengths);
+  const int before = at::get_num_threads();
+  for (const PositionFacts& facts : position_facts()) {
+    if (facts.causal_only) continue;
+    DYNAMIC_SECTION(facts.name) {
+      const RandomTranslator random{std::string(facts.name), {{"decoding.batch_tokens", "42"}}};
+      const TranslationOptions options{.decoding = random.settings.decoding, .n_best = 2};
+      at::set_num_threads(1);
+      const auto expected = random.translate(sources, options);
+      at::set_num_threads(4);
+      const auto found = random.translate(sources, options);
+      at::set_num_threads(before);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        REQUIRE(found[i].size() == expected[i].size());
+        for (std::size_t k = 0; k < found[i].size(); ++k) {
+          CHECK(found[i][k].ids == expected[i][k].ids);
+          CHECK(found[i][k].score == expected[i][k].score);
+        }
       }
     }
   }
