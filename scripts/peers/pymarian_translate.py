@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Times the counterpart of `roformer bench decoding`: Marian itself (its CPU build, in pymarian) decoding
+the same lines with the same weights, a folder of `roformer export`. Needs pymarian, numpy, safetensors
+and sentencepiece in an environment of its own.
+
+usage: pymarian_translate.py FOLDER --beginless COPY
+       pymarian_translate.py COPY LINES.txt [--lines 500 --beam 4 --threads 2 --batch-tokens 2048
+                                             --gemm float32|packed16|packed8 --output TEXT]
+       roformer bench decoding RUN --input LINES.txt ...    # as beside ctranslate2_translate.py
+
+Marian's decoder begins with zeros. The first form writes a copy of FOLDER whose begin token has a row of
+zeros, for both programs: `roformer import COPY --run RUN` is what to measure beside the second form,
+which turns the copy into Marian's model once (COPY.npz). One thing stays unequal: the exponents of
+Marian's sinusoids end at 1, those of MarianMT in transformers one step before it, so that a few
+translations differ. Marian's threads are workers with batches of their own. Alternate the two programs on
+an otherwise idle machine and quote the ratio of sentences_per_s.
+"""
+import argparse
+import json
+import os
+import resource
+import shutil
+import sys
+import time
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+parser.add_argument("folder")
+parser.add_argument("text", nargs="?", help="a sentence a line")
+parser.add_argument("--beginless", help="write a copy of the folder to here, and leave")
+for name, default in dict(lines=0, beam=4, threads=2, repeats=3, longest=256).items():
+    parser.add_argument("--" + name, type=int, default=default)
+parser.add_argument("--batch-tokens", type=int, default=2048)
+parser.add_argument("--gemm", choices=("float32", "packed16", "packed8"), default="float32")
+parser.add_argument("--output", help="file for the translations")
+options = parser.parse_args()
+
+import numpy
+from safetensors.numpy import load_file, save_file
+
+folder = Path(options.folder)
+config = json.loads((folder / "config.json").read_text())
+begin, end, width = config["decoder_start_token_id"], config["eos_token_id"], config["d_model"]
+
+if options.beginless:
+    copy = Path(options.beginless)
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("manifest.json"))
+    weights = load_file(folder / "model.safetensors")
+    weights["model.shared.weight"] = weights["model.shared.weight"].copy()
+    weights["model.shared.weight"][begin] = 0
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    sys.exit()
+
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # a worker is a thread
+import sentencepiece
+from pymarian import Translator
+
+vocabulary = json.loads((folder / "vocab.json").read_text())
+unknown = json.loads((folder / "tokenizer_config.json").read_text())["unk_token"]
+pieces = sorted(vocabulary, key=vocabulary.get)
+pieces[end], pieces[vocabulary[unknown]] = "</s>", "<unk>"  # as Marian calls them
+model = folder.with_name(folder.name + ".npz")
+words = folder.with_name(folder.name + ".vocabulary.yml")
+
+
+def convert():
+    """The names of Marian's transformer; its matrices are [in, out], its vectors [1, out]."""
+    theirs = load_file(folder / "model.safetensors")
+    theirs = {name.removeprefix("model."): tensor for name, tensor in theirs.items()}
+    if theirs["shared.weight"][begin].any():
+        sys.exit(f"{folder}: the begin token has a row; see --beginless")
+    ours = {"Wemb": theirs["shared.weight"], "decoder_ff_logit_out_b": theirs["final_logits_bias"].copy()}
+    for never in (begin, config["pad_token_id"], vocabulary[unknown]):
+        ours["decoder_ff_logit_out_b"][0, never] = -1e9
+
+    def matrix(to, name, weight="W", bias="b", suffix=""):
+        ours[f"{to}_{weight}{suffix}"] = theirs[name + ".weight"].T
+        ours[f"{to}_{bias}{suffix}"] = theirs[name + ".bias"][None]
+
+    def norm(to, name):
+        ours[to + "_ln_scale"], ours[to + "_ln_bias"] = theirs[name + ".weight"][None], theirs[name + ".bias"][None]
+
+    for stack in ("encoder", "decoder"):
+        for layer in range(config[stack + "_layers"]):
+            name, to = f"{stack}.layers.{layer}.", f"{stack}_l{layer + 1}"
+            parts = {"self": "self_attn"} | ({"context": "encoder_attn"} if stack == "decoder" else {})
+            for part, attention in parts.items():
+                for suffix in "qkv":
+                    matrix(f"{to}_{part}", f"{name}{attention}.{suffix}_proj", suffix=suffix)
+                matrix(f"{to}_{part}", f"{name}{attention}.out_proj", suffix="o")
+                norm(f"{to}_{part}_Wo", f"{name}{attention}_layer_norm")
+            for number in "12":
+                matrix(f"{to}_ffn", f"{name}fc{number}", suffix=number)
+            norm(f"{to}_ffn_ffn", name + "final_layer_norm")
+    settings = {
+        "type": "transformer", "version": "v1.12.42", "dim-vocabs": [len(pieces)] * 2, "dim-emb": width,
+        "enc-depth": config["encoder_layers"], "dec-depth": config["decoder_layers"],
+        "transformer-heads": config["encoder_attention_heads"],
+        "transformer-dim-ffn": config["encoder_ffn_dim"],
+        "transformer-ffn-activation": config["activation_function"],
+        "transformer-ffn-depth": 2, "transformer-decoder-autoreg": "self-attention",
+        "transformer-preprocess": "", "transformer-postprocess": "dan", "transformer-postprocess-emb": "d",
+        "tied-embeddings-all": True, "input-types": []}
+    text = "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items())
+    ours["special:model.yml"] = numpy.frombuffer(text.encode() + b"\0", dtype=numpy.int8)
+    numpy.savez(model, **{name: numpy.ascontiguousarray(tensor) for name, tensor in ours.items()})
+    words.write_text("".join(f"{json.dumps(piece, ensure_ascii=False)}: {row}\n" for row, piece in enumerate(pieces)),
+                     encoding="utf-8")
+
+
+if not model.is_file():
+    convert()
+
+# Marian would split text itself by a SentencePiece model of its own ids; it is given pieces instead.
+splitter = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+lines = Path(options.text).read_text(encoding="utf-8").splitlines()
+lines = lines[:options.lines] if options.lines else lines
+translator = Translator(
+    f"--models {model} --vocabs {words} {words} --beam-size {options.beam} --normalize 1 "
+    f"--cpu-threads {options.threads} --mini-batch 1000 --mini-batch-words {options.batch_tokens} "
+    f"--maxi-batch 1000 --maxi-batch-sort src --max-length 1000 --max-length-factor 3 --workspace 512 "
+    f"--gemm-type {options.gemm} --quiet --quiet-translation"
+    + (" --skip-cost" if options.beam == 1 else ""))
+
+
+def translate():
+    source = [" ".join(splitter.encode(line, out_type=str)) for line in lines]
+    return translator.translate(source)
+
+
+results = translate()
+times = []
+for _ in range(options.repeats):
+    start = time.perf_counter()
+    results = translate()
+    times.append(time.perf_counter() - start)
+times.sort()
+seconds = times[len(times) // 2]
+if isinstance(results, str):
+    results = results.splitlines()
+tokens = sum(len(result.split()) + 1 for result in results)
+if options.output:
+    Path(options.output).write_text("".join(
+        result.replace(" ", "").replace("\u2581", " ").strip() + "\n" for result in results), encoding="utf-8")
+print(json.dumps(dict(
+    gemm=options.gemm, sentences=len(lines), target_tokens=tokens, seconds=round(seconds, 3),
+    best_seconds=round(times[0], 3), sentences_per_s=round(len(lines) / seconds, 2),
+    target_tokens_per_s=round(tokens / seconds, 1),
+    max_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))
