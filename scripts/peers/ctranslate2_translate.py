@@ -12,24 +12,23 @@ usage: ctranslate2_translate.py FOLDER LINES.txt [--lines 500 --beam 4 --threads
 FOLDER is converted once, into FOLDER.ct2. CTranslate2's converter takes every Marian folder for one
 whose last token is <pad> and whose decoder begins with zeros, as Opus-MT's do. A folder that begins with
 a token of its own keeps it here. Its threads are workers with batches of their own, which is much faster
-here than sharing each product among them. Alternate the two programs on an otherwise idle machine and
-quote the ratio of sentences_per_s.
+here than sharing each product among them (--workers 1). Alternate the two programs on an otherwise idle
+machine and quote the ratio of sentences_per_s.
 """
 import argparse
 import json
-import resource
-import time
 from pathlib import Path
+
+import decoding_times
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
 parser.add_argument("folder")
 parser.add_argument("text", help="a sentence a line")
-for name, default in dict(lines=0, beam=4, threads=2, repeats=3, longest=256).items():
-    parser.add_argument("--" + name, type=int, default=default)
-parser.add_argument("--batch-tokens", type=int, default=2048)
+parser.add_argument("--workers", type=int, help="batches at once; each has THREADS / WORKERS threads")
+parser.add_argument("--longest", type=int, default=256)
 parser.add_argument("--compute", default="float32")
-parser.add_argument("--output", help="file for the translations")
-options = parser.parse_args()
+options = decoding_times.options_of(parser)
+workers = options.workers or options.threads
 
 import ctranslate2
 from ctranslate2.converters import transformers as converters
@@ -65,12 +64,11 @@ if not converted.is_dir():
         converters._MODEL_LOADERS["MarianConfig"] = KeepsItsBegin()
     converters.TransformersConverter(str(folder)).convert(str(converted))
 
-lines = Path(options.text).read_text(encoding="utf-8").splitlines()
-lines = lines[:options.lines] if options.lines else lines
+lines = decoding_times.lines_of(options)
 never = [[piece] for piece in tokenizer.convert_ids_to_tokens(
     [config["decoder_start_token_id"], config["pad_token_id"]])] if not begins_with_zeros else None
 translator = ctranslate2.Translator(str(converted), device="cpu", compute_type=options.compute,
-                                    intra_threads=1, inter_threads=options.threads)
+                                    intra_threads=options.threads // workers, inter_threads=workers)
 
 
 def translate():
@@ -82,20 +80,5 @@ def translate():
     return [result.hypotheses[0] for result in found]
 
 
-results = translate()
-times = []
-for _ in range(options.repeats):
-    start = time.perf_counter()
-    results = translate()
-    times.append(time.perf_counter() - start)
-times.sort()
-seconds = times[len(times) // 2]
-tokens = sum(len(result) + 1 for result in results)
-if options.output:
-    texts = [tokenizer.convert_tokens_to_string(result) for result in results]
-    Path(options.output).write_text("".join(text + "\n" for text in texts), encoding="utf-8")
-print(json.dumps(dict(
-    version=ctranslate2.__version__, compute=translator.compute_type, sentences=len(lines),
-    target_tokens=tokens, seconds=round(seconds, 3), best_seconds=round(times[0], 3),
-    sentences_per_s=round(len(lines) / seconds, 2), target_tokens_per_s=round(tokens / seconds, 1),
-    max_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))
+decoding_times.measure(translate, tokenizer.convert_tokens_to_string, options,
+                       version=ctranslate2.__version__, compute=translator.compute_type, workers=workers)

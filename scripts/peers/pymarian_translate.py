@@ -5,35 +5,33 @@ and sentencepiece in an environment of its own.
 
 usage: pymarian_translate.py FOLDER --beginless COPY
        pymarian_translate.py COPY LINES.txt [--lines 500 --beam 4 --threads 2 --batch-tokens 2048
-                                             --gemm float32|packed16|packed8 --output TEXT]
+                                             --output TEXT]
        roformer bench decoding RUN --input LINES.txt ...    # as beside ctranslate2_translate.py
 
 Marian's decoder begins with zeros. The first form writes a copy of FOLDER whose begin token has a row of
 zeros, for both programs: `roformer import COPY --run RUN` is what to measure beside the second form,
 which turns the copy into Marian's model once (COPY.npz). One thing stays unequal: the exponents of
-Marian's sinusoids end at 1, those of MarianMT in transformers one step before it, so that a few
-translations differ. Marian's threads are workers with batches of their own. Alternate the two programs on
-an otherwise idle machine and quote the ratio of sentences_per_s.
+Marian's sinusoids end at 1, those of MarianMT in transformers one step before it, so that
+translations differ (47 of 100 by a translator of width 256 after 1,000 steps). Marian's threads are
+workers with batches of their own. Alternate the two programs on an otherwise idle machine and quote the
+ratio of target_tokens_per_s.
 """
 import argparse
 import json
 import os
-import resource
 import shutil
 import sys
-import time
 from pathlib import Path
+
+import decoding_times
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
 parser.add_argument("folder")
 parser.add_argument("text", nargs="?", help="a sentence a line")
 parser.add_argument("--beginless", help="write a copy of the folder to here, and leave")
-for name, default in dict(lines=0, beam=4, threads=2, repeats=3, longest=256).items():
-    parser.add_argument("--" + name, type=int, default=default)
-parser.add_argument("--batch-tokens", type=int, default=2048)
-parser.add_argument("--gemm", choices=("float32", "packed16", "packed8"), default="float32")
-parser.add_argument("--output", help="file for the translations")
-options = parser.parse_args()
+options = decoding_times.options_of(parser)
+if not options.beginless and not options.text:
+    parser.error("LINES.txt is missing")
 
 import numpy
 from safetensors.numpy import load_file, save_file
@@ -113,37 +111,18 @@ if not model.is_file():
 
 # Marian would split text itself by a SentencePiece model of its own ids; it is given pieces instead.
 splitter = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
-lines = Path(options.text).read_text(encoding="utf-8").splitlines()
-lines = lines[:options.lines] if options.lines else lines
+lines = decoding_times.lines_of(options)
 translator = Translator(
     f"--models {model} --vocabs {words} {words} --beam-size {options.beam} --normalize 1 "
     f"--cpu-threads {options.threads} --mini-batch 1000 --mini-batch-words {options.batch_tokens} "
     f"--maxi-batch 1000 --maxi-batch-sort src --max-length 1000 --max-length-factor 3 --workspace 512 "
-    f"--gemm-type {options.gemm} --quiet --quiet-translation"
+    "--quiet --quiet-translation"
     + (" --skip-cost" if options.beam == 1 else ""))
 
 
 def translate():
-    source = [" ".join(splitter.encode(line, out_type=str)) for line in lines]
-    return translator.translate(source)
+    found = translator.translate([" ".join(splitter.encode(line, out_type=str)) for line in lines])
+    return [pieces.split() for pieces in found]
 
 
-results = translate()
-times = []
-for _ in range(options.repeats):
-    start = time.perf_counter()
-    results = translate()
-    times.append(time.perf_counter() - start)
-times.sort()
-seconds = times[len(times) // 2]
-if isinstance(results, str):
-    results = results.splitlines()
-tokens = sum(len(result.split()) + 1 for result in results)
-if options.output:
-    Path(options.output).write_text("".join(
-        result.replace(" ", "").replace("\u2581", " ").strip() + "\n" for result in results), encoding="utf-8")
-print(json.dumps(dict(
-    gemm=options.gemm, sentences=len(lines), target_tokens=tokens, seconds=round(seconds, 3),
-    best_seconds=round(times[0], 3), sentences_per_s=round(len(lines) / seconds, 2),
-    target_tokens_per_s=round(tokens / seconds, 1),
-    max_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))
+decoding_times.measure(translate, lambda pieces: "".join(pieces).replace("\u2581", " ").strip(), options)
