@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
@@ -43,9 +44,9 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
   });
 }
 
-// Of how many rows the products of bfloat16 on a CPU have a multiple: oneDNN compiles each for its
-// numbers of rows and columns, for half a millisecond, and the number of tokens or targets is
-// another one in every step.
+// Of how many rows the products of bfloat16 on a CPU have a multiple, and a power of two for the
+// rest: oneDNN compiles each for its numbers of rows and columns, for half a millisecond, and the
+// number of tokens or targets is another one in every step.
 constexpr std::int64_t kRowsTogether = 64;
 
 // rows [T, in] * matrix [in, out] -> [T, out]
@@ -54,15 +55,17 @@ at::Tensor multiply_rows(const at::Tensor& rows, const at::Tensor& matrix) {
   if (rest == 0 || rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) {
     return at::mm(rows, matrix);
   }
-  const at::Tensor product = at::empty({whole + kRowsTogether, matrix.size(1)}, rows.options());
+  const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rest)));
+  if (whole == 0 && padded == rest) return at::mm(rows, matrix);
+  const at::Tensor product = at::empty({whole + padded, matrix.size(1)}, rows.options());
   const auto fill = [&](std::int64_t begin, std::int64_t size, const at::Tensor& from) {
     at::Tensor part = product.narrow(0, begin, size);
     at::mm_out(part, from, matrix);
   };
   if (whole > 0) fill(0, whole, rows.narrow(0, 0, whole));
-  const at::Tensor last = at::zeros({kRowsTogether, rows.size(1)}, rows.options());
+  const at::Tensor last = at::zeros({padded, rows.size(1)}, rows.options());
   last.narrow(0, 0, rest).copy_(rows.narrow(0, whole, rest));
-  fill(whole, kRowsTogether, last);
+  fill(whole, padded, last);
   return product.narrow(0, 0, count);
 }
 

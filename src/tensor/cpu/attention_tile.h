@@ -146,8 +146,8 @@ class AttentionTile {
       }
       const bool all = seen.skipped == 0 && seen.count == segment_.key_length;
       if (!begun && !all) products_.clear_gradients(segment_.key_length);
-      products_.add_gradients(narrow, query, probabilities, gradient, to.count, seen,
-                              begun || !all);
+      products_.add_to_values(probabilities, gradient, to.count, seen, begun || !all);
+      products_.add_to_keys(narrow, query, to.count, seen, begun || !all);
       begun = true;
       products_.store(products_.sum_keys(narrow, seen, to), to);
     }

@@ -66,11 +66,15 @@ class BlasProducts {
       for (std::int64_t i = 0; i < keys; ++i) std::fill_n(sums.data + i * sums.row, width_, A(0));
     }
   }
-  // Those of the seen keys gain slopes^T queries, those of their values probabilities^T gradients.
-  void add_gradients(const T* slopes, const Rows& queries, const T* probabilities,
-                     const Rows& gradients, std::int64_t count, SeenKeys seen, bool add) const {
-    add_transposed(value_sums_, probabilities, gradients, count, seen, add);
+  // Those of the seen keys gain slopes^T queries, or become that.
+  void add_to_keys(const T* slopes, const Rows& queries, std::int64_t count, SeenKeys seen,
+                   bool add) const {
     add_transposed(key_sums_, slopes, queries, count, seen, add);
+  }
+  // And those of their values probabilities^T gradients.
+  void add_to_values(const T* probabilities, const Rows& gradients, std::int64_t count,
+                     SeenKeys seen, bool add) const {
+    add_transposed(value_sums_, probabilities, gradients, count, seen, add);
   }
   void end_gradients(RowRange<M> keys, RowRange<M> values) const {
     store(key_sums_, keys);

@@ -12,6 +12,7 @@
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
 inline constexpr std::int64_t kWords = 16;
+inline constexpr std::int64_t kPair = 2;  // numbers of bfloat16 in a word
 using Words = Lanes<std::uint32_t>;
 
 // Exchanges what lies outside the diagonal of each square of 2 `distance` lanes in as many rows.
@@ -42,6 +43,21 @@ ROFORMER_INLINE void load_square(const void* from, std::int64_t row, std::int64_
   for (std::int64_t i = 0; i < kWords; ++i) {
     rows[i] = Words{};
     if (i < count) std::memcpy(&rows[i], bytes + i * row, sizeof rows[i]);
+  }
+}
+
+// Calls function(r, w, words) for squares of 16 rows and 16 pairs of neighbours, transposed: of
+// word i the pairs w + i of rows r, r + 1, ..
+template <typename Function>
+ROFORMER_INLINE void for_transposed_squares(const PairedRows& o, const Function& function) {
+  Words words[kWords];
+  for (std::int64_t r = 0; r < o.padded; r += kWords) {
+    for (std::int64_t w = 0; w < o.width / kPair; w += kWords) {
+      load_square(o.from + r * o.from_row + kPair * w,
+                  o.from_row * static_cast<std::int64_t>(sizeof *o.from), o.rows - r, words);
+      transpose_square(words);
+      function(r, w, words);
+    }
   }
 }
 
@@ -79,38 +95,24 @@ inline void pair_rows(const PairedRows& o) {
 }
 
 inline void pair_columns(const PairedRows& o) {
-  constexpr std::int64_t kPair = 2;
-  Words words[kWords];
-  for (std::int64_t r = 0; r < o.padded; r += kWords) {
-    for (std::int64_t w = 0; w < o.width / kPair; w += kWords) {
-      load_square(o.from + r * o.from_row + kPair * w,
-                  o.from_row * static_cast<std::int64_t>(sizeof *o.from), o.rows - r, words);
-      transpose_square(words);
-      for (std::int64_t i = 0; i < kWords; ++i) {
-        std::memcpy(o.to + kPair * ((w + i) * o.to_row + r), &words[i], sizeof words[i]);
-      }
+  for_transposed_squares(o, [&](std::int64_t r, std::int64_t w, const Words(&words)[kWords]) {
+    for (std::int64_t i = 0; i < kWords; ++i) {
+      std::memcpy(o.to + kPair * ((w + i) * o.to_row + r), &words[i], sizeof words[i]);
     }
-  }
+  });
 }
 
 inline void transpose(const PairedRows& o) {
-  constexpr std::int64_t kPair = 2;
   typedef std::uint16_t Halves __attribute__((vector_size(32)));
-  Words words[kWords];
-  for (std::int64_t r = 0; r < o.padded; r += kWords) {
-    for (std::int64_t w = 0; w < o.width / kPair; w += kWords) {
-      load_square(o.from + r * o.from_row + kPair * w,
-                  o.from_row * static_cast<std::int64_t>(sizeof *o.from), o.rows - r, words);
-      transpose_square(words);
-      for (std::int64_t i = 0; i < kWords; ++i) {
-        const Halves even = __builtin_convertvector(words[i], Halves);
-        const Halves odd = __builtin_convertvector(words[i] >> 16, Halves);
-        c10::BFloat16* const to = o.to + kPair * (w + i) * o.to_row + r;
-        std::memcpy(to, &even, sizeof even);
-        std::memcpy(to + o.to_row, &odd, sizeof odd);
-      }
+  for_transposed_squares(o, [&](std::int64_t r, std::int64_t w, const Words(&words)[kWords]) {
+    for (std::int64_t i = 0; i < kWords; ++i) {
+      const Halves even = __builtin_convertvector(words[i], Halves);
+      const Halves odd = __builtin_convertvector(words[i] >> 16, Halves);
+      c10::BFloat16* const to = o.to + kPair * (w + i) * o.to_row + r;
+      std::memcpy(to, &even, sizeof even);
+      std::memcpy(to + o.to_row, &odd, sizeof odd);
     }
-  }
+  });
 }
 
 inline void transpose_sums(const float* from, std::int64_t from_row, std::int64_t rows,

@@ -23,10 +23,7 @@ class PanelProducts {
   // they stay in a core's own cache.
   static constexpr std::int64_t kLeastQueries = 64, kMostQueries = 128;
   static constexpr std::int64_t kScores = std::int64_t{1} << 15;
-  struct Rows {
-    T* rows = nullptr;        // [count, D], zeros up to a multiple of 32 rows
-    T* transposed = nullptr;  // [D, kMostQueries]
-  };
+  using Rows = const T*;  // [count, D], zeros up to a multiple of 32 rows
 
   static bool serve(std::int64_t width) { return width % kMultiple == 0 && has_tile_products(); }
 
@@ -34,8 +31,10 @@ class PanelProducts {
       : width_(width),
         padded_keys_(padded(keys.count)),
         key_row_(row_of(padded_keys_)),
-        keys_(panels(keys, buffers().keys)),
-        values_(panels(values, buffers().values)) {}
+        keys_(keys),
+        values_(values),
+        key_columns_(columns_of(keys, buffers().key_columns)),
+        value_rows_(rows_of(values, buffers().value_rows)) {}
 
   // A stride that is no power of two, so that the rows of a tile do not share their cache lines.
   static std::int64_t pair_row(std::int64_t seen) { return row_of(padded(seen)); }
@@ -49,24 +48,27 @@ class PanelProducts {
     return {.skipped = skipped, .count = seen.count + seen.skipped - skipped};
   }
 
-  Rows queries(RowRange<M> rows) const { return both(rows, buffers().queries); }
-  Rows gradients(RowRange<M> rows) const { return both(rows, buffers().gradients); }
+  Rows queries(RowRange<M> rows) const { return copied(rows, buffers().queries); }
+  Rows gradients(RowRange<M> rows) const { return copied(rows, buffers().gradients); }
 
-  void with_keys(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_columns(rows, count, keys_.columns, seen, products);
+  void with_keys(Rows rows, std::int64_t count, SeenKeys seen, A* products) const {
+    with_columns(rows, count, key_columns_, seen, products);
   }
-  void with_values(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_columns(rows, count, values_.columns, seen, products);
+  void with_values(Rows rows, std::int64_t count, SeenKeys seen, A* products) const {
+    with_columns(rows, count, value_columns_, seen, products);
   }
 
   SumRows<A> sum_keys(const T* pairs, SeenKeys seen, RowRange<M> to) const {
-    return sum(pairs, seen, keys_.rows, to.count);
+    return sum(pairs, seen, key_rows_, to.count);
   }
   SumRows<A> sum_values(const T* pairs, SeenKeys seen, RowRange<M> to) const {
-    return sum(pairs, seen, values_.rows, to.count);
+    return sum(pairs, seen, value_rows_, to.count);
   }
 
+  // Lays out, too, what only with_values() and sum_keys() read.
   void begin_gradients(RowRange<M>, RowRange<M>) {
+    key_rows_ = rows_of(keys_, buffers().key_rows);
+    value_columns_ = columns_of(values_, buffers().value_columns);
     key_sums_ = buffers().key_sums(width_ * key_row_);
     value_sums_ = buffers().value_sums(width_ * key_row_);
   }
@@ -74,10 +76,13 @@ class PanelProducts {
     std::fill_n(key_sums_, width_ * key_row_, A(0));
     std::fill_n(value_sums_, width_ * key_row_, A(0));
   }
-  void add_gradients(const T* slopes, const Rows& queries, const T* probabilities,
-                     const Rows& gradients, std::int64_t count, SeenKeys seen, bool add) const {
-    add_transposed(value_sums_, probabilities, gradients, count, seen, add);
+  void add_to_keys(const T* slopes, Rows queries, std::int64_t count, SeenKeys seen,
+                   bool add) const {
     add_transposed(key_sums_, slopes, queries, count, seen, add);
+  }
+  void add_to_values(const T* probabilities, Rows gradients, std::int64_t count, SeenKeys seen,
+                     bool add) const {
+    add_transposed(value_sums_, probabilities, gradients, count, seen, add);
   }
   void end_gradients(RowRange<M> keys, RowRange<M> values) const {
     store_transposed(key_sums_, keys);
@@ -97,20 +102,9 @@ class PanelProducts {
   static constexpr std::int64_t kMultiple = 32;
   static constexpr std::int64_t kKeys = 128;  // of a tile at most
 
-  struct Panels {
-    T* columns = nullptr;  // [D / 2, key_row, 2]
-    T* rows = nullptr;     // [keys / 2, D, 2]
-  };
-  struct PanelBuffers {
-    Scratch<T> columns, rows;
-  };
-  struct RowBuffers {
-    Scratch<T> rows, transposed;
-  };
   struct Buffers {
-    PanelBuffers keys, values;
-    RowBuffers queries, gradients;
-    Scratch<T> pairs;
+    Scratch<T> key_columns, key_rows, value_columns, value_rows;
+    Scratch<T> queries, gradients, transposed, pairs;
     Scratch<A> sums, key_sums, value_sums, transposed_sums;
   };
   static Buffers& buffers() {
@@ -121,8 +115,10 @@ class PanelProducts {
   std::int64_t width_, padded_keys_, key_row_;
   const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
   const kernels::PanelKernels& layouts_ = kernels::panel_kernels();
-  Panels keys_, values_;
-  A *key_sums_ = nullptr, *value_sums_ = nullptr;  // [D, key_row]
+  RowRange<M> keys_, values_;
+  const T *key_columns_, *value_columns_ = nullptr;  // [D / 2, key_row, 2]
+  const T *key_rows_ = nullptr, *value_rows_;        // [keys / 2, D, 2]
+  A *key_sums_ = nullptr, *value_sums_ = nullptr;    // [D, key_row]
 
   static std::int64_t row_of(std::int64_t padded_keys) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(padded_keys))) +
@@ -138,19 +134,20 @@ class PanelProducts {
             .padded = padded(range.count),
             .width = width_};
   }
-  Panels panels(RowRange<M> range, PanelBuffers& memory) const {
-    const Panels result{.columns = memory.columns(width_ * key_row_),
-                        .rows = memory.rows(padded_keys_ * width_)};
-    layouts_.pair_columns(moved(range, result.columns, key_row_));
-    layouts_.pair_rows(moved(range, result.rows, width_));
-    return result;
+  const T* columns_of(RowRange<M> range, Scratch<T>& memory) const {
+    T* const columns = memory(width_ * key_row_);
+    layouts_.pair_columns(moved(range, columns, key_row_));
+    return columns;
   }
-  Rows both(RowRange<M> range, RowBuffers& memory) const {
-    const Rows result{.rows = memory.rows(kMostQueries * width_),
-                      .transposed = memory.transposed(width_ * kMostQueries)};
-    layouts_.copy(moved(range, result.rows, width_));
-    layouts_.transpose(moved(range, result.transposed, kMostQueries));
-    return result;
+  const T* rows_of(RowRange<M> range, Scratch<T>& memory) const {
+    T* const rows = memory(padded_keys_ * width_);
+    layouts_.pair_rows(moved(range, rows, width_));
+    return rows;
+  }
+  Rows copied(RowRange<M> range, Scratch<T>& memory) const {
+    T* const rows = memory(kMostQueries * width_);
+    layouts_.copy(moved(range, rows, width_));
+    return rows;
   }
 
   // Calls pass(first, count) for the tiles of keys.
@@ -161,14 +158,14 @@ class PanelProducts {
       pass(first, std::min(kKeys, end - first));
     }
   }
-  void with_columns(const Rows& rows, std::int64_t count, const T* columns, SeenKeys seen,
+  void with_columns(Rows rows, std::int64_t count, const T* columns, SeenKeys seen,
                     A* products) const {
     const std::int64_t row = pair_row(seen.count);
     for_tiles(seen.count, [&](std::int64_t first, std::int64_t keys) {
       multiply({.m = padded(count),
                 .n = keys,
                 .k = width_,
-                .a = rows.rows,
+                .a = rows,
                 .a_row = width_,
                 .b = columns + 2 * (seen.skipped + first),
                 .b_row = key_row_,
@@ -193,9 +190,17 @@ class PanelProducts {
     return {.data = sums, .row = width_};
   }
   // sums^T [D, keys] += rows^T pairs
-  void add_transposed(A* sums, const T* pairs, const Rows& rows, std::int64_t count, SeenKeys seen,
+  void add_transposed(A* sums, const T* pairs, Rows rows, std::int64_t count, SeenKeys seen,
                       bool add) const {
     const std::int64_t row = pair_row(seen.count);
+    T* const transposed = buffers().transposed(width_ * kMostQueries);
+    layouts_.transpose({.from = rows,
+                        .from_row = width_,
+                        .to = transposed,
+                        .to_row = kMostQueries,
+                        .rows = count,
+                        .padded = padded(count),
+                        .width = width_});
     T* const paired = buffers().pairs(kMostQueries * row);
     layouts_.pair_rows({.from = pairs,
                         .from_row = row,
@@ -208,7 +213,7 @@ class PanelProducts {
       multiply({.m = width_,
                 .n = keys,
                 .k = padded(count),
-                .a = rows.transposed,
+                .a = transposed,
                 .a_row = kMostQueries,
                 .b = paired + 2 * first,
                 .b_row = row,
