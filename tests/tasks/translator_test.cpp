@@ -4,6 +4,7 @@
 #include "tasks/translator.h"
 
 #include <ATen/Parallel.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -32,6 +33,33 @@ std::vector<std::int64_t> greedy(const RandomTranslator& random,
   }
   text.erase(text.begin());
   return text;
+}
+
+// Groups of one to three sentences, more of them than threads.
+const std::vector<std::int64_t> kManyLengths = {2, 9, 3, 10, 4,  11, 5,  12, 6,  13, 7,  14,
+                                                8, 2, 9, 3,  10, 4,  11, 5,  12, 6,  13, 7};
+const std::vector<Override> kSmallGroups = {{"decoding.batch_tokens", "42"}};
+
+using Found = std::vector<std::vector<Hypothesis>>;
+Found on_threads(int threads, const RandomTranslator& random,
+                 const std::vector<std::vector<TokenId>>& sources,
+                 const TranslationOptions& options) {
+  const int before = at::get_num_threads();
+  at::set_num_threads(threads);
+  Found found = random.translate(sources, options);
+  at::set_num_threads(before);
+  return found;
+}
+
+void check_same(const Found& found, const Found& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(found[i].size() == expected[i].size());
+    for (std::size_t k = 0; k < found[i].size(); ++k) {
+      CHECK(found[i][k].ids == expected[i][k].ids);
+      CHECK(found[i][k].score == expected[i][k].score);
+    }
+  }
 }
 
 }  // namespace
@@ -73,30 +101,30 @@ TEST_CASE("for every scheme: in a batch as alone, greedy as by hand, n-best scor
 }
 
 TEST_CASE("for every scheme: threads that search for sentences of their own find the same ones") {
-  // Groups of one or two sentences, more of them than threads.
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t i = 0; i < 24; ++i) lengths.push_back(2 + 7 * i % 13);
-  const auto sources = RandomTranslator::sentences(lengths);
-  const int before = at::get_num_threads();
+  const auto sources = RandomTranslator::sentences(kManyLengths);
   for (const PositionFacts& facts : position_facts()) {
     if (facts.causal_only) continue;
     DYNAMIC_SECTION(facts.name) {
-      const RandomTranslator random{std::string(facts.name), {{"decoding.batch_tokens", "42"}}};
+      const RandomTranslator random{std::string(facts.name), kSmallGroups};
       const TranslationOptions options{.decoding = random.settings.decoding, .n_best = 2};
-      at::set_num_threads(1);
-      const auto expected = random.translate(sources, options);
-      at::set_num_threads(4);
-      const auto found = random.translate(sources, options);
-      at::set_num_threads(before);
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        REQUIRE(found[i].size() == expected[i].size());
-        for (std::size_t k = 0; k < found[i].size(); ++k) {
-          CHECK(found[i][k].ids == expected[i][k].ids);
-          CHECK(found[i][k].score == expected[i][k].score);
-        }
-      }
+      check_same(on_threads(4, random, sources, options), on_threads(1, random, sources, options));
     }
   }
+}
+
+TEST_CASE("threads that search multiply by the caller's eight-bit weights") {
+  if (!Int8Weights::available()) return;
+  const auto sources = RandomTranslator::sentences(kManyLengths);
+  const RandomTranslator random("rope", kSmallGroups);
+  const TranslationOptions options{.decoding = random.settings.decoding};
+  const auto plain = on_threads(4, random, sources, options);
+  Int8Weights weights;
+  random.translator.add_to(weights);
+  const Int8Weights::Use use(&weights);
+  const auto found = on_threads(4, random, sources, options);
+  check_same(found, on_threads(1, random, sources, options));
+  // Each sentence's score is another one: no thread went without.
+  for (std::size_t i = 0; i < sources.size(); ++i) CHECK(found[i][0].score != plain[i][0].score);
 }
 
 TEST_CASE("a sample is its sentence's own: the batch around it changes nothing") {
