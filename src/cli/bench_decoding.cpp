@@ -27,6 +27,7 @@ struct BenchDecodingOptions {
   std::string output;
   std::int64_t lines = 0;
   std::int64_t repeats = 3;
+  bool int8 = false;
   bool json = false;
   std::vector<Override> overrides;
 };
@@ -47,11 +48,13 @@ std::vector<std::string> read_lines(const std::string& path, std::int64_t most) 
 void bench_decoding(const BenchDecodingOptions& options) {
   if (!options.output.empty()) require_output(options.output);
   const std::vector<std::string> lines = read_lines(options.input, options.lines);
+  std::vector<Override> overrides = options.overrides;
+  if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
   runs.push_back(open_trained_translator(
-      options.run, {.checkpoint = options.checkpoint, .overrides = options.overrides}));
+      options.run, {.checkpoint = options.checkpoint, .overrides = overrides}));
   const ComputePlan plan = runs.front().translator->plan();
-  const TextTranslator translator(std::move(runs));
+  const TextTranslator translator(std::move(runs), options.int8);
   std::vector<std::string> texts;
   const DecodingBenchmark result = benchmark_decoding(translator, lines, options.repeats, &texts);
   if (!options.output.empty()) {
@@ -60,7 +63,9 @@ void bench_decoding(const BenchDecodingOptions& options) {
     write_file_atomically(options.output, all);
   }
   const DecodingSettings& decoding = translator.settings().decoding;
-  const char* const precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const char* const precision = options.int8                        ? "int8"
+                                : plan.precision == Precision::bf16 ? "bf16"
+                                                                    : "fp32";
   if (options.json) {
     const nlohmann::ordered_json object{{"position", translator.settings().position.scheme},
                                         {"precision", precision},
@@ -109,6 +114,7 @@ void add_bench_decoding(CLI::App& bench) {
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--output", options->output, "file for the translations");
+  add_int8_flag(*command, options->int8);
   command->add_flag("--json", options->json, "one JSON object");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { bench_decoding(*options); });

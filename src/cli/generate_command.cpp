@@ -17,6 +17,7 @@
 #include "config/task_facts.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
+#include "tasks/model_setup.h"
 
 namespace roformer {
 namespace {
@@ -126,9 +127,16 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   const auto begin = std::chrono::steady_clock::now();
+  // In fp32 a matrix laid out anew would only take its memory twice: one row a text is little work.
+  const ComputePlan& plan = trained.model->plan();
+  InferenceWeights weights;
+  if (plan.device.is_cpu() && plan.precision == Precision::bf16) {
+    add_layer_matrices(trained.model->parameters(), WeightForm::bf16, weights);
+  }
+  const InferenceWeights::Use use(&weights);
   NextToken model({.stack = trained.model->encoder(),
                    .head = trained.model->head(),
-                   .precision = trained.model->plan().precision});
+                   .precision = plan.precision});
   const auto samples = generate(model, prompt, generation);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

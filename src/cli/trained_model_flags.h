@@ -37,4 +37,15 @@ inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& we
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 
+// Products of eight-bit weights.
+inline void add_int8_flag(CLI::App& command, bool& int8) {
+  command.add_flag("--int8", int8,
+                   "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
+                   "same translations");
+}
+// What they go with, in front of what the user has said, who is contradicted by the model.
+inline void assume_int8(std::vector<Override>& overrides) {
+  overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
+}
+
 }  // namespace roformer

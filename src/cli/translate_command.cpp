@@ -101,16 +101,14 @@ void translate_command(const TranslateOptions& options) {
     request.sampling = options.sampling;
   }
   std::vector<Override> overrides = options.overrides;
-  if (options.int8)
-    overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
+  if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
     runs.push_back(open_trained_translator(
         run,
         {.checkpoint = options.checkpoint, .weights = options.weights, .overrides = overrides}));
   }
-  TextTranslator translator(std::move(runs));
-  if (options.int8) translator.quantize();
+  const TextTranslator translator(std::move(runs), options.int8);
   if (!options.sample && request.n_best > translator.settings().decoding.beam) {
     throw_usage("--n-best",
                 fmt::format("{} translations cannot come from a beam of {}", request.n_best,
@@ -198,9 +196,7 @@ void add_translate_command(CLI::App& program) {
       ->capture_default_str();
   CLI::Option* const score =
       command->add_flag("--score", options->score, "score given translations");
-  command->add_flag("--int8", options->int8,
-                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
-                    "same translations");
+  add_int8_flag(*command, options->int8);
   command->add_flag("--alignment", options->request.alignment,
                     "print which source tokens the target's attended to");
   CLI::Option* const sample =

@@ -27,7 +27,8 @@ bool is_blank(const std::string& line) {
 
 }  // namespace
 
-TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs) : runs_(std::move(runs)) {
+TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs, bool int8)
+    : runs_(std::move(runs)) {
   ROFORMER_ASSERT(!runs_.empty());
   const TranslationTokenizers& first = runs_.front().tokenizers;
   for (const TrainedTranslator& run : runs_) {
@@ -38,19 +39,21 @@ TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs) : runs_(std:
                 "has another vocabulary than " + runs_.front().checkpoint.string(),
                 "an ensemble is of runs with the same tokenizers");
   }
+  prepare_weights(int8);
 }
 
-void TextTranslator::quantize() {
-  if (!Int8Weights::available()) {
+void TextTranslator::prepare_weights(bool int8) {
+  if (int8 && !InferenceWeights::available(WeightForm::int8)) {
     throw_usage("--int8", "this machine's LibTorch has no products of eight-bit weights");
   }
-  int8_ = std::make_unique<Int8Weights>();
   for (const TrainedTranslator& run : runs_) {
     const ComputePlan& plan = run.translator->plan();
-    if (!plan.device.is_cpu() || plan.precision != Precision::fp32) {
+    const bool on_cpu = plan.device.is_cpu();
+    if (int8 && (!on_cpu || plan.precision != Precision::fp32)) {
       throw_usage("--int8", "goes with --device cpu and --training.precision fp32 only");
     }
-    run.translator->add_to(*int8_);
+    if (!on_cpu) continue;
+    run.translator->add_to(weights_, int8 ? WeightForm::int8 : weight_form(plan.precision));
   }
 }
 
@@ -92,7 +95,7 @@ std::vector<TranslatedLine> TextTranslator::search(
       options.sampling->numbers.push_back(request.first_line + number);
     }
   }
-  const Int8Weights::Use use(int8_.get());
+  const InferenceWeights::Use use(&weights_);
   const auto found = roformer::translate(translators(), sources, tokens, options, begins);
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {

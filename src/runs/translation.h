@@ -38,12 +38,10 @@ struct TranslationRequest {
 
 class TextTranslator {
  public:
-  // Throws Error (usage) where the runs have different vocabularies.
-  explicit TextTranslator(std::vector<TrainedTranslator> runs);
-
-  // From now on the products are of eight-bit weights. Throws Error (usage) where this machine has
+  // The runs' parameters no longer change. `int8`: the products are of eight-bit weights. Throws
+  // Error (usage) where the runs have different vocabularies; and with int8 where this machine has
   // no such products, or a run is not computed in fp32 on a CPU.
-  void quantize();
+  explicit TextTranslator(std::vector<TrainedTranslator> runs, bool int8 = false);
 
   // In the order of the lines.
   std::vector<TranslatedLine> translate(const std::vector<std::string>& lines,
@@ -57,8 +55,9 @@ class TextTranslator {
 
  private:
   std::vector<TrainedTranslator> runs_;
-  std::unique_ptr<Int8Weights> int8_;
+  InferenceWeights weights_;
 
+  void prepare_weights(bool int8);
   std::vector<const Translator*> translators() const;
   void check_beginnings(const std::vector<std::vector<TokenId>>& begins,
                         const std::vector<std::size_t>& numbers, std::uint64_t first_line) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/error.h"
 #include "config/task_facts.h"
@@ -35,6 +36,18 @@ void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
     if (spec.depth == 0) return model.freeze_embeddings;
     return spec.depth <= model.freeze_layers;
   });
+}
+
+void add_layer_matrices(const ParameterStore& parameters, WeightForm form,
+                        InferenceWeights& weights) {
+  for (const Parameter& parameter : parameters.all()) {
+    const std::string& name = parameter.spec.name;
+    const bool multiplied = name.find("attention.") != std::string::npos ||
+                            name.find("feed_forward.") != std::string::npos;
+    if (multiplied && name.ends_with(".weight") && parameter.spec.shape.size() == 2) {
+      weights.add(parameter.value, form);
+    }
+  }
 }
 
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {

@@ -156,16 +156,9 @@ std::unique_ptr<Translator> Translator::borrowing() const {
   return std::unique_ptr<Translator>(new Translator(*this, ParameterStore::borrowing(parameters_)));
 }
 
-void Translator::add_to(Int8Weights& weights) const {
-  for (const Parameter& parameter : parameters_.all()) {
-    const std::string& name = parameter.spec.name;
-    const bool multiplied = name.find("attention.") != std::string::npos ||
-                            name.find("feed_forward.") != std::string::npos;
-    if (multiplied && name.ends_with(".weight") && parameter.spec.shape.size() == 2) {
-      weights.add(parameter.value);
-    }
-  }
-  weights.add(model_.output_table());
+void Translator::add_to(InferenceWeights& weights, WeightForm form) const {
+  add_layer_matrices(parameters_, form, weights);
+  weights.add(model_.output_table(), form == WeightForm::int8 ? form : WeightForm::fp32);
 }
 
 CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,
@@ -315,12 +308,12 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
   }
   // What holds for the caller's thread holds for the others.
   const bool gradients = c10::GradMode::is_enabled();
-  const Int8Weights* const int8 = Int8Weights::in_use();
+  const InferenceWeights* const weights = InferenceWeights::in_use();
   for_each_in_turn(
       std::ssize(groups),
       [&](std::int64_t number) {
         const c10::AutoGradMode as_the_caller(gradients);
-        const Int8Weights::Use use(int8);
+        const InferenceWeights::Use use(weights);
         work(static_cast<std::size_t>(number), sets.of_thread(at::get_thread_num()));
       },
       [] {});

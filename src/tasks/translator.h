@@ -15,7 +15,7 @@
 #include "decoding/sampling.h"
 #include "model/encoder_decoder.h"
 #include "tensor/device.h"
-#include "tensor/int8_weights.h"
+#include "tensor/inference_weights.h"
 #include "tensor/operations.h"
 #include "tensor/parameters.h"
 #include "training/task.h"
@@ -61,8 +61,9 @@ class Translator {
   std::int64_t longest_source() const { return longest_source_; }
   std::int64_t longest_target() const { return longest_target_; }
 
-  // Adds what its products multiply by, for the time that they are in use.
-  void add_to(Int8Weights& weights) const;
+  // Adds what its products multiply by, for the time that they are in use. The logits are of fp32
+  // unless they are of eight bits. On a CPU only.
+  void add_to(InferenceWeights& weights, WeightForm form) const;
 
   // Cross entropy at every label of a batch on the device. The probes are asked by the layers that
   // they want.

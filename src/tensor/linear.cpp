@@ -1,19 +1,18 @@
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
-#include "tensor/int8_weights.h"
+#include "tensor/inference_weights.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/product_sums.h"
+#include "tensor/row_counts.h"
 
 namespace roformer {
 namespace {
@@ -44,36 +43,19 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
   });
 }
 
-// Of how many rows the products of bfloat16 on a CPU have a multiple, and a power of two for the
-// rest: oneDNN compiles each for its numbers of rows and columns, for half a millisecond, and the
-// number of tokens or targets is another one in every step.
-constexpr std::int64_t kRowsTogether = 64;
-
 // rows [T, in] * matrix [in, out] -> [T, out]
 at::Tensor multiply_rows(const at::Tensor& rows, const at::Tensor& matrix) {
-  const std::int64_t count = rows.size(0), rest = count % kRowsTogether, whole = count - rest;
-  if (rest == 0 || rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) {
-    return at::mm(rows, matrix);
-  }
-  const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rest)));
-  if (whole == 0 && padded == rest) return at::mm(rows, matrix);
-  const at::Tensor product = at::empty({whole + padded, matrix.size(1)}, rows.options());
-  const auto fill = [&](std::int64_t begin, std::int64_t size, const at::Tensor& from) {
-    at::Tensor part = product.narrow(0, begin, size);
-    at::mm_out(part, from, matrix);
-  };
-  if (whole > 0) fill(0, whole, rows.narrow(0, 0, whole));
-  const at::Tensor last = at::zeros({padded, rows.size(1)}, rows.options());
-  last.narrow(0, 0, rest).copy_(rows.narrow(0, whole, rest));
-  fill(whole, padded, last);
-  return product.narrow(0, 0, count);
+  if (rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) return at::mm(rows, matrix);
+  return multiply_in_few_counts(
+      rows, matrix.size(1),
+      [&](at::Tensor& product, const at::Tensor& part) { at::mm_out(product, part, matrix); });
 }
 
 }  // namespace
 
 at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
-  if (const Int8Weights* const small = Int8Weights::in_use()) {
-    if (at::Tensor product = small->project(x, weight); product.defined()) return product;
+  if (const InferenceWeights* const prepared = InferenceWeights::in_use()) {
+    if (at::Tensor product = prepared->project(x, weight); product.defined()) return product;
   }
   GradientRecorder recorder("products/project", {x, weight});
   const at::Tensor typed = weight.to(x.scalar_type());

@@ -113,18 +113,34 @@ TEST_CASE("for every scheme: threads that search for sentences of their own find
 }
 
 TEST_CASE("threads that search multiply by the caller's eight-bit weights") {
-  if (!Int8Weights::available()) return;
+  if (!InferenceWeights::available(WeightForm::int8)) return;
   const auto sources = RandomTranslator::sentences(kManyLengths);
   const RandomTranslator random("rope", kSmallGroups);
   const TranslationOptions options{.decoding = random.settings.decoding};
   const auto plain = on_threads(4, random, sources, options);
-  Int8Weights weights;
-  random.translator.add_to(weights);
-  const Int8Weights::Use use(&weights);
+  InferenceWeights weights;
+  random.translator.add_to(weights, WeightForm::int8);
+  const InferenceWeights::Use use(&weights);
   const auto found = on_threads(4, random, sources, options);
   check_same(found, on_threads(1, random, sources, options));
   // Each sentence's score is another one: no thread went without.
   for (std::size_t i = 0; i < sources.size(); ++i) CHECK(found[i][0].score != plain[i][0].score);
+}
+
+TEST_CASE("prepared weights find what the weights themselves find") {
+  const auto sources = RandomTranslator::sentences(kManyLengths);
+  const RandomTranslator random("rope", kSmallGroups);
+  const TranslationOptions options{.decoding = random.settings.decoding};
+  const auto plain = on_threads(2, random, sources, options);
+  InferenceWeights weights;
+  random.translator.add_to(weights, WeightForm::fp32);
+  CHECK((weights.size() > 0) == InferenceWeights::available(WeightForm::fp32));
+  const InferenceWeights::Use use(&weights);
+  const auto found = on_threads(2, random, sources, options);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CHECK(found[i][0].ids == plain[i][0].ids);
+    CHECK(found[i][0].score == Approx(plain[i][0].score).margin(1e-4));
+  }
 }
 
 TEST_CASE("a sample is its sentence's own: the batch around it changes nothing") {

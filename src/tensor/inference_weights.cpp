@@ -1,0 +1,163 @@
+#include "tensor/inference_weights.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/quantized/PackedParams.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/quantize_per_channel.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "tensor/device.h"
+#include "tensor/row_counts.h"
+
+namespace roformer {
+namespace {
+
+using Product = std::function<at::Tensor(const at::Tensor&)>;
+using PackedWeight = c10::intrusive_ptr<LinearPackedParamsBase>;
+
+thread_local const InferenceWeights* weights_in_use = nullptr;
+
+// LibTorch compiles these operations for its own use; a program calls them by their names.
+template <typename Signature>
+c10::TypedOperatorHandle<Signature> operation(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+bool has_operation(const char* name) {
+  return c10::Dispatcher::singleton().findSchema({name, ""}).has_value();
+}
+
+Product fp32_product(const at::Tensor& weight) {
+  static const auto pack =
+      operation<at::Tensor(const at::Tensor&, std::int64_t)>("mkl::_mkl_reorder_linear_weight");
+  static const auto multiply =
+      operation<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                           const std::optional<at::Tensor>&, std::int64_t)>("mkl::_mkl_linear");
+  // For how many rows MKL lays a matrix out changes its choice of blocks, not what it is good for.
+  constexpr std::int64_t kRows = 64;
+  return [weight, packed = pack.call(weight, kRows)](const at::Tensor& x) {
+    return multiply.call(x, packed, weight, std::nullopt, x.size(0));
+  };
+}
+
+// oneDNN has no layout of its own for bfloat16 without these instructions.
+bool has_bf16_layout() {
+  return processor_has("avx512bw") && processor_has("avx512vl") && processor_has("avx512dq");
+}
+
+Product bf16_product(const at::Tensor& weight) {
+  const at::Tensor cast = weight.to(at::kBFloat16);
+  if (!InferenceWeights::available(WeightForm::bf16)) {
+    return [cast](const at::Tensor& x) { return at::mm(x, cast.t()); };
+  }
+  static const auto pack = operation<at::Tensor(const at::Tensor&, std::optional<c10::SymInt>)>(
+      "mkldnn::_reorder_linear_weight");
+  static const auto multiply =
+      operation<at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+                           std::string_view, c10::List<std::optional<at::Scalar>>,
+                           std::optional<std::string_view>)>("mkldnn::_linear_pointwise");
+  return [packed = pack.call(cast, std::nullopt), out = weight.size(0)](const at::Tensor& x) {
+    return multiply_in_few_counts(x, out, [&](at::Tensor& product, const at::Tensor& rows) {
+      product.copy_(multiply.call(rows, packed, std::nullopt, "none",
+                                  c10::List<std::optional<at::Scalar>>(), std::nullopt));
+    });
+  };
+}
+
+// GCC 12 takes the tensor of an empty optional for one that is read.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+Product int8_product(const at::Tensor& weight) {
+  // Symmetric, so that the zero of a weight stays one.
+  const at::Tensor scales =
+      at::clamp_min(at::amax(weight.abs(), {1}), 1e-12).to(at::kDouble) / 127.0;
+  const at::Tensor zeros = at::zeros({weight.size(0)}, at::kLong);
+  const at::Tensor quantized = at::quantize_per_channel(weight, scales, zeros, 0, at::kQInt8);
+  static const auto pack =
+      operation<PackedWeight(at::Tensor, std::optional<at::Tensor>)>("quantized::linear_prepack");
+  // Without these instructions sums of two products of eight bits overflow.
+  static const bool reduced = !processor_has("avx512_vnni") && !processor_has("avx_vnni");
+  return [packed = pack.call(quantized, std::nullopt)](const at::Tensor& x) {
+    return packed->apply_dynamic(x, reduced);
+  };
+}
+#pragma GCC diagnostic pop
+
+Product product_of(const at::Tensor& weight, WeightForm form) {
+  switch (form) {
+    case WeightForm::fp32:
+      return fp32_product(weight);
+    case WeightForm::bf16:
+      return bf16_product(weight);
+    case WeightForm::int8:
+      return int8_product(weight);
+  }
+  ROFORMER_ASSERT(false);
+}
+
+}  // namespace
+
+WeightForm weight_form(Precision precision) {
+  return precision == Precision::bf16 ? WeightForm::bf16 : WeightForm::fp32;
+}
+
+InferenceWeights::InferenceWeights() = default;
+InferenceWeights::~InferenceWeights() = default;
+
+bool InferenceWeights::available(WeightForm form) {
+  const auto& engines = at::globalContext().supportedQEngines();
+  switch (form) {
+    case WeightForm::fp32:
+      return at::globalContext().hasMKL() && has_operation("mkl::_mkl_linear");
+    case WeightForm::bf16:
+      return at::globalContext().hasMKLDNN() && has_operation("mkldnn::_linear_pointwise") &&
+             has_bf16_layout();
+    case WeightForm::int8:
+      return std::ranges::find(engines, at::QEngine::FBGEMM) != engines.end() ||
+             std::ranges::find(engines, at::QEngine::X86) != engines.end();
+  }
+  return false;
+}
+
+void InferenceWeights::add(const at::Tensor& weight, WeightForm form) {
+  ROFORMER_ASSERT(weight.is_cpu() && weight.scalar_type() == at::kFloat && weight.dim() == 2);
+  ROFORMER_ASSERT(form != WeightForm::int8 || available(form));
+  if (form == WeightForm::fp32 && !available(form)) return;
+  prepared_[weight.const_data_ptr()] = {
+      .out = weight.size(0),
+      .input = form == WeightForm::bf16 ? at::kBFloat16 : at::kFloat,
+      .project = product_of(weight.detach().contiguous(), form)};
+}
+
+at::Tensor InferenceWeights::project(const at::Tensor& x, const at::Tensor& weight) const {
+  const auto found = prepared_.find(weight.const_data_ptr());
+  if (found == prepared_.end() || x.scalar_type() != found->second.input || x.numel() == 0) {
+    return {};
+  }
+  // A part of a matrix may begin where the whole does.
+  if (found->second.out != weight.size(0)) return {};
+  return found->second.project(x.detach().contiguous());
+}
+
+const InferenceWeights* InferenceWeights::in_use() {
+  return weights_in_use;
+}
+
+InferenceWeights::Use::Use(const InferenceWeights* weights) : before_(weights_in_use) {
+  weights_in_use = weights;
+}
+
+InferenceWeights::Use::~Use() {
+  weights_in_use = before_;
+}
+
+}  // namespace roformer
