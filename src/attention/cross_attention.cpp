@@ -1,12 +1,10 @@
 #include "attention/cross_attention.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -14,8 +12,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 
+#include "attention/plain_attention.h"
 #include "attention/wide_products.h"
 #include "base/error.h"
 #include "tensor/gradient.h"
@@ -291,8 +289,7 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
                                const PaddedBlock& queries, const CrossAttentionInputs& in,
                                const at::Tensor& query) const {
   const AttentionContext context = context_of(group, queries, in, query.device());
-  const bool looped = runs_loops(query);
-  if (in.dropout.probability > 0 || (looped && !decoding())) {
+  if (in.dropout.probability > 0 || (runs_loops(query) && !decoding())) {
     const AttentionSettings plain;
     return roformer::attend({.query = query,
                              .key = memory.key,
@@ -305,16 +302,11 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
         .output;
   }
   const auto rotation = in.scheme.rotation(context, query.size(3));
-  const at::Tensor asking = rotation ? rotated(query, rotation->query) : query;
-  const double scale = in.scheme.score_scale(query.size(3));
-  std::optional<at::Tensor> mask;
-  if (group.additive.defined()) mask = group.additive;
-  if (!looped) {
-    return at::scaled_dot_product_attention(asking, memory.key, memory.value, mask,
-                                            /*dropout_p=*/0.0, /*is_causal=*/false, scale);
-  }
-  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      asking, memory.key, memory.value, /*dropout_p=*/0.0, /*is_causal=*/false, mask, scale));
+  return plain_attention({.query = rotation ? rotated(query, rotation->query) : query,
+                          .key = memory.key,
+                          .value = memory.value,
+                          .additive = group.additive,
+                          .scale = in.scheme.score_scale(query.size(3))});
 }
 
 }  // namespace roformer

@@ -1,17 +1,15 @@
 #include "attention/self_attention.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 
-#include <optional>
 #include <utility>
 
 #include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "attention/packed_attention.h"
+#include "attention/plain_attention.h"
 #include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
@@ -123,26 +121,15 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
   return session.bias(in.layer, extent);
 }
 
-// LibTorch's kernel of the device for queries and keys that are rotated as the scheme says. A GPU's
-// hold nothing of the size of all pairs but the bias.
-at::Tensor by_device_kernel(const PositionScheme& scheme, const AttentionContext& context,
-                            const Parts& rotated_parts, const at::Tensor& additive) {
-  std::optional<at::Tensor> mask;
-  if (additive.defined()) mask = additive.to(rotated_parts.query.scalar_type());
-  return at::scaled_dot_product_attention(
-      rotated_parts.query, rotated_parts.key, rotated_parts.value, mask, /*dropout_p=*/0.0,
-      /*is_causal=*/context.causal && !mask, scheme.score_scale(rotated_parts.query.size(-1)));
-}
-
-// That of CPUs over queries and keys that are rotated as the scheme says.
+// Of queries and keys that are rotated as the scheme says.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
                      const Parts& rotated_parts, const at::Tensor& additive) {
-  std::optional<at::Tensor> mask;
-  if (additive.defined()) mask = additive.to(rotated_parts.query.scalar_type());
-  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      rotated_parts.query, rotated_parts.key, rotated_parts.value, /*dropout_p=*/0.0,
-      /*is_causal=*/context.causal && !mask && rotated_parts.query.size(2) > 1, mask,
-      scheme.score_scale(rotated_parts.query.size(-1))));
+  return plain_attention({.query = rotated_parts.query,
+                          .key = rotated_parts.key,
+                          .value = rotated_parts.value,
+                          .additive = additive,
+                          .causal = context.causal,
+                          .scale = scheme.score_scale(rotated_parts.query.size(-1))});
 }
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
@@ -170,11 +157,9 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
          .scale = scheme.score_scale(parts.query.size(-1))});
   }
   if (!probed && plain_softmax(in, session) && !scheme.has_running_sums()) {
-    const bool looped = runs_loops(in.projected);
-    if (!looped || (scheme.has_transform() && !scheme.has_bias())) {
+    if (!runs_loops(in.projected) || (scheme.has_transform() && !scheme.has_bias())) {
       const at::Tensor additive = session.additive(in.layer, extent);
-      return looped ? by_kernel(scheme, context, rotate_parts(), additive)
-                    : by_device_kernel(scheme, context, rotate_parts(), additive);
+      return by_kernel(scheme, context, rotate_parts(), additive);
     }
   }
   context.mask = session.mask(in.layer, extent);

@@ -17,7 +17,6 @@
 #include "config/task_facts.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
-#include "tasks/model_setup.h"
 
 namespace roformer {
 namespace {
@@ -126,17 +125,13 @@ void generate_command(const GenerateOptions& options) {
     generation.on_token = [&](std::int64_t, std::int64_t id) { typewriter.add(id); };
     typewriter.start();
   }
-  const auto begin = std::chrono::steady_clock::now();
-  // In fp32 a matrix laid out anew would only take its memory twice: one row a text is little work.
-  const ComputePlan& plan = trained.model->plan();
   InferenceWeights weights;
-  if (plan.device.is_cpu() && plan.precision == Precision::bf16) {
-    add_layer_matrices(trained.model->parameters(), WeightForm::bf16, weights);
-  }
+  trained.model->add_to(weights);
   const InferenceWeights::Use use(&weights);
+  const auto begin = std::chrono::steady_clock::now();
   NextToken model({.stack = trained.model->encoder(),
                    .head = trained.model->head(),
-                   .precision = plan.precision});
+                   .precision = trained.model->plan().precision});
   const auto samples = generate(model, prompt, generation);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

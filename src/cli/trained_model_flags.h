@@ -43,7 +43,7 @@ inline void add_int8_flag(CLI::App& command, bool& int8) {
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
                    "same translations");
 }
-// What they go with, in front of what the user has said, who is contradicted by the model.
+// What they need. In front: another setting of the user's wins, and is refused.
 inline void assume_int8(std::vector<Override>& overrides) {
   overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
 }

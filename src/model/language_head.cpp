@@ -1,7 +1,6 @@
 #include "model/language_head.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 namespace roformer {
@@ -49,7 +48,7 @@ CrossEntropy LanguageHead::loss(const at::Tensor& states, const at::Tensor& labe
 
 at::Tensor LanguageHead::logits(const at::Tensor& states) const {
   const at::Tensor hidden = transform(states).to(table_.scalar_type());
-  return at::mm(hidden, table_.t()) + bias_;
+  return project(hidden, table_) + bias_;
 }
 
 }  // namespace roformer

@@ -21,6 +21,8 @@ class LanguageHead {
   CrossEntropy loss(const at::Tensor& states, const at::Tensor& labels) const;
   // [P, V] in the parameters' type.
   at::Tensor logits(const at::Tensor& states) const;
+  // [V, E]: what the logits are products with.
+  const at::Tensor& table() const { return table_; }
 
  private:
   at::Tensor transform(const at::Tensor& states) const;  // [P, E]

@@ -17,7 +17,8 @@ at::Tensor add_vector(const ParameterScope& scope, const std::string& name, std:
 Linear add_linear(const ParameterScope& scope, const std::string& name, const LinearShape& shape) {
   Linear result{.weight = scope.add({.name = name + ".weight",
                                      .shape = {shape.out, shape.in},
-                                     .initial = truncated_normal(shape.initialization)})};
+                                     .initial = truncated_normal(shape.initialization),
+                                     .projects = true})};
   if (shape.bias) result.bias = add_vector(scope, name + ".bias", shape.out, zeros());
   return result;
 }

@@ -48,12 +48,13 @@ void TextTranslator::prepare_weights(bool int8) {
   }
   for (const TrainedTranslator& run : runs_) {
     const ComputePlan& plan = run.translator->plan();
-    const bool on_cpu = plan.device.is_cpu();
-    if (int8 && (!on_cpu || plan.precision != Precision::fp32)) {
+    if (!int8) {
+      run.translator->add_to(weights_);
+    } else if (plan.device.is_cpu() && plan.precision == Precision::fp32) {
+      run.translator->add_to(weights_, WeightForm::int8);
+    } else {
       throw_usage("--int8", "goes with --device cpu and --training.precision fp32 only");
     }
-    if (!on_cpu) continue;
-    run.translator->add_to(weights_, int8 ? WeightForm::int8 : weight_form(plan.precision));
   }
 }
 

@@ -84,6 +84,12 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   return head_.loss(states, batch.labels);
 }
 
+void LanguageModel::add_to(InferenceWeights& weights) const {
+  if (!plan_.device.is_cpu() || plan_.precision != Precision::bf16) return;
+  add_projections(parameters_, WeightForm::bf16, weights);
+  weights.add(head_.table(), WeightForm::fp32);
+}
+
 at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layout,
                                  const at::Tensor& rows,
                                  const std::optional<Positions>& positions) const {

@@ -9,6 +9,7 @@
 #include "model/language_head.h"
 #include "model/transformer_stack.h"
 #include "tensor/device.h"
+#include "tensor/inference_weights.h"
 #include "training/task.h"
 
 namespace roformer {
@@ -42,6 +43,11 @@ class LanguageModel {
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt,
                     AttentionProbe* probe = nullptr) const;
+  // Adds what a step of decoding multiplies by, for the time that it is in use; the logits' table
+  // in fp32. Nothing on a GPU, and nothing in fp32, where every matrix would take its memory twice
+  // for the little that one row a text gains.
+  void add_to(InferenceWeights& weights) const;
+
   // [P, V]
   at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& rows,
                     const std::optional<Positions>& positions = std::nullopt) const;

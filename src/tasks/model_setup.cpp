@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 
 #include "base/error.h"
 #include "config/task_facts.h"
@@ -38,15 +37,9 @@ void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
   });
 }
 
-void add_layer_matrices(const ParameterStore& parameters, WeightForm form,
-                        InferenceWeights& weights) {
+void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights) {
   for (const Parameter& parameter : parameters.all()) {
-    const std::string& name = parameter.spec.name;
-    const bool multiplied = name.find("attention.") != std::string::npos ||
-                            name.find("feed_forward.") != std::string::npos;
-    if (multiplied && name.ends_with(".weight") && parameter.spec.shape.size() == 2) {
-      weights.add(parameter.value, form);
-    }
+    if (parameter.spec.projects) weights.add(parameter.value, form);
   }
 }
 

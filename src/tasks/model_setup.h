@@ -20,9 +20,8 @@ StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary);
 // Takes out of training what model.freeze_embeddings and model.freeze_layers say; before flatten().
 void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);
 
-// The matrices of a model's layers, which no longer change.
-void add_layer_matrices(const ParameterStore& parameters, WeightForm form,
-                        InferenceWeights& weights);
+// The matrices that project() multiplies by; they no longer change.
+void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights);
 
 // A copy of the numbers as a tensor [N] on the device. On the CPU it may be made on any thread.
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device);

@@ -79,8 +79,7 @@ std::vector<std::string> translations(const Translator& translator, const Settin
   const std::shared_ptr<void> busy = processes.busy();
   const Tokenizer& words = dataset.tokenizer(Side::target);
   InferenceWeights weights;
-  const ComputePlan& plan = translator.plan();
-  if (plan.device.is_cpu()) translator.add_to(weights, weight_form(plan.precision));
+  translator.add_to(weights);
   const InferenceWeights::Use use(&weights);
   const auto found =
       translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});

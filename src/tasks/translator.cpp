@@ -156,9 +156,14 @@ std::unique_ptr<Translator> Translator::borrowing() const {
   return std::unique_ptr<Translator>(new Translator(*this, ParameterStore::borrowing(parameters_)));
 }
 
+void Translator::add_to(InferenceWeights& weights) const {
+  add_to(weights, weight_form(plan_.precision));
+}
+
 void Translator::add_to(InferenceWeights& weights, WeightForm form) const {
-  add_layer_matrices(parameters_, form, weights);
-  weights.add(model_.output_table(), form == WeightForm::int8 ? form : WeightForm::fp32);
+  if (!plan_.device.is_cpu()) return;
+  add_projections(parameters_, form, weights);
+  weights.add(model_.output_table(), form == WeightForm::bf16 ? WeightForm::fp32 : form);
 }
 
 CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,

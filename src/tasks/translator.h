@@ -61,8 +61,10 @@ class Translator {
   std::int64_t longest_source() const { return longest_source_; }
   std::int64_t longest_target() const { return longest_target_; }
 
-  // Adds what its products multiply by, for the time that they are in use. The logits are of fp32
-  // unless they are of eight bits. On a CPU only.
+  // Adds what a step of decoding multiplies by, for the time that it is in use: in the form of the
+  // plan's precision, or in another one. The logits' table stays in fp32 beside bf16. Nothing on a
+  // GPU.
+  void add_to(InferenceWeights& weights) const;
   void add_to(InferenceWeights& weights, WeightForm form) const;
 
   // Cross entropy at every label of a batch on the device. The probes are asked by the layers that

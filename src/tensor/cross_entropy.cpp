@@ -15,6 +15,7 @@
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
 #include "tensor/product_sums.h"
+#include "tensor/row_counts.h"
 
 namespace roformer {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 // Of the logits of one block. A GPU has the memory, and products that fill it.
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kBlockBytesOfGpu = std::int64_t{512} << 20;
-
-// Of how many rows the products of bfloat16 have a multiple: oneDNN compiles each for its numbers
-// of rows and columns, in milliseconds, and the number of targets is another one in every step.
-constexpr std::int64_t kRowsTogether = 64;
 
 // Of how many numbers a row of logits is a multiple in a GPU's memory: a vocabulary is any number,
 // and tensor cores are fed at full speed from rows that begin at multiples of 16 bytes.

@@ -9,6 +9,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/quantize_per_channel.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <optional>
@@ -42,22 +43,37 @@ Product fp32_product(const at::Tensor& weight) {
   static const auto multiply =
       operation<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                            const std::optional<at::Tensor>&, std::int64_t)>("mkl::_mkl_linear");
-  // For how many rows MKL lays a matrix out changes its choice of blocks, not what it is good for.
+  // MKL multiplies any number of rows by what it laid out for one number (CTranslate2 names 1).
+  // That LibTorch asks for the same number is its own condition, so each call names the one that it
+  // has.
   constexpr std::int64_t kRows = 64;
   return [weight, packed = pack.call(weight, kRows)](const at::Tensor& x) {
     return multiply.call(x, packed, weight, std::nullopt, x.size(0));
   };
 }
 
-// oneDNN has no layout of its own for bfloat16 without these instructions.
+// By the instructions that oneDNN may use, which its user can limit.
 bool has_bf16_layout() {
-  return processor_has("avx512bw") && processor_has("avx512vl") && processor_has("avx512dq");
+  return at::globalContext().hasMKLDNN() && has_operation("mkldnn::_is_mkldnn_bf16_supported") &&
+         operation<bool()>("mkldnn::_is_mkldnn_bf16_supported").call();
+}
+
+// `multiply` for one of few numbers of rows.
+template <typename Multiply>
+at::Tensor in_few_counts(const at::Tensor& x, const Multiply& multiply) {
+  const std::int64_t rows = x.size(0), count = row_count_for(rows);
+  if (count == rows) return multiply(x);
+  const at::Tensor padded = at::zeros({count, x.size(1)}, x.options());
+  padded.narrow(0, 0, rows).copy_(x);
+  return multiply(padded).narrow(0, 0, rows);
 }
 
 Product bf16_product(const at::Tensor& weight) {
   const at::Tensor cast = weight.to(at::kBFloat16);
   if (!InferenceWeights::available(WeightForm::bf16)) {
-    return [cast](const at::Tensor& x) { return at::mm(x, cast.t()); };
+    return [cast](const at::Tensor& x) {
+      return in_few_counts(x, [&](const at::Tensor& rows) { return at::mm(rows, cast.t()); });
+    };
   }
   static const auto pack = operation<at::Tensor(const at::Tensor&, std::optional<c10::SymInt>)>(
       "mkldnn::_reorder_linear_weight");
@@ -65,10 +81,10 @@ Product bf16_product(const at::Tensor& weight) {
       operation<at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
                            std::string_view, c10::List<std::optional<at::Scalar>>,
                            std::optional<std::string_view>)>("mkldnn::_linear_pointwise");
-  return [packed = pack.call(cast, std::nullopt), out = weight.size(0)](const at::Tensor& x) {
-    return multiply_in_few_counts(x, out, [&](at::Tensor& product, const at::Tensor& rows) {
-      product.copy_(multiply.call(rows, packed, std::nullopt, "none",
-                                  c10::List<std::optional<at::Scalar>>(), std::nullopt));
+  return [packed = pack.call(cast, std::nullopt)](const at::Tensor& x) {
+    return in_few_counts(x, [&](const at::Tensor& rows) {
+      return multiply.call(rows, packed, std::nullopt, "none",
+                           c10::List<std::optional<at::Scalar>>(), std::nullopt);
     });
   };
 }
@@ -119,8 +135,7 @@ bool InferenceWeights::available(WeightForm form) {
     case WeightForm::fp32:
       return at::globalContext().hasMKL() && has_operation("mkl::_mkl_linear");
     case WeightForm::bf16:
-      return at::globalContext().hasMKLDNN() && has_operation("mkldnn::_linear_pointwise") &&
-             has_bf16_layout();
+      return has_bf16_layout();
     case WeightForm::int8:
       return std::ranges::find(engines, at::QEngine::FBGEMM) != engines.end() ||
              std::ranges::find(engines, at::QEngine::X86) != engines.end();
@@ -129,13 +144,15 @@ bool InferenceWeights::available(WeightForm form) {
 }
 
 void InferenceWeights::add(const at::Tensor& weight, WeightForm form) {
-  ROFORMER_ASSERT(weight.is_cpu() && weight.scalar_type() == at::kFloat && weight.dim() == 2);
+  ROFORMER_ASSERT(weight.is_cpu() && weight.scalar_type() == at::kFloat && weight.dim() == 2 &&
+                  weight.is_contiguous());
   ROFORMER_ASSERT(form != WeightForm::int8 || available(form));
   if (form == WeightForm::fp32 && !available(form)) return;
   prepared_[weight.const_data_ptr()] = {
       .out = weight.size(0),
+      .in = weight.size(1),
       .input = form == WeightForm::bf16 ? at::kBFloat16 : at::kFloat,
-      .project = product_of(weight.detach().contiguous(), form)};
+      .project = product_of(weight.detach(), form)};
 }
 
 at::Tensor InferenceWeights::project(const at::Tensor& x, const at::Tensor& weight) const {
@@ -143,9 +160,14 @@ at::Tensor InferenceWeights::project(const at::Tensor& x, const at::Tensor& weig
   if (found == prepared_.end() || x.scalar_type() != found->second.input || x.numel() == 0) {
     return {};
   }
-  // A part of a matrix may begin where the whole does.
-  if (found->second.out != weight.size(0)) return {};
-  return found->second.project(x.detach().contiguous());
+  // A part of a matrix, or another view of it, may begin where the whole does.
+  const Prepared& prepared = found->second;
+  if (weight.sizes() != at::IntArrayRef({prepared.out, prepared.in}) || !weight.is_contiguous()) {
+    return {};
+  }
+  ROFORMER_ASSERT(x.size(1) == prepared.in);
+  ROFORMER_ASSERT(!(c10::GradMode::is_enabled() && x.requires_grad()));
+  return prepared.project(x.contiguous());
 }
 
 const InferenceWeights* InferenceWeights::in_use() {

@@ -1,13 +1,12 @@
 // Weight matrices as the products of inference on a CPU read them fastest. Training casts a weight
 // to the products' type each time, and the libraries lay it out in blocks each time, since it
-// changes; here both are done once. While a use of them lasts, project() takes the form of a weight
-// that has one. T tokens.
+// changes; here both are done once, which pays where the rows are few. While a use of them lasts,
+// project() takes the form of a weight that has one, without a graph. T tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <functional>
-#include <memory>
 #include <unordered_map>
 
 #include "config/device_settings.h"
@@ -15,7 +14,7 @@
 namespace roformer {
 
 enum class WeightForm {
-  fp32,  // laid out by MKL
+  fp32,  // laid out by MKL, in about twice the weight's memory
   bf16,  // cast, and laid out by oneDNN
   // By LibTorch's fbgemm: each row of a matrix has a scale of its own, and the inputs of a product
   // are quantised as they come, all rows of a call alike (dynamic quantisation).
@@ -41,7 +40,7 @@ class InferenceWeights {
   std::size_t size() const { return prepared_.size(); }
 
   // x [T, in], bfloat16 for a weight in that form and else float -> [T, out] in x's type.
-  // Undefined for another type and for a weight that was not added.
+  // Undefined for another type and for a weight that was not added. Not where x wants a gradient.
   at::Tensor project(const at::Tensor& x, const at::Tensor& weight) const;
 
   // Those in use by this thread, or null.
@@ -59,7 +58,7 @@ class InferenceWeights {
 
  private:
   struct Prepared {
-    std::int64_t out = 0;
+    std::int64_t out = 0, in = 0;
     at::ScalarType input = at::kFloat;
     std::function<at::Tensor(const at::Tensor& x)> project;
   };

@@ -184,6 +184,28 @@ struct ExponentialFeaturesBackward {
   A factor = 0;  // twice `half`
 };
 
+// Softmax attention of a few queries to the keys of one head, key by key: products of matrices pay
+// only where more queries share a key.
+template <typename T>
+struct FewQueries {
+  using A = Accumulate<T>;
+  const A* query = nullptr;  // row 0 of [queries, width]
+  std::int64_t query_row = 0;
+  const T* key = nullptr;  // row 0 of [keys, width]
+  std::int64_t key_row = 0;
+  const T* value = nullptr;  // row 0 of [keys, width]
+  std::int64_t value_row = 0;
+  const A* additive = nullptr;  // row 0 of [queries, keys], -infinity hides; or null
+  std::int64_t additive_row = 0;
+  T* output = nullptr;  // row 0 of [queries, width]; zeros where all is hidden
+  std::int64_t output_row = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t width = 0;
+  A scale = 1;
+  A* scores = nullptr;  // [keys], overwritten
+};
+
 template <typename T>
 struct KernelTable {
   using A = Accumulate<T>;
@@ -202,6 +224,7 @@ struct KernelTable {
   void (*exponential_features)(const ExponentialFeatures<Accumulate<T>>&, std::int64_t rows);
   void (*exponential_features_backward)(const ExponentialFeaturesBackward<Accumulate<T>>&,
                                         std::int64_t rows);
+  void (*attend_few)(const FewQueries<T>&);
 };
 
 // The table of the best instruction set of this processor.

@@ -1,10 +1,12 @@
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
@@ -43,12 +45,25 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
   });
 }
 
+// In multiples of kRowsTogether, and a power of two for the rest.
 // rows [T, in] * matrix [in, out] -> [T, out]
 at::Tensor multiply_rows(const at::Tensor& rows, const at::Tensor& matrix) {
-  if (rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) return at::mm(rows, matrix);
-  return multiply_in_few_counts(
-      rows, matrix.size(1),
-      [&](at::Tensor& product, const at::Tensor& part) { at::mm_out(product, part, matrix); });
+  const std::int64_t count = rows.size(0), rest = count % kRowsTogether, whole = count - rest;
+  if (rest == 0 || rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) {
+    return at::mm(rows, matrix);
+  }
+  const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rest)));
+  if (whole == 0 && padded == rest) return at::mm(rows, matrix);
+  const at::Tensor product = at::empty({whole + padded, matrix.size(1)}, rows.options());
+  const auto fill = [&](std::int64_t begin, std::int64_t size, const at::Tensor& from) {
+    at::Tensor part = product.narrow(0, begin, size);
+    at::mm_out(part, from, matrix);
+  };
+  if (whole > 0) fill(0, whole, rows.narrow(0, 0, whole));
+  const at::Tensor last = at::zeros({padded, rows.size(1)}, rows.options());
+  last.narrow(0, 0, rest).copy_(rows.narrow(0, whole, rest));
+  fill(whole, padded, last);
+  return product.narrow(0, 0, count);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ struct ParameterSpec {
   bool decay = true;                                 // weight decay: not for biases and norms
   int depth = 0;                                     // 0 embeddings, 1..N the layers, N+1 the head
   std::function<void(at::Tensor&)> constraint = {};  // applied in place before each forward
-  bool fixed = false;  // never trained: random numbers that belong to the model
+  bool fixed = false;     // never trained: random numbers that belong to the model
+  bool projects = false;  // project() multiplies by it, by the whole of it
 };
 
 struct Parameter {

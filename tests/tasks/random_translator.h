@@ -24,9 +24,10 @@ struct RandomTranslator {
                            .excluded = {0, 1, kBegin},
                            .vocabulary = kVocabulary};
 
-  explicit RandomTranslator(const std::string& scheme, std::vector<Override> more = {})
+  explicit RandomTranslator(const std::string& scheme, std::vector<Override> more = {},
+                            const ComputePlan& plan = {})
       : settings(default_settings(keys(scheme, std::move(more)))),
-        translator(settings, {.source = kVocabulary, .target = kVocabulary}, {}) {
+        translator(settings, {.source = kVocabulary, .target = kVocabulary}, plan) {
     // What starts at zero or alike would hide mistakes.
     const at::NoGradGuard no_gradient;
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(7);

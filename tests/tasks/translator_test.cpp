@@ -143,6 +143,26 @@ TEST_CASE("prepared weights find what the weights themselves find") {
   }
 }
 
+TEST_CASE("a translator multiplies by its prepared weights and by no others") {
+  const Precision precision = GENERATE(Precision::fp32, Precision::bf16);
+  if (!InferenceWeights::available(weight_form(precision))) return;
+  const auto sources = RandomTranslator::sentences(kManyLengths);
+  const RandomTranslator random("rope", kSmallGroups, {.precision = precision});
+  const TranslationOptions options{.decoding = random.settings.decoding};
+  InferenceWeights weights;
+  random.translator.add_to(weights);
+  const InferenceWeights::Use use(&weights);
+  const auto found = on_threads(2, random, sources, options);
+  const c10::AutoGradMode no_gradient(false);
+  for (const Parameter& parameter : random.translator.parameters().all()) {
+    at::Tensor value = parameter.value;
+    if (parameter.spec.projects) value.zero_();
+  }
+  check_same(on_threads(2, random, sources, options), found);
+  const InferenceWeights::Use none(nullptr);
+  CHECK(on_threads(2, random, sources, options)[0][0].score != found[0][0].score);
+}
+
 TEST_CASE("a sample is its sentence's own: the batch around it changes nothing") {
   const auto sources = RandomTranslator::sentences(kSentenceLengths);
   const RandomTranslator random("rope");

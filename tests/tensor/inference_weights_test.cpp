@@ -61,6 +61,10 @@ TEST_CASE("a prepared weight is taken for its own type, whole, and while it is i
   CHECK(is_prepared(narrow, changed));
   CHECK_FALSE(is_prepared(x, changed));
   CHECK_FALSE(is_prepared(narrow, changed.narrow(0, 0, 10)));
+  CHECK_FALSE(is_prepared(narrow.narrow(1, 0, 50), changed.narrow(1, 0, 50)));
+  const at::Tensor square = at::randn({96, 96});
+  weights.add(square, WeightForm::bf16);
+  CHECK(at::allclose(project(narrow, square.t()).to(at::kFloat), at::mm(x, square), 0.05, 0.5));
   const InferenceWeights::Use none(nullptr);
   CHECK_FALSE(is_prepared(narrow, changed));
 }

@@ -8,6 +8,7 @@
 #include "tensor/cpu/activation_loops.h"
 #include "tensor/cpu/attention_loops.h"
 #include "tensor/cpu/favor_loops.h"
+#include "tensor/cpu/few_queries_loops.h"
 #include "tensor/cpu/norm_loops.h"
 #include "tensor/cpu/panel_loops.h"
 #include "tensor/cpu/rotation_loops.h"
@@ -32,6 +33,7 @@ KernelTable<T> make_table() {
       running_sums<Accumulate<T>>,
       exponential_features<Accumulate<T>>,
       exponential_features_backward<Accumulate<T>>,
+      attend_few<T>,
   };
 }
 template KernelTable<float> make_table<float>();

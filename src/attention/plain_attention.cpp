@@ -1,0 +1,33 @@
+#include "attention/plain_attention.h"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+
+#include <optional>
+
+#include "tensor/few_queries.h"
+#include "tensor/loops.h"
+
+namespace roformer {
+
+at::Tensor plain_attention(const PlainAttention& in) {
+  const bool causal = in.causal && !in.additive.defined() && in.query.size(2) > 1;
+  if (const FewQueryAttention few{.query = in.query,
+                                  .key = in.key,
+                                  .value = in.value,
+                                  .additive = in.additive,
+                                  .scale = in.scale};
+      !causal && can_attend_few(few)) {
+    return attend_few(few);
+  }
+  std::optional<at::Tensor> mask;
+  if (in.additive.defined()) mask = in.additive.to(in.query.scalar_type());
+  if (!runs_loops(in.query)) {
+    return at::scaled_dot_product_attention(in.query, in.key, in.value, mask, /*dropout_p=*/0.0,
+                                            causal, in.scale);
+  }
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      in.query, in.key, in.value, /*dropout_p=*/0.0, causal, mask, in.scale));
+}
+
+}  // namespace roformer
