@@ -22,7 +22,8 @@ struct AverageFlags {
 };
 
 void average_command(const AverageFlags& flags) {
-  const fs::path run = fs::path(flags.run).lexically_normal();
+  fs::path run = fs::path(flags.run).lexically_normal();
+  if (!run.has_filename()) run = run.parent_path();  // a slash at the end
   AverageOptions options{.run = run,
                          .count = flags.best > 0   ? flags.best
                                   : flags.last > 0 ? flags.last

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/input_line.h"
 #include "base/progress.h"
 #include "bench/decoding_benchmark.h"
 #include "cli/command.h"
@@ -37,7 +38,7 @@ std::vector<std::string> read_lines(const std::string& path, std::int64_t most) 
   if (!file) throw_failure(path, "cannot be read", "a file of one sentence a line");
   std::vector<std::string> lines;
   std::string line;
-  while ((most == 0 || std::ssize(lines) < most) && std::getline(file, line)) {
+  while ((most == 0 || std::ssize(lines) < most) && next_line(file, path, line)) {
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(line);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/input_line.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -66,7 +67,7 @@ void print_line(const std::string& text, const Predictions& predictions, bool js
 
 void fill_lines(const FillMaskOptions& options, const TrainedModel& trained) {
   std::string line;
-  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::int64_t number = 1; next_line(std::cin, "standard input", line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     Predictions predictions;
     try {

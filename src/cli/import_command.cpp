@@ -39,8 +39,9 @@ SettingsFlags import_flags() {
 }
 
 void import_command(const ImportOptions& options) {
-  const bool named = std::any_of(options.overrides.begin(), options.overrides.end(),
-                                 [](const Override& override) { return override.key == "run"; });
+  const bool named = std::any_of(
+      options.overrides.begin(), options.overrides.end(),
+      [](const Override& override) { return override.key == "run" && !override.text.empty(); });
   if (!named) throw_usage("--run", "is not given", "the name of the run to make: --run NAME");
   const ImportedRun run =
       import_run(options.folder, options.overrides,

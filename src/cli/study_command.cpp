@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -41,7 +42,7 @@ struct StudyCommandOptions {
   bool overwrite = false;
   bool file_order = false;
   std::int64_t jobs = 1;
-  std::string shard;  // "K/N" or "slurm"
+  std::optional<std::string> shard;  // "K/N" or "slurm"
   std::vector<Override> overrides;
 };
 
@@ -90,14 +91,14 @@ MissingData missing_data(const StudySettings& study) {
 void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
   const std::string folder = study_folder(outcome.study).string();
   if (outcome.failed > 0) {
-    throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, options.shard),
+    throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, *options.shard),
                   "the same command tries them again");
   }
   if (outcome.drawn_elsewhere) {
     std::cerr << folder << ": all is there, and another shard draws the table\n";
     return;
   }
-  std::cerr << folder << ": shard " << options.shard << " is done; "
+  std::cerr << folder << ": shard " << *options.shard << " is done; "
             << (outcome.waits_for_tuning
                     ? fmt::format("{} trials of the tuning are with other shards: start all shards "
                                   "again when they are finished\n",
@@ -155,7 +156,7 @@ void study_command(const StudyCommandOptions& options) {
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs,
-                        .shard = options.shard.empty() ? StudyShard{} : parse_shard(options.shard),
+                        .shard = options.shard ? parse_shard(*options.shard) : StudyShard{},
                         .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
                         .origin = origin});
   if (outcome.signal != 0) {

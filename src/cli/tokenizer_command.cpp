@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/input_line.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/output_folder.h"
@@ -172,7 +173,7 @@ void transform_lines(Action action) {
   constexpr std::size_t kWriteBytes = 1 << 16;
   std::string line;
   std::string output;
-  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::int64_t number = 1; next_line(std::cin, "standard input", line); ++number) {
     action(line, output, number);
     output += '\n';
     if (output.size() >= kWriteBytes || std::cin.rdbuf()->in_avail() <= 0) {

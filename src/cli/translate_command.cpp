@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/input_line.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -64,11 +65,13 @@ std::unique_ptr<std::ifstream> open_input(const std::string& path) {
 
 class LineReader {
  public:
-  explicit LineReader(std::istream& input) : input_(input) {}
+  LineReader(std::istream& input, std::string name) : input_(input), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
 
   // False at the end. Carriage returns at ends of lines are dropped, malformed UTF-8 repaired.
   bool next(std::string& line) {
-    if (!std::getline(input_, line)) return false;
+    if (!next_line(input_, name_, line)) return false;
     if (line.ends_with('\r')) line.pop_back();
     std::string storage;
     const std::string_view valid = repair_utf8(line, storage, invalid);
@@ -80,6 +83,7 @@ class LineReader {
 
  private:
   std::istream& input_;
+  std::string name_;
 };
 
 // "SOURCE<tab>TRANSLATION" into its two.
@@ -116,9 +120,10 @@ void translate_command(const TranslateOptions& options) {
                 fmt::format("--beam {}", request.n_best));
   }
   const auto file = open_input(options.input);
-  LineReader reader(file ? *file : std::cin);
-  TranslationPrinter printer({.name = options.format, .alignment = request.alignment},
-                             options.output);
+  LineReader reader(file ? *file : std::cin, file ? options.input : "standard input");
+  TranslationPrinter printer(
+      {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
+      options.output);
   StatusLine status;
   std::int64_t number = 0, cut = 0;
   for (bool more = true; more;) {
@@ -128,7 +133,7 @@ void translate_command(const TranslateOptions& options) {
     while (std::ssize(lines) < options.lines_at_a_time && (more = reader.next(line))) {
       std::string translation;
       if (options.score) {
-        split_pair(file ? options.input : "standard input", number + 1, line, translation);
+        split_pair(reader.name(), number + 1, line, translation);
       }
       ++number;
       lines.push_back(line);
@@ -162,7 +167,8 @@ void add_translate_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "translate",
       "roformer translate runs/en-de < in.txt > out.txt\n"
-      "A line in, a line out, in order; blank lines stay blank. Several runs of one\n"
+      "A line in, a line out (--n-best N: N lines), in order; blank lines stay blank. Several runs "
+      "of one\n"
       "vocabulary translate together. With --score, each line is a source, a tab and\n"
       "a translation, and its probability is printed (--format json or marian).\n"
       "--sample draws translations in place of the search, --n-best N of each line.\n"
@@ -180,22 +186,27 @@ void add_translate_command(CLI::App& program) {
   command->add_option("--format", options->format, "text, json or marian")
       ->check(CLI::IsMember({"text", "json", "marian"}))
       ->capture_default_str();
-  command->add_option("--n-best", options->request.n_best, "translations (or samples) of each line")
-      ->check(positive())
-      ->capture_default_str();
+  CLI::Option* const n_best = command
+                                  ->add_option("--n-best", options->request.n_best,
+                                               "translations (or samples) of each line")
+                                  ->check(positive())
+                                  ->capture_default_str();
   command
       ->add_option("--longest-source", options->request.longest_source,
                    "tokens of a line that are read, its end counted")
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();
-  command->add_option("--prefix", options->request.prefix, "every translation begins with it");
+  CLI::Option* const prefix =
+      command->add_option("--prefix", options->request.prefix, "every translation begins with it");
   command
       ->add_option("--lines", options->lines_at_a_time,
                    "lines that are read before they are translated; 1 answers each at once")
       ->check(positive())
       ->capture_default_str();
   CLI::Option* const score =
-      command->add_flag("--score", options->score, "score given translations");
+      command->add_flag("--score", options->score, "score given translations")
+          ->excludes(n_best)
+          ->excludes(prefix);
   add_int8_flag(*command, options->int8);
   command->add_flag("--alignment", options->request.alignment,
                     "print which source tokens the target's attended to");

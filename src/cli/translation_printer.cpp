@@ -42,12 +42,13 @@ void TranslationPrinter::print(const std::string& source, const TranslatedLine& 
     if (line.translations.empty()) add_marian({});
     for (const TranslatedText& text : line.translations) add_marian(text);
   } else {
-    if (line.translations.empty()) text_ += '\n';
     for (const TranslatedText& text : line.translations) {
       text_ += one_line(text.text);
       if (format_.alignment) text_ += " ||| " + words_of(text.alignment);
       text_ += '\n';
     }
+    const std::int64_t missing = format_.n_best - std::ssize(line.translations);
+    if (missing > 0) text_.append(static_cast<std::size_t>(missing), '\n');
   }
   ++number_;
 }

@@ -14,6 +14,7 @@ namespace roformer {
 struct TranslationFormat {
   std::string name = "text";  // text, json or marian
   bool alignment = false;     // "||| 0-0 1-2" behind the text, or a list in JSON
+  std::int64_t n_best = 1;    // lines of text a source; empty ones where fewer were found
 };
 
 class TranslationPrinter {

@@ -12,6 +12,7 @@
 #include "data/dataset.h"
 #include "data/description_json.h"
 #include "data/missing_data.h"
+#include "data/parallel_description.h"
 
 namespace roformer {
 namespace {
@@ -98,6 +99,9 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
   }
   const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {
+    if (is_parallel_dataset(folder)) {
+      throw_failure(folder.string(), "holds pairs of sentences", "they are for task translation");
+    }
     throw_failure(path.string(), "is not a data set description of this program");
   }
   const nlohmann::json version = json.value("version", nlohmann::json());

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/input_line.h"
 #include "base/json.h"
 
 namespace roformer {
@@ -24,7 +25,7 @@ class TextLineReader {
 
   bool next(TextLine& result) {
     std::string line;
-    if (!std::getline(stream_, line)) return false;
+    if (!next_line(stream_, options_.location, line)) return false;
     ++number_;
     if (number_ == 1) {
       if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);

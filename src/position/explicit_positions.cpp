@@ -6,9 +6,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/clamp_max.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <fmt/format.h>
@@ -170,16 +172,25 @@ class ExplicitPositions : public PositionScheme {
   }
 
   // One draw for all sequences. Outside of training it is always the same, of as many positions as
-  // a text of the training's length has, so that what is read does not move what was read; text
-  // beyond that length goes on token by token where a cache holds what came before.
+  // a text of the training's length has, so that what is read does not move what was read; a longer
+  // text has a draw of its own length, whatever texts are beside it, or goes on token by token
+  // where a cache holds what came before.
   at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     if (in.training) return sample(count, in.key).unsqueeze(0);
-    if (before == 0 || before + count <= training_length_) {
-      return sample(std::max(before + count, training_length_), 0)
-          .narrow(0, before, count)
-          .unsqueeze(0);
+    if (before + count <= training_length_) {
+      return sample(training_length_, 0).narrow(0, before, count).unsqueeze(0);
+    }
+    if (before == 0) {
+      std::vector<at::Tensor> own;
+      for (const std::int64_t length : in.lengths) {
+        const at::Tensor drawn = sample(std::max(length, training_length_), 0);
+        // Behind a shorter text stands nothing that is read.
+        const at::Tensor index = at::clamp_max(at::arange(count, at::kLong), length - 1);
+        own.push_back(at::index_select(drawn, 0, index));
+      }
+      return at::stack(own);
     }
     const double last = in.earlier.max().item<double>();
     const bool table = settings_.form == ExplicitForm::learned;  // which has no row behind its last

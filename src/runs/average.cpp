@@ -10,8 +10,10 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "config/dump.h"
+#include "config/words.h"
 #include "runs/train.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
@@ -22,7 +24,7 @@ namespace {
 
 // The checkpoints to average, by rising step.
 std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
-  require_run(options.run);
+  if (!is_run(options.run)) throw_usage(options.run.string(), "holds no run", "a folder of runs/");
   std::vector<fs::path> all = list_checkpoints(options.run / "checkpoints");
   if (std::ssize(all) < options.count) {
     throw_usage(
@@ -53,11 +55,11 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
   return {all.end() - options.count, all.end()};
 }
 
-std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints) {
+std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints, WeightsKind weights) {
   std::map<std::string, at::Tensor> sums;
   std::map<std::string, at::ScalarType> types;
   for (const fs::path& folder : checkpoints) {
-    const Safetensors file(folder / "model.safetensors");
+    const Safetensors file(weights_file(folder, weights));
     for (const std::string& name : file.names()) {
       const at::Tensor value = file.tensor(name);
       at::Tensor& sum = sums[name];
@@ -84,9 +86,14 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
     throw_usage("--output", "is the run itself, whose checkpoints are averaged", "another folder");
   }
   const std::vector<fs::path> checkpoints = chosen_checkpoints(options);
-  const std::vector<NamedTensor> means = mean_of(checkpoints);
   const TrainingState last = read_training_state(checkpoints.back() / "state.json");
   Settings settings = read_run_settings(checkpoints.back());
+  const WeightsKind weights = settings.training.weights;  // as every other command takes them
+  if (has_average(checkpoints.back())) {
+    log::info("{}: the {} weights are averaged, as its training.weights says", options.run.string(),
+              to_word(weights));
+  }
+  const std::vector<NamedTensor> means = mean_of(checkpoints, weights);
   settings.training.ema = 0;  // the new weights have none
   settings.training.weights = WeightsKind::raw;
   settings.runs = options.output.parent_path();

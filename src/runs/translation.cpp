@@ -21,6 +21,7 @@ TranslatedText text_of(const Hypothesis& hypothesis, const Tokenizer& words) {
   return result;
 }
 
+// Or where no piece is left of it.
 bool is_blank(const std::string& line) {
   return line.find_first_not_of(" \t\r\v\f") == std::string::npos;
 }
@@ -73,8 +74,9 @@ std::vector<TranslatedLine> TextTranslator::search(
   std::vector<std::size_t> numbers;  // of the lines that are not blank
   std::vector<std::vector<TokenId>> sources, begins;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (is_blank(lines[i])) continue;
     std::vector<TokenId> ids = source.encode(lines[i]);
+    // A given translation of nothing has its score, too.
+    if (!ends_with_prefix && (ids.empty() || is_blank(lines[i]))) continue;
     if (std::ssize(ids) >= longest) {
       ids.resize(static_cast<std::size_t>(longest - 1));
       results[i].cut = true;

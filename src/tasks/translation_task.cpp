@@ -121,6 +121,22 @@ void add_scores(const Translator& translator, const Settings& settings,
   result.chrf = chrf.describe(sums).score;
 }
 
+// Sentences of a validation are as long as they are; a table of positions ends.
+void require_positions(const Translator& translator, const ParallelDataset& dataset,
+                       ParallelSplit split) {
+  for (const Side side : {Side::source, Side::target}) {
+    const std::int64_t last =
+        side == Side::source ? translator.longest_source() : translator.longest_target();
+    const auto longest = static_cast<std::int64_t>(dataset.description()[split][side].longest);
+    if (last == 0 || longest <= last) continue;
+    throw_usage(dataset.folder().string(),
+                fmt::format("has a {} of {} tokens in its {} set, and the table of positions ends "
+                            "at {}",
+                            to_string(side), longest, to_string(split), last),
+                "a table of more positions, or a set of shorter sentences");
+  }
+}
+
 class TranslationTask : public TrainingTask {
  public:
   TranslationTask(const Settings& settings, std::shared_ptr<const ParallelDataset> dataset,
@@ -133,6 +149,7 @@ class TranslationTask : public TrainingTask {
       throw_failure(dataset_->folder().string(), "has no validation pairs",
                     "prepare it again with a validation set or --validation-fraction 0.02");
     }
+    require_positions(translator_, *dataset_, ParallelSplit::validation);
     if (batches_.left_out() > 0) {
       log::info("{} of {} pairs are longer than data.length {} and are not trained on",
                 batches_.left_out(), batches_.left_out() + batches_.pairs(), settings.data.length);
@@ -227,6 +244,7 @@ OpenedTask open_translation_task(const TaskSources& sources) {
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
                                           const ParallelDataset& dataset, ParallelSplit split,
                                           Processes& processes) {
+  require_positions(translator, dataset, split);
   const c10::AutoGradMode no_gradient(false);
   TranslationEvaluation result{.target_language = dataset.description().languages.target};
   add_losses(translator, settings, dataset, split, processes, result);

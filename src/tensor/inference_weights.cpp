@@ -6,6 +6,8 @@
 #include <ATen/native/quantized/PackedParams.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/clamp_min.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/quantize_per_channel.h>
 #include <ATen/ops/zeros.h>
@@ -103,7 +105,16 @@ Product int8_product(const at::Tensor& weight) {
   // Without these instructions sums of two products of eight bits overflow.
   static const bool reduced = !processor_has("avx512_vnni") && !processor_has("avx_vnni");
   return [packed = pack.call(quantized, std::nullopt)](const at::Tensor& x) {
-    return packed->apply_dynamic(x, reduced);
+    // fbgemm rounds all rows by one range, so that a text would change with the texts beside it.
+    // Each row is brought to its own, and two more rows give them the same.
+    const std::int64_t rows = x.size(0);
+    const at::Tensor largest = at::clamp_min(at::amax(x.abs(), {1}, /*keepdim=*/true), 1e-30);
+    at::Tensor scaled = at::empty({rows + 2, x.size(1)}, x.options());
+    at::Tensor own = scaled.narrow(0, 0, rows);
+    at::div_out(own, x, largest);
+    scaled.select(0, rows).fill_(1);
+    scaled.select(0, rows + 1).fill_(-1);
+    return packed->apply_dynamic(scaled, reduced).narrow(0, 0, rows).mul_(largest);
   };
 }
 #pragma GCC diagnostic pop

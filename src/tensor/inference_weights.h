@@ -16,8 +16,8 @@ namespace roformer {
 enum class WeightForm {
   fp32,  // laid out by MKL, in about twice the weight's memory
   bf16,  // cast, and laid out by oneDNN
-  // By LibTorch's fbgemm: each row of a matrix has a scale of its own, and the inputs of a product
-  // are quantised as they come, all rows of a call alike (dynamic quantisation).
+  // By LibTorch's fbgemm: each row of a matrix has a scale of its own, and so has each row of the
+  // input, which is quantised as it comes (dynamic quantisation).
   int8,
 };
 

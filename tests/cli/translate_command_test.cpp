@@ -61,6 +61,27 @@ TEST_CASE("a line in, a line out, whatever the line") {
   CHECK(lines_of(run_translate({pairs.folder}, "cab\n").output).at(0) == lines[3]);
   CHECK(run_translate({pairs.folder}, "").output.empty());
   CHECK(run_translate({pairs.folder}, "\n").output == "\n");
+  // As many lines for each, also for what has no translation.
+  CHECK(lines_of(run_translate({pairs.folder, "--n-best", "3"}, "ab\n\ncd\n").output).size() == 9);
+}
+
+TEST_CASE("input that breaks off is not taken for its end") {
+  const TinyRunOfPairs pairs;
+  const Outcome broken =
+      run_translate({pairs.folder, "--input", "/proc/self/mem", "--output", pairs.file("out")});
+  CHECK(broken.code == 1);
+  CHECK(has(broken.errors, "/proc/self/mem: cannot be read"));
+  CHECK_FALSE(fs::exists(pairs.file("out")));
+}
+
+TEST_CASE("a translation of a blank line has a score that is no better than any") {
+  const TinyRunOfPairs pairs;
+  const Outcome scored =
+      run_translate({pairs.folder, "--score", "--format", "marian"}, "\tba\nab\tba\n");
+  CHECK(scored.code == 0);
+  const auto lines = lines_of(scored.output);
+  REQUIRE(lines.size() == 2);
+  CHECK(has(lines[0], "0 ||| ba ||| LogProbability= -"));
 }
 
 TEST_CASE("what cannot be done is one line that says so") {
@@ -81,6 +102,8 @@ TEST_CASE("what cannot be done is one line that says so") {
   refused({"--sample", "--top-p", "0"}, 2, "--top-p");
   refused({"--sample", "--temperature", "-1"}, 2, "--temperature");
   refused({"--sample", "--score"}, 2, "--score");
+  refused({"--score", "--n-best", "2"}, 2, "--n-best");
+  refused({"--score", "--prefix", "a"}, 2, "--prefix");
   refused({"--sample", "--beam", "3"}, 2, "--sample");
   refused({"--decoding.alignment_layer", "2"}, 2, "the decoder has 1 layers");
   refused({"--format", "xml"}, 2, "--format");
@@ -185,7 +208,7 @@ TEST_CASE("a sample is its line's, whatever is read with it") {
   each.insert(each.end(), {"--lines", "1"});
   CHECK(run_translate(each, input).output == all);
   const auto lines = lines_of(all);
-  REQUIRE(lines.size() == 7);
+  REQUIRE(lines.size() == 8);
   CHECK(lines[0] != lines[1]);
   CHECK(lines[0] != lines[2]);
   CHECK(lines_of(run_translate(words, "abc\nd\n").output).at(0) == lines[0]);

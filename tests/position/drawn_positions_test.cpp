@@ -54,6 +54,15 @@ TEST_CASE("a sorted sample has different numbers, each as likely as any other") 
   CHECK(sorted_sample(10, 0, 10, 3).back() == 9);
 }
 
+TEST_CASE("a text longer than training's has its own draw, whatever text is beside it") {
+  const Drawer draw({.positions = 64});
+  const at::Tensor together = draw({20, 9, 31}, false);
+  CHECK(together.sizes() == at::IntArrayRef({3, 31}));
+  CHECK(at::equal(together[0].narrow(0, 0, 20), draw({20}, false)[0]));
+  CHECK(at::equal(together[1].narrow(0, 0, 9), draw({9}, false)[0]));
+  CHECK(at::equal(together[2], draw({31}, false)[0]));
+}
+
 TEST_CASE("randomized positions change with the batch, and outside of training never") {
   const Drawer draw({.positions = 64});
   CHECK(at::equal(draw({12, 9}, true, 4), draw({12, 9}, true, 4)));

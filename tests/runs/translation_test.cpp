@@ -214,6 +214,28 @@ TEST_CASE("a training stops early by whichever figure ranks it") {
   }
 }
 
+TEST_CASE(
+    "a validation's sentence that a table of positions does not reach is told before training") {
+  const TinyTranslation tiny;
+  const auto keys = [](const std::string& length) {
+    return std::vector<Override>{{"position", "learned"},
+                                 {"position.learned.length", length},
+                                 {"data.length", length},
+                                 {"training.steps", "1"},
+                                 {"decoding.sentences", "1"}};
+  };
+  CHECK_THROWS_WITH(train_run(tiny.settings("short", keys("5")), ExistingRun::refuse),
+                    Catch::Contains("tokens in its validation set, and the table of positions ends "
+                                    "at 5"));
+  const ParallelDataset dataset(tiny.data());
+  const auto& validation = dataset.description()[ParallelSplit::validation];
+  const auto longest = std::max(validation[Side::source].longest, validation[Side::target].longest);
+  train_run(tiny.settings("long", keys(std::to_string(longest))), ExistingRun::refuse);
+  CHECK_THROWS_AS(
+      train_run(tiny.settings("one-less", keys(std::to_string(longest - 1))), ExistingRun::refuse),
+      Error);
+}
+
 TEST_CASE("the average of checkpoints is the mean of their weights") {
   const TinyTranslation tiny;
   train_run(tiny.settings("run", {{"training.steps", "3"},
