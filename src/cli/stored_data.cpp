@@ -23,9 +23,16 @@ ParallelDataset open_stored_pairs(const fs::path& given, const TrainedTranslator
   const TranslationTokenizers& own = trained.tokenizers;
   if (dataset.tokenizer(Side::source).fingerprint() != own.source->fingerprint() ||
       dataset.tokenizer(Side::target).fingerprint() != own.target->fingerprint()) {
-    throw_usage(dataset.folder().string(),
-                "was prepared with another vocabulary than the translator was trained with",
-                "prepare it with the run's: --tokenizer " + trained.checkpoint.string());
+    const std::string folder = trained.checkpoint.string();
+    std::error_code error;
+    throw_usage(
+        dataset.folder().string(),
+        "was prepared with another vocabulary than the translator was trained with",
+        fs::exists(trained.checkpoint / "source", error)
+            ? fmt::format(
+                  "prepare it with the run's: --tokenizer {0}/source --target-tokenizer {0}/target",
+                  folder)
+            : "prepare it with the run's: --tokenizer " + folder);
   }
   return dataset;
 }

@@ -17,11 +17,14 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/task_facts.h"
 #include "interop/causal_folder.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
+#include "interop/marian_folder.h"
+#include "tasks/translation_tokenizers.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
@@ -40,7 +43,15 @@ bool is_own(const std::string& key) {
   return std::find(kOwn.begin(), kOwn.end(), key) != kOwn.end();
 }
 
+// What else a translator is made of.
+constexpr std::array kOfTranslator = {"translation.decoder_layers", "translation.tie_embeddings",
+                                      "translation.tie_output",     "translation.output_bias",
+                                      "position.decoder",           "position.cross"};
+
 bool describes_model(const Key& key, const Settings& settings) {
+  if (std::find(kOfTranslator.begin(), kOfTranslator.end(), key.name) != kOfTranslator.end()) {
+    return task_facts(settings.task).translates;
+  }
   // The head's keys are the defaults where the source has no such head.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
       key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
@@ -56,7 +67,12 @@ bool describes_model(const Key& key, const Settings& settings) {
 bool is_hugging_face_source(const fs::path& from) {
   std::error_code error;
   if (fs::exists(from / "state.json", error) || is_run(from)) return false;
-  if (is_hugging_face_folder(from)) return true;
+  if (is_hugging_face_folder(from)) {
+    if (!is_marian_folder(from)) return true;
+    throw_usage(
+        "model.from", from.string() + " is a Marian folder, which holds two tokenizers",
+        fmt::format("roformer import {} --run NAME, then --model.from runs/NAME", from.string()));
+  }
   throw_usage(
       "model.from",
       fmt::format("{} is {}", from.string(),
@@ -69,10 +85,13 @@ bool is_hugging_face_source(const fs::path& from) {
 // `weights` are the checkpoint's, of which only the list is looked at.
 Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weights) {
   Settings settings = load_settings(checkpoint / "config.yaml");
-  if (!weights.contains(kTokens)) {
-    throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
+  // A translator's vocabularies are those of its data.
+  if (!task_facts(settings.task).translates) {
+    if (!weights.contains(kTokens)) {
+      throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
+    }
+    settings.model.vocabulary = weights.entry(kTokens).shape.at(0);
   }
-  settings.model.vocabulary = weights.entry(kTokens).shape.at(0);
   keep_training_length(settings.position, settings.data.length);
   return settings;
 }
@@ -93,7 +112,11 @@ ModelSource open_checkpoint_source(const fs::path& from) {
     const Safetensors file(stored_weights(checkpoint));
     source.settings = checkpoint_settings(checkpoint, file);
     for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
-    source.tokenizer = load_tokenizer(checkpoint);
+    if (task_facts(source.settings.task).translates) {
+      source.tokenizer = load_translation_tokenizers(checkpoint).target;
+    } else {
+      source.tokenizer = load_tokenizer(checkpoint);
+    }
     return source;
   });
 }
@@ -187,6 +210,14 @@ std::vector<Override> model_source_keys(const fs::path& from) {
 
 std::string start_from(const ModelSource& source, const Settings& settings,
                        ParameterStore& parameters) {
+  const bool translates = task_facts(settings.task).translates;
+  if (task_facts(source.settings.task).translates != translates) {
+    throw_usage(
+        "model.from",
+        fmt::format("{} is {}translator", source.folder.string(), translates ? "no " : "a "),
+        translates ? "a translator's run to start a translator from"
+                   : "a model of one text, or task translation");
+  }
   const at::NoGradGuard no_gradient;
   std::vector<std::string> fresh, unused;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;

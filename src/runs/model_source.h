@@ -19,10 +19,10 @@
 namespace roformer {
 
 struct ModelSource {
-  std::filesystem::path folder;               // the checkpoint's, or Hugging Face's
-  Settings settings;                          // model.vocabulary is that of the weights
-  std::map<std::string, at::Tensor> weights;  // by the names of this program
-  std::shared_ptr<const Tokenizer> tokenizer;
+  std::filesystem::path folder;                // the checkpoint's, or Hugging Face's
+  Settings settings;                           // model.vocabulary is that of the weights
+  std::map<std::string, at::Tensor> weights;   // by the names of this program
+  std::shared_ptr<const Tokenizer> tokenizer;  // a translator's: the target's
 };
 
 // A run means its best checkpoint. Warns of what a folder of Hugging Face's holds and this program

@@ -29,9 +29,12 @@ struct TranslationTrainingBatch : TrainingBatch {
 };
 
 TranslationVocabularies vocabularies_of(const ParallelDataset& dataset) {
-  return {.source = dataset.tokenizer(Side::source).vocabulary_size(),
-          .target = dataset.tokenizer(Side::target).vocabulary_size(),
-          .joint = dataset.description().joint_vocabulary};
+  const Tokenizer &source = dataset.tokenizer(Side::source),
+                  &target = dataset.tokenizer(Side::target);
+  // Two ways to cut text may share their pieces, as Opus-MT's do.
+  return {.source = source.vocabulary_size(),
+          .target = target.vocabulary_size(),
+          .joint = same_vocabulary(source, target)};
 }
 
 ParallelBatchOptions batch_options(const Settings& settings) {

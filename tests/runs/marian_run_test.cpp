@@ -12,6 +12,7 @@
 #include "interop/marian_names.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
+#include "runs/model_source.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
 #include "runs/translation.h"
@@ -128,6 +129,51 @@ TEST_CASE("an imported MarianMT model reads and translates as transformers' gene
   }
   check_translations(run, expected, "1");
   check_translations(run, expected, "4");
+}
+
+TEST_CASE("an imported MarianMT model is trained further") {
+  const std::string name = GENERATE("marian", "marian_separate");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  const fs::path imported = import_marian(model_folder(name), folder);
+  const TranslationTokenizers tokenizers = open(imported).tokenizers;
+  const TinyTranslation tiny(40, *tokenizers.source, *tokenizers.target);
+  const fs::path file = folder.path / "config.yaml";
+  write_file_atomically(file, "task: translation\n");
+  const auto from = [&](const fs::path& source) {
+    return load_settings(file,
+                         {{"model.from", source.string()},
+                          {"data.directory", tiny.data().string()},
+                          {"data.length", "32"},
+                          {"training.steps", "1"},
+                          {"training.batch", "4"},
+                          {"training.warmup", "0"},
+                          {"training.learning_rate", "1e-12"},
+                          {"training.weight_decay", "0"},
+                          {"training.precision", "fp32"},
+                          {"decoding.sentences", "2"},
+                          {"runs", folder.path.string()},
+                          {"run", "further"}},
+                         model_source_keys);
+  };
+  train_run(from(imported), ExistingRun::refuse);
+  const Safetensors trained(find_checkpoint(folder.path / "further") / "model.safetensors");
+  for (const auto& [parameter, value] : read_marian_folder(model_folder(name)).tensors) {
+    CAPTURE(parameter);
+    CHECK(at::allclose(trained.tensor(parameter), value, 0, 1e-9));
+  }
+  // The folder itself brings no way to read text in this task.
+  CHECK_THROWS_WITH(from(model_folder(name)), Contains("roformer import"));
+}
+
+TEST_CASE("a translator starts no model of one text") {
+  const TinyTranslation tiny(40);
+  train_run(tiny.settings("pairs", {{"training.steps", "1"}, {"decoding.sentences", "1"}}),
+            ExistingRun::refuse);
+  const ModelSource source = open_model_source(tiny.folder.path / "runs" / "pairs");
+  Settings settings = default_settings({});
+  ParameterStore parameters(1);
+  CHECK_THROWS_WITH(start_from(source, settings, parameters), Contains("is a translator"));
 }
 
 TEST_CASE("an imported MarianMT model is exported as it was") {

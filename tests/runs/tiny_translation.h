@@ -20,16 +20,20 @@ class TinyTranslation {
  public:
   TemporaryFolder folder;
 
-  explicit TinyTranslation(std::int64_t pairs = 400) {
+  explicit TinyTranslation(std::int64_t pairs = 400)
+      : TinyTranslation(pairs, *make_byte_tokenizer()) {}
+  TinyTranslation(std::int64_t pairs, const Tokenizer& words)
+      : TinyTranslation(pairs, words, words) {}
+  TinyTranslation(std::int64_t pairs, const Tokenizer& source_words,
+                  const Tokenizer& target_words) {
     write("train", 0, pairs);
     write("validation", 1, 20);
-    const auto words = make_byte_tokenizer();
     PreparePairsOptions options;
     options.corpus.languages = {.source = "en", .target = "de"};
     options.corpus.train = {source("train")};
     options.corpus.validation = HeldOutPairs{.pairs = source("validation")};
     options.output = data();
-    prepare_pairs(options, *words, *words);
+    prepare_pairs(options, source_words, target_words);
   }
 
   std::filesystem::path data() const { return folder.path / "data"; }
