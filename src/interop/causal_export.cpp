@@ -188,11 +188,15 @@ class CausalExporter {
 
   void write_tokenizer(const fs::path& folder) {
     const Tokenizer& tokenizer = model_.tokenizer;
-    if (tokenizer.kind() == TokenizerKind::byte_level) {
-      write_file_atomically(folder / "tokenizer.json", tokenizer.file_contents());
-      const auto config =
-          prompt_config(tokenizer, settings_.decoding.prompt_start, settings_.data.length);
+    const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
+    const bool byte_level = tokenizer.kind() == TokenizerKind::byte_level;
+    const PromptStart start = settings_.decoding.prompt_start;
+    if (pieces || byte_level) {
+      const auto config = prompt_config(tokenizer, start, settings_.data.length);
       write_file_atomically(folder / "tokenizer_config.json", config.dump(2) + "\n");
+    }
+    if (byte_level) {
+      write_file_atomically(folder / "tokenizer.json", tokenizer.file_contents());
       if (family_ == CausalFamily::qwen2) {
         summary_.notes.push_back(
             "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever "
@@ -203,7 +207,6 @@ class CausalExporter {
       }
       return;
     }
-    const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
     if (tokenizer.kind() == TokenizerKind::ids) {
       summary_.notes.push_back(
           "its texts are ids: put the tokenizer of the model that it came from "
@@ -212,12 +215,12 @@ class CausalExporter {
     }
     const std::string name = pieces ? "tokenizer.model" : tokenizer.file_name();
     if (!name.empty()) write_file_atomically(folder / name, tokenizer.file_contents());
+    const TokenId first = prompt_token(tokenizer, start);
     summary_.notes.push_back(
         name.empty()
             ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
-            : fmt::format("{} is written as it is: the text must be encoded with it, behind the id "
-                          "{} that begins documents in training",
-                          name, tokenizer.special().separator));
+            : fmt::format("{} is written as it is: the text must be encoded with it{}", name,
+                          first < 0 ? "" : fmt::format(", behind the id {}", first)));
   }
 };
 

@@ -46,13 +46,22 @@ TokenId text_start_of(const json& config, const Tokenizer& tokenizer) {
   const bool told = added != config.end() && added->is_boolean();
   // LlamaTokenizer, whose file has no template, puts it there unless told not to.
   if (tokenizer.kind() == TokenizerKind::sentencepiece) {
-    return !told || added->get<bool>() ? tokenizer.special().classification : -1;
+    if (told && !added->get<bool>()) return -1;
+    const TokenId named = id_of_piece(tokenizer, begin_of_text(config));
+    return named >= 0 ? named : tokenizer.special().classification;
   }
   if (told) return added->get<bool>() ? id_of_piece(tokenizer, begin_of_text(config)) : -1;
   return tokenizer.text_start();
 }
 
 }  // namespace
+
+TokenId prompt_token(const Tokenizer& tokenizer, PromptStart start) {
+  const SpecialTokens& special = tokenizer.special();
+  return start == PromptStart::separator        ? special.separator
+         : start == PromptStart::classification ? special.classification
+                                                : -1;
+}
 
 PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
                             std::vector<std::string>& notes) {
@@ -73,9 +82,8 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
 nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, PromptStart start,
                                      std::int64_t longest) {
   const SpecialTokens& special = tokenizer.special();
-  const TokenId first = start == PromptStart::separator        ? special.separator
-                        : start == PromptStart::classification ? special.classification
-                                                               : -1;
+  const TokenId first = prompt_token(tokenizer, start);
+  // This class reads tokenizer.model as it is; LlamaTokenizer would make byte pairs of its pieces.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                    {"model_max_length", longest},
                                    {"add_bos_token", first >= 0}};

@@ -2,7 +2,9 @@
 // computes from them (expected.safetensors, by make_causal_fixtures.py), and written again they are
 // the same folders.
 #include "interop/causal_folder.h"
+#include "interop/causal_prompt.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -356,6 +358,26 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
     CHECK(says({{"add_bos_token", true}}) == PromptStart::classification);
     CHECK(says({{"add_bos_token", false}}) == PromptStart::nothing);
     CHECK_THROWS_WITH(says(3), Contains("is not a JSON object"));
+    // As it is exported.
+    fs::remove(copy.folder.path / "tokenizer_config.json");
+    PretrainedModel read = copy.read();
+    for (const PromptStart start :
+         {PromptStart::separator, PromptStart::classification, PromptStart::nothing}) {
+      const TokenId first = prompt_token(*read.tokenizer, start);
+      if (start != PromptStart::nothing && first < 0) continue;
+      CAPTURE(first);
+      read.settings.decoding.prompt_start = start;
+      const TemporaryFolder folder;
+      const ExportSummary summary = write_causal_folder(
+          {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
+          folder.path / "out");
+      CHECK(read_causal_folder(folder.path / "out").settings.decoding.prompt_start == start);
+      const std::string behind = "behind the id " + std::to_string(first);
+      const bool told = std::ranges::any_of(summary.notes, [&](const std::string& note) {
+        return note.find(behind) != std::string::npos;
+      });
+      CHECK(told == (first >= 0));
+    }
   }
   SECTION("a byte-level tokenizer's template, or the token that the folder names") {
     const auto special = [](int id, const char* content) {
