@@ -17,7 +17,6 @@
 #include "config/task_facts.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
-#include "interop/causal_prompt.h"
 
 namespace roformer {
 namespace {
@@ -40,7 +39,9 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart star
     throw_usage("decoding.prompt_start", "this vocabulary has no classification token",
                 "separator or nothing");
   }
-  const TokenId first = prompt_token(tokenizer, start);
+  const TokenId first = start == PromptStart::separator        ? special.separator
+                        : start == PromptStart::classification ? special.classification
+                                                               : -1;
   std::vector<std::int64_t> ids;
   if (first >= 0) ids.push_back(first);
   for (const TokenId id : tokenizer.encode(prompt)) ids.push_back(id);
