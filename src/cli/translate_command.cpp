@@ -167,10 +167,10 @@ void add_translate_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "translate",
       "roformer translate runs/en-de < in.txt > out.txt\n"
-      "A line in, a line out (--n-best N: N lines), in order; blank lines stay blank. Several runs "
-      "of one\n"
-      "vocabulary translate together. With --score, each line is a source, a tab and\n"
-      "a translation, and its probability is printed (--format json or marian).\n"
+      "A line in, a line out, in order (N lines with --n-best N); blank lines stay\n"
+      "blank. Several runs of one vocabulary translate together. With --score, each\n"
+      "line is a source, a tab and a translation, and its probability is printed\n"
+      "(--format json or marian).\n"
       "--sample draws translations in place of the search, --n-best N of each line.\n"
       "--alignment puts \" ||| 0-0 1-2\" behind each: which token of the source a\n"
       "token attended to; tokens are the vocabulary's pieces (--format json lists\n"
