@@ -313,12 +313,12 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const std::int64_t batches_of_step = micro_batches(settings, begun_with, processes);
   std::string start;
   if (source) {
-    compare_tokenizers(*source, *opened.tokenizer);
     if (settings.model.from_weights) {
       start = start_from(*source, settings, opened.task->parameters());
     } else {
       start = source->folder.string() + ": its shape and tokenizer, with new weights";
     }
+    compare_tokenizers(*source, *opened.tokenizer);
   }
   source.reset();
   TrainingTask* const task = opened.task.get();
