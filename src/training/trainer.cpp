@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "training/schedule.h"
 #include "training/signals.h"
 #include "training/stage_plan.h"
+#include "training/step_account.h"
 #include "training/step_reduction.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
@@ -113,6 +113,7 @@ class Trainer {
         looked_at_(state_.consumed),
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
+        account_(state_, divergence_, [this] { run_.confirm(); }),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const StagePlan::StageBatch batch_of_stage = plan_.of_batch(numbers_.number(first, i));
           return task_.make_batch_of(batch_of_stage.stage, batch_of_stage.number);
@@ -140,12 +141,6 @@ class Trainer {
   }
 
  private:
-  // A step whose numbers are still on the device.
-  struct Unsettled {
-    std::int64_t step = 0;
-    StepResult result;
-  };
-
   TrainingTask& task_;
   const TrainingSettings& settings_;
   const RunDirectory& run_;
@@ -165,12 +160,10 @@ class Trainer {
   double done_at_start_;
   std::optional<TrainingLog> log_;  // of the first process
   DivergenceWatch divergence_;
-  std::vector<Unsettled> unsettled_;
+  StepAccount account_;
   std::int64_t saved_step_ = -1;
-  bool save_owed_ = false;        // a checkpoint is due
-  std::int64_t sound_steps_ = 0;  // of this session
+  bool save_owed_ = false;  // a checkpoint is due
   Stopwatch session_;
-  StepReport report_;                                  // of the last step that was settled
   Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
 
   TrainingState begin(const TrainerSetup& setup) {
@@ -251,9 +244,8 @@ class Trainer {
 
   // Reading a number waits for a GPU: not more often than someone looks.
   bool settles_now() const {
-    constexpr std::size_t kMostUnsettled = 64;
     return task_.parameters().flat_values().is_cpu() || (log_ && log_->live_due()) ||
-           unsettled_.size() >= kMostUnsettled || StopSignals::received() != 0;
+           account_.is_full() || StopSignals::received() != 0;
   }
 
   // What every process has to know alike before it decides anything: the clock of the first, and
@@ -275,7 +267,7 @@ class Trainer {
   void train_one_step() {
     Stopwatch watch;
     compute_step();
-    if (settles_now()) settle();
+    if (settles_now()) account_.settle();
     // Periods in minutes, too, are compared with what this step has taken.
     count_time(watch.lap());
     agree();
@@ -287,11 +279,11 @@ class Trainer {
     save_owed_ |= due(settings_.save_every) || stage_done;
     state_.validation_due |= due(settings_.validate_every) || stage_done;
     if (log_due || save_owed_ || state_.validation_due || stop_signal_ != 0) {
-      settle();
+      account_.settle();
       count_time(watch.lap());
     }
     if (log_due) write_window();
-    if (log_ && log_->live_due()) log_->live(present_report());
+    if (log_ && log_->live_due()) log_->live(with_progress(account_.last_step()));
     // The end is validated and saved by itself; after a signal the validation waits for the
     // resumption.
     if (stop_reason() || stop_signal_ != 0) return;
@@ -309,7 +301,7 @@ class Trainer {
   // What every training leaves that was as long as it should be. Returns whether there was anything
   // left to do.
   bool finish() {
-    settle();
+    account_.settle();
     const bool logs = state_.window.steps > 0, validates = state_.current() == nullptr;
     if (logs) write_window();
     if (validates) validate();
@@ -340,49 +332,12 @@ class Trainer {
     state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
     state_.consumed.epochs = plan_.epochs(state_.next_batch, task_);
-    state_.consumed.tokens += result.sums.tokens;
-    state_.window.tokens += result.sums.tokens;
-    state_.window.padding += result.sums.padding;
-    report_.learning_rate = rate;
-    if (plan_.stages() > 0) report_.stage = plan_.stage_of_step(step) + 1;
-    unsettled_.push_back({.step = step + 1, .result = std::move(result)});
+    account_.add(std::move(result), rate, plan_.stages() > 0 ? plan_.stage_of_step(step) + 1 : 0);
   }
 
   // Before other words appear on the terminal.
   void clear_line() {
     if (log_) log_->clear();
-  }
-
-  // Reads the numbers of the steps since the last reading.
-  void settle() {
-    for (const auto& [step, result] : unsettled_) {
-      report_.step = step;
-      if (result.sums.targets == 0) continue;  // nothing to learn from: nothing was done
-      const double loss_sum = result.sums.loss.item<double>();
-      const double norm = result.outcome.gradient_norm.item<double>();
-      ++state_.window.steps;
-      report_.loss = loss_sum / static_cast<double>(result.sums.targets);
-      report_.gradient_norm = norm;
-      if (result.outcome.skipped.item<bool>()) {
-        count_skipped(step, norm);
-        continue;
-      }
-      state_.skipped_in_row = 0;
-      // The loss of the first is that of the weights before it: only the next tells what it did.
-      if (++sound_steps_ > 1) run_.confirm();
-      divergence_.finite(step, report_.loss);
-      state_.window.loss_sum += loss_sum;
-      state_.window.norm_sum += norm;
-      state_.window.targets += result.sums.targets;
-    }
-    unsettled_.clear();
-  }
-
-  void count_skipped(std::int64_t step, double norm) {
-    ++state_.window.skipped;
-    ++state_.skipped_steps;
-    ++state_.skipped_in_row;
-    divergence_.skipped(step, {.loss = report_.loss, .gradient_norm = norm}, state_.skipped_in_row);
   }
 
   // training.check_finite
@@ -406,7 +361,7 @@ class Trainer {
 
   // Weights that are not finite never come back: they are neither validated nor saved.
   void require_finite() {
-    settle();
+    account_.settle();
     if (optimizer_.is_finite()) return;
     divergence_.diverged(
         fmt::format("the weights are not finite after step {}: the training has diverged",
@@ -414,33 +369,14 @@ class Trainer {
   }
 
   void write_window() {
-    StepReport report = present_report();
-    const MetricsWindow& window = state_.window;
-    const std::int64_t counted = window.steps - window.skipped;
-    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // JSON's null
-    report.loss = counted > 0 ? window.loss_sum / static_cast<double>(window.targets) : kNothing;
-    report.gradient_norm = counted > 0 ? window.norm_sum / static_cast<double>(counted) : kNothing;
-    if (log_) log_->window(report, state_);
-    state_.tokens_per_second.push_back(report.tokens_per_second);
-    constexpr std::ptrdiff_t kRates = 1000;
-    if (std::ssize(state_.tokens_per_second) > kRates) {
-      state_.tokens_per_second.erase(state_.tokens_per_second.begin());
-    }
-    state_.window = {};
+    if (log_) log_->window(with_progress(account_.window()), state_);
+    account_.close_window();
   }
 
-  StepReport present_report() const {
-    StepReport report = report_;
+  StepReport with_progress(StepReport report) const {
     report.done = done();
     const double progress = report.done - done_at_start_;
     if (progress > 0) report.seconds_left = session_.seconds() / progress * (1 - report.done);
-    // A window that has only begun says nothing yet; the one before it does.
-    if (state_.window.tokens > 0) {
-      report.tokens_per_second =
-          static_cast<double>(state_.window.tokens) / std::max(state_.window.seconds, 1e-9);
-    } else if (!state_.tokens_per_second.empty()) {
-      report.tokens_per_second = state_.tokens_per_second.back();
-    }
     return report;
   }
 
