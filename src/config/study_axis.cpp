@@ -33,15 +33,26 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+const MatrixValue* value_named(const MatrixAxis& axis, const std::string& label) {
+  const auto found = std::ranges::find(axis.values, label, &MatrixValue::label);
+  return found == axis.values.end() ? nullptr : &*found;
+}
+
 // The values that a flag names beside those that the axis has.
 void widen(MatrixAxis& axis, MatrixAxis flag) {
   for (MatrixValue& value : flag.values) {
     axis.asked.push_back(value.label);
-    const bool there =
-        std::any_of(axis.values.begin(), axis.values.end(),
-                    [&](const MatrixValue& other) { return other.label == value.label; });
-    if (!there) axis.values.push_back(std::move(value));
+    if (value_named(axis, value.label) == nullptr) axis.values.push_back(std::move(value));
   }
+}
+
+// The values that a flag names instead of those that the axis has. One that the file has, too,
+// comes with the keys that it has there.
+void replace(MatrixAxis& axis, MatrixAxis flag) {
+  for (MatrixValue& value : flag.values) {
+    if (const MatrixValue* const own = value_named(axis, value.label)) value = *own;
+  }
+  axis = std::move(flag);
 }
 
 }  // namespace
@@ -96,7 +107,7 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool
     } else if (protocol) {
       widen(*known, std::move(axis));
     } else {
-      *known = std::move(axis);
+      replace(*known, std::move(axis));
     }
   }
   return expand_shorthands(common, problems);

@@ -11,7 +11,7 @@
 
 namespace roformer {
 
-// A value of an axis: what it is called and what it sets.
+// A value of an axis: what it is called and what it sets, which may be more than the axis's key.
 struct MatrixValue {
   std::string label;
   std::vector<Assignment> assignments;

@@ -237,15 +237,46 @@ class SectionReader {
         axis.values.push_back(map_value(section, entry.key, node));
         continue;
       }
+      if (node.IsMap()) {
+        value_with_keys(section, name, entry.key, node, axis);
+        continue;
+      }
       if (!wanted(section, node, node.IsScalar(), name, "a single value")) continue;
-      const Assignment one{.key = entry.key,
-                           .text = node.Scalar(),
-                           .where = location_of(section.file, node),
-                           .folder = section.file.parent_path()};
-      axis.values.push_back({.label = value_label(entry.key, node.Scalar()),
-                             .assignments = expand_shorthands({one}, problems_)});
+      axis.values.push_back(single_value(section, entry.key, node));
     }
     return axis;
+  }
+
+  MatrixValue single_value(const Section& section, const std::string& key, const YAML::Node& node) {
+    const Assignment one{.key = key,
+                         .text = node.Scalar(),
+                         .where = location_of(section.file, node),
+                         .folder = section.file.parent_path()};
+    return {.label = value_label(key, node.Scalar()),
+            .assignments = expand_shorthands({one}, problems_)};
+  }
+
+  // `probe.kind: [copy, {addition: {training.steps: 8000}}]`: keys that come with a value.
+  void value_with_keys(const Section& section, const std::string& name, const std::string& key,
+                       const YAML::Node& node, MatrixAxis& axis) {
+    const std::string what = "a single value, or {VALUE: {KEY: ...}}";
+    if (!wanted(section, node, node.size() == 1, name, what)) return;
+    const auto pair = *node.begin();
+    if (!wanted(section, pair.first, pair.first.IsScalar(), name, what)) return;
+    if (!wanted(section, pair.second, pair.second.IsMap(), name + "." + pair.first.Scalar(),
+                "keys that come with the value")) {
+      return;
+    }
+    MatrixValue value = single_value(section, key, pair.first);
+    for (Assignment& one : assignments_of(
+             section.file, entries_of(section.file, pair.second, problems_), problems_)) {
+      if (may_mean_the_same(one.key, axis.key)) {
+        problems_.add(one.where, one.key, "is the value itself, and set again beside it", "");
+        continue;
+      }
+      value.assignments.push_back(std::move(one));
+    }
+    axis.values.push_back(std::move(value));
   }
 
   // `position: [{formula: FILE#NAME}, {layers: {0-2: rope, 3: none}}]`: keys of one value.

@@ -6,6 +6,7 @@
 //     position: [rope, sinusoidal]
 //     seed: [1, 2]
 //
+// A value may come with further keys, `probe.kind: [copy, {addition: {training.steps: 8000}}]`, and
 // `variants:` is one more axis whose values are named sets of keys:
 //
 //   variants:

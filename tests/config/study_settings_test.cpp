@@ -86,6 +86,36 @@ TEST_CASE("variants are an axis of named sets of keys") {
   CHECK(study.runs[4].settings.position.of<RopeSettings>().base == 500000);
 }
 
+TEST_CASE("a value of an axis may come with further keys, by whom it is named") {
+  ConfigFolder folder;
+  const std::string text =
+      "matrix:\n"
+      "  model.norm: [pre, {post: {training.steps: 7, training: {warmup: 3}}}]\n";
+  const auto file = folder.write("s.yaml", text);
+  const StudySettings study = load_study(file);
+  REQUIRE(names(study) == Names{"normpre", "normpost"});
+  CHECK(study.runs[0].settings.training.steps.amount != 7);
+  CHECK(study.runs[1].settings.training.steps.amount == 7);
+  const StudySettings one = load_study(file, {{"model.norm", "post"}});
+  REQUIRE(names(one) == Names{"normpost"});
+  CHECK(one.runs[0].settings.training.warmup.amount == 3);
+
+  const auto refused = [&](const std::string& values, const std::vector<Override>& flags = {}) {
+    const auto other = folder.write("t.yaml", "matrix: {model.norm: [" + values + "]}\n");
+    return folder.local(refusal([&] { load_study(other, flags); }));
+  };
+  CHECK(refused("pre, {post: {training.steps: 7}}", {{"training.steps", "5"}})
+            .find("training.steps: set twice") != std::string::npos);
+  CHECK(refused("pre, {post: {model.norm: pre}}") ==
+        "t.yaml:1: model.norm: is the value itself, and set again beside it");
+  CHECK(refused("pre, {post: 7}").find("wanted keys that come with the value") !=
+        std::string::npos);
+  CHECK(refused("pre, {post: {}, pre: {}}").find("wanted a single value, or {VALUE: {KEY: ...}}") !=
+        std::string::npos);
+  CHECK(refused("pre, {post: {training.stepz: 7}}").find("training.stepz: unknown key") !=
+        std::string::npos);
+}
+
 TEST_CASE("a key belongs to one axis of a study, and to no flag beside it") {
   ConfigFolder folder;
   const auto refused = [&](const std::string& text, const std::vector<Override>& flags = {}) {
