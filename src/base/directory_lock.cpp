@@ -99,7 +99,12 @@ DirectoryLock::DirectoryLock(const fs::path& directory, const DirectoryLockOptio
     }
   }
   [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-  beating_ = std::make_unique<Beating>(descriptor_, options);
+  try {
+    beating_ = std::make_unique<Beating>(descriptor_, options);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
 }
 
 DirectoryLock::~DirectoryLock() {

@@ -1,14 +1,17 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -99,6 +102,35 @@ std::string read_file(const fs::path& path) {
   }
 }
 
+namespace {
+
+// Creates or empties the file for this process alone: what another one is still writing there is
+// waited for, and is then a file of its own name. -1 with errno where that cannot be.
+int open_alone(const fs::path& path) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + std::chrono::seconds(10);
+  while (true) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor < 0) return -1;
+    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    struct stat own {
+    }, named{};
+    const bool ours = locked && ::fstat(descriptor, &own) == 0 &&
+                      ::stat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino &&
+                      own.st_dev == named.st_dev;
+    if (ours && (!S_ISREG(own.st_mode) || ::ftruncate(descriptor, 0) == 0)) return descriptor;
+    const int error_number = ours ? errno : EBUSY;
+    ::close(descriptor);
+    if (ours || steady_clock::now() > end) {
+      errno = error_number;
+      return -1;
+    }
+    if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
 void make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -110,7 +142,8 @@ std::string folder_name(const fs::path& folder) {
 }
 
 void sync_directory(const fs::path& path) {
-  const int descriptor = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY);
+  const int descriptor =
+      ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw_failure(path.string(), "cannot open: " + system_message(errno));
   // Some file systems know no syncing of directories.
   const bool failed = ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP;
@@ -134,7 +167,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (there) mode_ = status.st_mode & 07777;
   partial_ = path_;
   partial_ += ".partial";
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  descriptor_ = open_alone(partial_);
   if (descriptor_ < 0) throw_failure(path_.string(), "cannot create: " + system_message(errno));
 }
 

@@ -24,6 +24,13 @@ constexpr int kVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
 constexpr std::int64_t kThreads = 4;
 
+// A manifest names files of its own folder, and of those in it, only.
+bool is_inside(const fs::path& name) {
+  return name.is_relative() && name.has_filename() &&
+         name.native() == name.lexically_normal().native() && *name.begin() != ".." &&
+         *name.begin() != ".";
+}
+
 }  // namespace
 
 Manifest::File Manifest::measure(const fs::path& path) {
@@ -43,8 +50,8 @@ Manifest::File Manifest::measure(const fs::path& path) {
 Manifest Manifest::of(const fs::path& folder) {
   Manifest manifest;
   manifest.folder_ = folder;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().lexically_relative(folder).generic_string();
     if (entry.is_regular_file() && name != kFile) manifest.files_[name] = measure(entry.path());
   }
   return manifest;
@@ -81,8 +88,7 @@ std::optional<Manifest> Manifest::read(const fs::path& folder) {
   const auto files = json.find("files");
   if (files == json.end() || !files->is_object()) refuse();
   for (const auto& [name, entry] : files->items()) {
-    // A manifest names files of its own folder only.
-    if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name) refuse();
+    if (!is_inside(name)) refuse();
     if (!entry.is_object() || !entry.contains("bytes") || !entry["bytes"].is_number_unsigned() ||
         !entry.contains("xxh3") || !entry["xxh3"].is_array()) {
       refuse();

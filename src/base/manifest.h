@@ -24,7 +24,7 @@ class Manifest {
  public:
   // Nothing where the folder has none. Throws Error (failure) where it is damaged itself.
   static std::optional<Manifest> read(const std::filesystem::path& folder);
-  // Of the files that are in the folder now; folders in it are not looked at.
+  // Of the files that are in the folder now, and in folders in it ("source/vocab.txt").
   static Manifest of(const std::filesystem::path& folder);
 
   void write() const;

@@ -28,8 +28,8 @@ Period parse_period(std::string_view text) {
     refuse();
   }
   constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
-  if (period.amount > kMost) refuse();
   if (rest == "min") {
+    if (period.amount > kMost) refuse();
     period.unit = Period::Unit::minutes;
     return period;
   }
@@ -37,6 +37,7 @@ Period parse_period(std::string_view text) {
     period.amount *= rest.front() == 'k' ? 1e3 : rest.front() == 'M' ? 1e6 : 1e9;
     rest.remove_prefix(1);
   }
+  if (period.amount > kMost) refuse();
   if (rest.empty()) {
     period.unit = Period::Unit::steps;
   } else if (rest == "e") {
@@ -62,7 +63,7 @@ std::string to_string(const Period& period) {
       }
     }
   }
-  char buffer[64];
+  char buffer[400];  // the least of all doubles has 326 characters
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, amount, std::chars_format::fixed);
   std::string text(buffer, end.ptr);
   switch (period.unit) {

@@ -14,6 +14,7 @@
 #include "data/pair_writer.h"
 #include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
+#include "text/translation_tokenizers.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -314,12 +315,8 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
     description = write({});
   }
   refuse_empty_split(description, options.output);
-  if (description.joint_vocabulary) {
-    save_tokenizer(source, folder.path());
-  } else {
-    save_tokenizer(source, folder.path() / "source");
-    save_tokenizer(target, folder.path() / "target");
-  }
+  save_translation_tokenizers(
+      {.source = source, .target = description.joint_vocabulary ? source : target}, folder.path());
   write_description(description, folder.path());
   folder.commit();
   return description;

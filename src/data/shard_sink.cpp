@@ -47,9 +47,7 @@ struct ShardSink::Block {
 ShardSink::ShardSink(Options options, const Tokenizer& tokenizer)
     : options_(std::move(options)),
       tokenizer_(tokenizer),
-      keeps_line_ends_(tokenizer.kind() == TokenizerKind::characters ||
-                       tokenizer.kind() == TokenizerKind::bytes ||
-                       tokenizer.kind() == TokenizerKind::byte_level),
+      keeps_line_ends_(tokenizer.keeps_line_ends()),
       hash_(XXH3_createState()),
       finished_(options_.finished) {
   XXH3_64bits_reset(hash_.get());

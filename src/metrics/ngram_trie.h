@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "base/text_hash.h"
 
 namespace roformer {
 
@@ -16,13 +19,7 @@ class WordNumbers {
   std::u32string numbers(const std::vector<std::string_view>& words);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view word) const {
-      return std::hash<std::string_view>()(word);
-    }
-  };
-  std::unordered_map<std::string, char32_t, Hash, std::equal_to<>> numbers_;
+  std::unordered_map<std::string, char32_t, TextHash, std::equal_to<>> numbers_;
 };
 
 // n-grams of a sequence of `length` symbols.

@@ -19,6 +19,13 @@
 namespace roformer {
 namespace {
 
+// What attention between two texts asks of a scheme.
+bool only_rotates(const PositionScheme& scheme) {
+  return !scheme.has_bias() && !scheme.has_bias_of_positions() && !scheme.has_running_sums() &&
+         !scheme.has_content_scores() && !scheme.has_weights() && !scheme.has_value_term() &&
+         !scheme.has_transform() && !scheme.has_features() && !scheme.draws_positions();
+}
+
 Positions positions_of(const StackInputs& in) {
   if (in.positions) return *in.positions;
   const bool begun = in.cache != nullptr && in.cache->length() > 0;
@@ -113,7 +120,7 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     cross_scheme_ = make_scheme({.settings = settings_.cross_position,
                                  .shape = shape,
                                  .parameters = parameters.within("cross.")});
-    ROFORMER_ASSERT(!cross_scheme_->has_bias() && !cross_scheme_->has_content_scores());
+    ROFORMER_ASSERT(only_rotates(*cross_scheme_));
   }
   attention_ = attention_of_layers(settings_.attention, model.layers);
   for (std::int64_t i = 0; i < model.layers; ++i) {

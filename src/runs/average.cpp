@@ -7,15 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/command_line.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
-#include "base/version.h"
-#include "config/dump.h"
 #include "config/words.h"
+#include "runs/new_run.h"
 #include "runs/train.h"
 #include "tensor/safetensors.h"
+#include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
 
 namespace roformer {
@@ -78,6 +76,15 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints, Weigh
   return means;
 }
 
+void copy_tokenizers(const fs::path& from, const fs::path& to) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    const fs::path name = entry.path().filename();
+    if (is_tokenizer_entry(from, name)) {
+      fs::copy(entry.path(), to / name, fs::copy_options::recursive);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<fs::path> average_run(const AverageOptions& options) {
@@ -86,6 +93,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
     throw_usage("--output", "is the run itself, whose checkpoints are averaged", "another folder");
   }
   const std::vector<fs::path> checkpoints = chosen_checkpoints(options);
+  for (const fs::path& folder : checkpoints) require_sound(folder);
   const TrainingState last = read_training_state(checkpoints.back() / "state.json");
   Settings settings = read_run_settings(checkpoints.back());
   const WeightsKind weights = settings.training.weights;  // as every other command takes them
@@ -98,31 +106,16 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   settings.training.weights = WeightsKind::raw;
   settings.runs = options.output.parent_path();
   settings.run = options.output.filename().string();
-  refuse_existing(options.output, options.existing, "choose another --output");
-  const RunDirectory run(options.output, options.existing);
-  const std::string config = dump(settings, DumpStyle::compact);
-  write_file_atomically(run.config(), config);
   nlohmann::json names = nlohmann::json::array();
   for (const fs::path& folder : checkpoints) names.push_back(folder.filename().string());
-  const nlohmann::json record =
-      run_record({.version = kVersion,
-                  .commit = kCommit,
-                  .command = command_line(),
-                  .data = {{"average_of", fs::absolute(options.run).lexically_normal().string()},
-                           {"checkpoints", names}}});
-  write_file_atomically(run.record(), record.dump(2) + "\n");
-  save_weights(run.checkpoints(), means, {.seed = last.seed, .consumed = last.consumed},
-               [&](const fs::path& target) {
-                 for (const auto& entry : fs::directory_iterator(checkpoints.back())) {
-                   const std::string name = entry.path().filename().string();
-                   const bool own = name.ends_with(".safetensors") || name == "state.json" ||
-                                    name == "manifest.json" || name == "config.yaml";
-                   if (own) continue;  // the tokenizers are the rest
-                   fs::copy(entry.path(), target / name, fs::copy_options::recursive);
-                 }
-                 write_file_atomically(target / "config.yaml", config);
-               });
-  run.confirm();
+  write_new_run(
+      {.settings = settings,
+       .tensors = means,
+       .state = {.seed = last.seed, .consumed = last.consumed},
+       .data = {{"average_of", fs::absolute(options.run).lexically_normal().string()},
+                {"checkpoints", names}},
+       .save_assets = [&](const fs::path& target) { copy_tokenizers(checkpoints.back(), target); }},
+      options.existing, "choose another --output");
   return checkpoints;
 }
 

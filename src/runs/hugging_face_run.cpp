@@ -8,13 +8,7 @@
 #include <functional>
 #include <map>
 
-#include "base/command_line.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/sealed_json.h"
-#include "base/sealed_lines.h"
-#include "base/version.h"
-#include "config/dump.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -25,11 +19,12 @@
 #include "interop/hugging_face_export.h"
 #include "interop/marian_export.h"
 #include "interop/marian_folder.h"
+#include "runs/new_run.h"
 #include "runs/train.h"
 #include "tasks/language_model.h"
-#include "tasks/translation_tokenizers.h"
 #include "tasks/translator.h"
 #include "tensor/safetensors.h"
+#include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
 
 namespace roformer {
@@ -148,36 +143,26 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
-// A run whose one checkpoint, at step 0, holds these weights. Fills path and parameters of
-// `result`.
-struct NewRun {
+// The run with these weights at step 0. Fills path and parameters of `result`.
+struct ImportedWeights {
   const Settings& settings;
   const std::map<std::string, at::Tensor>& tensors;
   const fs::path& from;
   std::function<void(const fs::path& checkpoint)> save_assets;
 };
-void write_run(const NewRun& in, ExistingRun existing, ImportedRun& result) {
+void write_run(const ImportedWeights& in, ExistingRun existing, ImportedRun& result) {
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : in.tensors) {
     tensors.push_back({.name = name, .value = value});
     result.parameters += value.numel();
   }
-  result.path = in.settings.runs / in.settings.run;
-  refuse_existing(result.path, existing, "choose another name with --run");
-  const RunDirectory run(result.path, existing);
-  const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
-  write_file_atomically(run.config(), config);
-  const nlohmann::json record =
-      run_record({.version = kVersion,
-                  .commit = kCommit,
-                  .command = command_line(),
-                  .data = {{"imported_from", fs::absolute(in.from).lexically_normal().string()}}});
-  write_sealed_json(run.record(), record);
-  save_weights(run.checkpoints(), tensors, {.seed = in.settings.seed}, [&](const fs::path& target) {
-    write_file_atomically(target / "config.yaml", config);
-    in.save_assets(target);
-  });
-  run.confirm();
+  result.path =
+      write_new_run({.settings = in.settings,
+                     .tensors = tensors,
+                     .state = {.seed = in.settings.seed},
+                     .data = {{"imported_from", fs::absolute(in.from).lexically_normal().string()}},
+                     .save_assets = in.save_assets},
+                    existing, "choose another name with --run");
 }
 
 ImportedRun import_translator(const fs::path& folder, const std::vector<Override>& overrides,

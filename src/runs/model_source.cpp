@@ -24,8 +24,8 @@
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/marian_folder.h"
-#include "tasks/translation_tokenizers.h"
 #include "tensor/safetensors.h"
+#include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
 

@@ -15,10 +15,10 @@
 #include "config/task_facts.h"
 #include "tasks/classifier.h"
 #include "tasks/language_model.h"
-#include "tasks/translation_tokenizers.h"
 #include "tasks/translator.h"
 #include "tensor/device.h"
 #include "text/tokenizer.h"
+#include "text/translation_tokenizers.h"
 
 namespace roformer {
 

@@ -42,6 +42,8 @@ constexpr int kCannotStart = 127;  // as shells count it
 }  // namespace
 
 ChildProcess::ChildProcess(const Command& command) {
+  // Whoever started us may have ignored it: then nobody could tell how a child ended.
+  ::signal(SIGCHLD, SIG_DFL);
   // Made before the fork, after which nothing may be allocated.
   std::vector<std::string> words{"roformer"};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
@@ -75,7 +77,7 @@ std::optional<ChildExit> ChildProcess::poll() {
 }
 
 void ChildProcess::send(int signal) const {
-  if (!exit_) ::kill(process_, signal);
+  if (!exit_) ::kill(-process_, signal);
 }
 
 std::optional<ChildExit> ChildProcess::wait(int options) {

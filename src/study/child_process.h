@@ -39,6 +39,7 @@ class ChildProcess {
 
   // How it ended; nothing while it runs. Does not wait.
   std::optional<ChildExit> poll();
+  // To it and to all that it has started in its group.
   void send(int signal) const;
 
  private:

@@ -29,6 +29,7 @@ std::optional<double> commonest_class_score(const Settings& settings) {
   try {
     const GlueExamples train = read_glue(settings.data.directory, task, GlueSplit::train);
     const GlueExamples held_out = read_glue(settings.data.directory, task, GlueSplit::validation);
+    if (!train.labelled || !held_out.labelled) return std::nullopt;
     std::vector<std::int64_t> labels;
     for (const GlueExample& example : held_out.examples) labels.push_back(example.label);
     const std::vector<std::int64_t> predictions(

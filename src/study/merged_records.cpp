@@ -91,7 +91,7 @@ class Merger {
   std::vector<std::string> marked_values(const ProtocolRecord& record, const Run& run) const {
     std::vector<std::string> values = run.settings.values;
     const std::string machine = machine_of(run.result);  // "" for one that was never begun
-    if (!base_ || machine.empty() || machine == machine_of(base_->result)) return values;
+    if (!base_ || machine.empty() || same_machine(run.result, base_->result)) return values;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
       if (record.study.axes[axis].key == "seed") continue;
       values[axis] += fmt::format(" [{}]", machine);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/json.h"
 
 namespace roformer {
@@ -27,6 +29,18 @@ std::string machine_of(const RunResult& run) {
   const std::string processes = text_at(run.record, "/processes");
   if (!processes.empty() && processes != "1") text += fmt::format(", {} processes", processes);
   return text;
+}
+
+bool same_machine(const RunResult& a, const RunResult& b) {
+  const std::string one = machine_of(a), other = machine_of(b);
+  constexpr std::string_view kModel = " (family ";  // as processor_name() writes it
+  const auto begin = [&](const std::string& text) { return text.find(kModel); };
+  const auto without = [&](std::string text) {
+    const std::size_t first = begin(text);
+    return first == std::string::npos ? text : text.erase(first, text.find(')', first) + 1 - first);
+  };
+  if ((begin(one) == std::string::npos) == (begin(other) == std::string::npos)) return one == other;
+  return without(one) == without(other);
 }
 
 std::string state_word(RunResult::State state) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <optional>
 
 #include "base/error.h"
+#include "base/period.h"
 #include "study/metric.h"
 
 namespace roformer {
@@ -27,18 +29,29 @@ const StudyAxis& axis_named(const std::vector<StudyAxis>& axes, const std::strin
   return *found;
 }
 
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  try {
+    return parse_period(text).amount;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // Of a key with an order, the least or the greatest value that was tried; two values have no
 // inside.
 bool is_edge(const StudyAxis& axis, const std::string& value) {
   if (axis.values.size() < 3) return false;
   std::vector<double> numbers;
   for (const std::string& text : axis.values) {
-    char* end = nullptr;
-    numbers.push_back(std::strtod(text.c_str(), &end));
-    if (end == text.c_str()) return false;
+    const std::optional<double> number = number_of(text);
+    if (!number) return false;
+    numbers.push_back(*number);
   }
   const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
-  const double own = std::strtod(value.c_str(), nullptr);
+  const std::optional<double> own = number_of(value);
   return own == *least || own == *greatest;
 }
 

@@ -171,9 +171,7 @@ LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Set
 }
 
 void warn_of_line_ends(const Dataset& dataset) {
-  const TokenizerKind kind = dataset.tokenizer().kind();
-  const bool seen = kind == TokenizerKind::characters || kind == TokenizerKind::bytes;
-  if (seen || !dataset.description().counts_line_ends) return;
+  if (dataset.tokenizer().keeps_line_ends() || !dataset.description().counts_line_ends) return;
   log::warn(
       "{} was prepared by an earlier version, which counted line ends that the tokenizer never "
       "sees: bits per character are too low by their share; prepare it again for right ones",

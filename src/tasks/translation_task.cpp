@@ -17,7 +17,7 @@
 #include "metrics/chrf.h"
 #include "metrics/language.h"
 #include "tasks/shared_batches.h"
-#include "tasks/translation_tokenizers.h"
+#include "text/translation_tokenizers.h"
 
 namespace roformer {
 namespace {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,11 +46,15 @@ std::string device_name(c10::Device device) {
 
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
+  std::map<std::string, std::string> facts;  // of the first
+  for (std::string line; std::getline(info, line) && !line.empty();) {
     const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    if (colon == std::string::npos) continue;
+    facts[line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1)] = line.substr(colon + 2);
   }
-  return "unknown";
+  const std::string name = facts.contains("model name") ? facts["model name"] : "unknown";
+  if (!facts.contains("cpu family") || !facts.contains("model")) return name;
+  return name + " (family " + facts["cpu family"] + ", model " + facts["model"] + ")";
 }
 
 void prepare_threads(std::int64_t threads) {

@@ -46,7 +46,8 @@ Bf16Support bf16_support();
 // "cpu", or the name of the card ("NVIDIA H100 80GB HBM3").
 std::string device_name(c10::Device device);
 
-// "Intel(R) Xeon(R) ..."; "unknown" where the system does not tell.
+// "AMD EPYC (family 25, model 17)", since virtual machines call many processors alike; "unknown"
+// where the system does not tell.
 std::string processor_name();
 // Whether the system lists an instruction set ("avx2", "amx_bf16") among the processor's.
 bool processor_has(const std::string& flag);

@@ -39,14 +39,12 @@ namespace {
 template <typename Function>
 auto of_best_set(const Function& function) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+  // The levels that CMakeLists.txt compiles for, whole: a virtual machine may hide a part of one.
+  if (__builtin_cpu_supports("x86-64-v4")) {
     if (__builtin_cpu_supports("avx512bf16")) return function(avx512_bf16::Maker{});
     return function(avx512::Maker{});
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return function(avx2::Maker{});
-  }
+  if (__builtin_cpu_supports("x86-64-v3")) return function(avx2::Maker{});
 #endif
   return function(baseline::Maker{});
 }

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/text_hash.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_level_file.h"
 #include "text/normal_form.h"
@@ -122,9 +124,9 @@ class ByteLevelTokenizer final : public Tokenizer {
   }
   MaskSpaces mask_spaces() const override { return mask_spaces_; }
   TokenId text_start() const override { return text_start_; }
+  bool keeps_line_ends() const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::byte_level; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "byte_level.json"; }
   std::string description() const override { return "byte_level"; }
 
  private:
@@ -143,7 +145,8 @@ class ByteLevelTokenizer final : public Tokenizer {
   SpecialTokens special_;
   MaskSpaces mask_spaces_;
   std::array<TokenId, 256> byte_ids_{};
-  std::unordered_map<std::string_view, TokenId> words_;  // by bytes; where whole words come first
+  // By bytes; where whole words come first.
+  std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>> words_;
   std::vector<NormalForm> normal_forms_;
   std::vector<Step> steps_;
   AddedTokens added_to_text_, added_to_normal_text_;

@@ -51,9 +51,9 @@ class ByteTokenizer final : public Tokenizer {
   bool begins_word(TokenId id) const override {
     return id == ' ' || (id >= '\t' && id <= '\r') || id >= kBytes;
   }
+  bool keeps_line_ends() const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::bytes; }
   const std::string& file_contents() const override { return no_file_; }
-  std::string file_name() const override { return ""; }
   std::string description() const override { return "bytes"; }
 
  private:

@@ -74,9 +74,9 @@ class CharacterTokenizer final : public Tokenizer {
     const auto c = static_cast<UChar32>(next_code_point(piece(id), position));
     return u_isUWhiteSpace(c) || u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC);
   }
+  bool keeps_line_ends() const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::characters; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "characters.json"; }
   std::string description() const override { return "characters"; }
 
  private:

@@ -58,7 +58,6 @@ class IdTokenizer final : public Tokenizer {
   bool begins_word(TokenId) const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::ids; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "ids.txt"; }
   std::string description() const override { return fmt::format("ids below {}", vocabulary_); }
 
  private:

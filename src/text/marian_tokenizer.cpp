@@ -142,7 +142,6 @@ class MarianTokenizer final : public Tokenizer {
   bool begins_word(TokenId id) const override { return piece(id).starts_with(kSpaceMarker); }
   TokenizerKind kind() const override { return TokenizerKind::marian; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "marian.model"; }
   std::string description() const override { return "marian"; }
 
  private:

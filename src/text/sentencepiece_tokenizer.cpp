@@ -93,7 +93,6 @@ class SentencePieceTokenizer final : public Tokenizer {
   }
   TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "sentencepiece.model"; }
   std::string description() const override { return "sentencepiece"; }
 
  private:
@@ -103,8 +102,8 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
 
-  // The library's unk_id() looks for the piece under the name that the model gives it elsewhere, and
-  // finds none where that is another's; encoding gives the one of this type.
+  // The library's unk_id() looks for the piece under the name that the model gives it elsewhere,
+  // and finds none where that is another's; encoding gives the one of this type.
   TokenId unknown_id() const {
     int id = 0;
     while (id < processor_.GetPieceSize() && !processor_.IsUnknown(id)) ++id;

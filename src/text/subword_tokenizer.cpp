@@ -88,7 +88,6 @@ class SubwordTokenizer final : public Tokenizer {
   bool begins_word(TokenId) const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::subwords; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "subwords.json"; }
   std::string description() const override { return "subwords"; }
 
  private:

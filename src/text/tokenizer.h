@@ -1,5 +1,6 @@
 // One interface for every way of turning text into ids: SentencePiece, WordPiece, byte-level BPE,
-// characters and bytes. Encoding never yields a special token, whatever the text contains; callers add them.
+// characters and bytes. Encoding never yields a special token, whatever the text contains; callers
+// add them.
 #pragma once
 
 #include <atomic>
@@ -53,14 +54,17 @@ class Tokenizer {
   // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual MaskSpaces mask_spaces() const { return {}; }
+  // Whether the line ends of a text are tokens of it; others never see them.
+  virtual bool keeps_line_ends() const { return false; }
   // The token that its file says stands before every text; -1: none, or it does not say.
   virtual TokenId text_start() const { return -1; }
   virtual TokenizerKind kind() const = 0;
   // The contents of the model or vocabulary file, stored beside what was made with it (empty for
   // bytes).
   virtual const std::string& file_contents() const = 0;
-  // The name of that file in a saved folder ("vocab.txt"); empty where there is none.
-  virtual std::string file_name() const = 0;
+  // The name of that file in a saved folder ("vocab.txt"); empty for bytes, which have none.
+  std::string file_name() const { return file_name_of(kind()); }
+  static std::string file_name_of(TokenizerKind kind);
   // Options that belong to the file, as text ("wordpiece uncased"), for storing and comparing.
   virtual std::string description() const = 0;
   // Hash of description and file contents: equal tokenizers, equal fingerprints.
@@ -98,6 +102,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 // Writes tokenizer.json (kind, options, file name, fingerprint) and the model file into a folder,
 // and opens a tokenizer from such a folder. Every field is checked; Error names the file.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
+// Every name that it writes, of whatever kind.
+std::vector<std::string> saved_tokenizer_names();
 // True where save_tokenizer wrote the folder and nothing else is in it.
 bool holds_only_tokenizer(const std::filesystem::path& folder);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);

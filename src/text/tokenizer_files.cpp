@@ -1,6 +1,8 @@
 // Opening, saving and loading tokenizers of every kind.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -27,6 +29,21 @@ namespace {
 constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
+
+struct ModelFile {
+  TokenizerKind kind;
+  const char* name;
+};
+constexpr std::array kModelFiles = {
+    ModelFile{TokenizerKind::sentencepiece, "sentencepiece.model"},
+    ModelFile{TokenizerKind::wordpiece, "vocab.txt"},
+    ModelFile{TokenizerKind::characters, "characters.json"},
+    ModelFile{TokenizerKind::subwords, "subwords.json"},
+    ModelFile{TokenizerKind::marian, "marian.model"},
+    ModelFile{TokenizerKind::words, "words.json"},
+    ModelFile{TokenizerKind::ids, "ids.txt"},
+    ModelFile{TokenizerKind::byte_level, "byte_level.json"},
+};
 
 TokenizerKind kind_of(std::string_view contents, const std::string& location) {
   if (is_word_model(contents)) return TokenizerKind::words;
@@ -180,6 +197,19 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
                          .contents = read_file(settings.file),
                          .cased = settings.cased,
                          .location = settings.file.string()});
+}
+
+std::string Tokenizer::file_name_of(TokenizerKind kind) {
+  if (kind == TokenizerKind::bytes) return "";
+  const auto found = std::ranges::find(kModelFiles, kind, &ModelFile::kind);
+  ROFORMER_ASSERT(found != kModelFiles.end());
+  return found->name;
+}
+
+std::vector<std::string> saved_tokenizer_names() {
+  std::vector<std::string> names{kDescriptionFile};
+  for (const ModelFile& file : kModelFiles) names.emplace_back(file.name);
+  return names;
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {

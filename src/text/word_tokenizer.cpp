@@ -144,7 +144,6 @@ class WordTokenizer final : public Tokenizer {
   }
   TokenizerKind kind() const override { return TokenizerKind::words; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "words.json"; }
   std::string description() const override {
     return fmt::format("words{}{}", cased_ ? " cased" : " uncased",
                        characters_ ? ", one character a piece" : "");

@@ -126,12 +126,12 @@ class WordPieceTokenizer final : public Tokenizer {
   }
   const SpecialTokens& special() const override { return special_; }
   bool begins_word(TokenId id) const override {
+    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
     const std::string& piece = pieces_[static_cast<std::size_t>(id)];
     return piece.size() <= kContinuation.size() || !piece.starts_with(kContinuation);
   }
   TokenizerKind kind() const override { return TokenizerKind::wordpiece; }
   const std::string& file_contents() const override { return contents_; }
-  std::string file_name() const override { return "vocab.txt"; }
   std::string description() const override {
     return cased_ ? "wordpiece cased" : "wordpiece uncased";
   }

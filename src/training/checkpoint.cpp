@@ -139,10 +139,11 @@ struct Ranked {
   ValidationRecord validation;
 };
 
-enum class Unreadable { left_out, refused };
-
-// The validated checkpoints, best first, the older of equals first.
-std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints, Unreadable unreadable) {
+// The validated checkpoints, best first, the older of equals first. `unreadable` is asked about one
+// whose state cannot be read: it may have been the best.
+std::vector<Ranked> rank_checkpoints(
+    const fs::path& checkpoints,
+    const std::function<void(const fs::path& folder, const Error& problem)>& unreadable) {
   std::vector<Ranked> ranked;
   for (const fs::path& folder : list_checkpoints(checkpoints)) {
     try {
@@ -150,10 +151,7 @@ std::vector<Ranked> rank_checkpoints(const fs::path& checkpoints, Unreadable unr
       if (state.current() != nullptr && state.current()->counts())
         ranked.push_back({folder, *state.current()});
     } catch (const Error& problem) {
-      // It may have been the best, or be on its way out.
-      if (unreadable == Unreadable::left_out || has_gone(folder)) continue;
-      throw_failure(problem.parts().location, problem.parts().message,
-                    "so that the best cannot be told: name one with --checkpoint last|STEP");
+      if (!has_gone(folder)) unreadable(folder, problem);
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -347,7 +345,11 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   }
   if (which == "last") return all.back();
   if (which == "best") {
-    const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, Unreadable::refused);
+    const std::vector<Ranked> ranked =
+        rank_checkpoints(checkpoints, [](const fs::path&, const Error& problem) {
+          throw_failure(problem.parts().location, problem.parts().message,
+                        "so that the best cannot be told: name one with --checkpoint last|STEP");
+        });
     return ranked.empty() ? all.back() : ranked.front().folder;
   }
   std::vector<std::int64_t> steps;
@@ -370,7 +372,9 @@ void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept)
   std::vector<fs::path> keep;
   const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, kept.ended ? 0 : 1));
   keep.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size())), all.end());
-  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, Unreadable::left_out);
+  // What could not be read this time may be whole, and is not given up for that.
+  const std::vector<Ranked> ranked = rank_checkpoints(
+      checkpoints, [&](const fs::path& folder, const Error&) { keep.push_back(folder); });
   for (std::size_t i = 0; i < ranked.size() && i < static_cast<std::size_t>(kept.best); ++i) {
     keep.push_back(ranked[i].folder);
   }

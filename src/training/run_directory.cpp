@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "tensor/device.h"
+#include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
 
 namespace roformer {
@@ -24,11 +25,6 @@ namespace {
 // What a run writes at the top of its folder; all else in it is the user's and is left alone.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
                                   "checkpoints", "summary.json", "report.html",   "config.yaml"};
-// What save_tokenizer writes. Only in a run is it the run's: elsewhere it is somebody's vocabulary.
-constexpr std::array kTokenizer = {"tokenizer.json", "vocab.txt", "characters.json",
-                                   "sentencepiece.model"};
-// A translator's two are in folders of these names.
-constexpr std::array kTokenizerFolders = {"source", "target"};
 
 // A process that was killed may have left what it was writing.
 bool is_ours(fs::path name) {
@@ -43,24 +39,12 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
-// Whether the entry of a run's folder is its tokenizer, or one of its two.
-bool is_tokenizer(const fs::path& run, const fs::path& name) {
-  if (std::find(kTokenizer.begin(), kTokenizer.end(), name) != kTokenizer.end()) return true;
-  if (std::find(kTokenizerFolders.begin(), kTokenizerFolders.end(), name) ==
-      kTokenizerFolders.end()) {
-    return false;
-  }
-  return std::any_of(kTokenizer.begin(), kTokenizer.end(), [&](const char* file) {
-    std::error_code error;
-    return fs::exists(run / name / file, error);
-  });
-}
-
-// What --overwrite replaces. Only a run's tokenizer is; the lock stays.
+// What --overwrite replaces; the lock stays. Only in a run a tokenizer is the run's: elsewhere it
+// is somebody's vocabulary.
 PreviousRun::IsOurs replaced_by(const fs::path& folder, bool run) {
   return [folder, run](const fs::path& name) {
-    const bool tokenizer = is_tokenizer(folder, name);
-    return name != ".lock" && !PreviousRun::is_aside(name) && (is_ours(name) || (run && tokenizer));
+    if (name == ".lock" || PreviousRun::is_aside(name)) return false;
+    return is_ours(name) || (run && is_tokenizer_entry(folder, name));
   };
 }
 

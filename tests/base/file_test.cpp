@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <memory>
+#include <thread>
 
 #include "base/error.h"
 #include "catch.h"
@@ -30,6 +33,24 @@ TEST_CASE("an atomic file that is not committed leaves the old one") {
   CHECK(read_file(path) == "1234 new");
   const MappedFile map(path);
   CHECK(map.bytes().size() == 8);
+}
+
+TEST_CASE("of two who write one file, each has written it whole, and the last one's stays") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "file";
+  auto first = std::make_unique<AtomicFile>(path);
+  first->write("first");
+  std::thread second([&] { write_file_atomically(path, "second"); });  // waits
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  first->commit();
+  first.reset();
+  second.join();
+  CHECK(read_file(path) == "second");
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+  // What a killed process left is in nobody's way.
+  write_file_atomically(folder.path / "file.partial", "left");
+  write_file_atomically(path, "third");
+  CHECK(read_file(path) == "third");
 }
 
 TEST_CASE("missing and unwritable places are named") {

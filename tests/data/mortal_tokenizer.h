@@ -46,7 +46,6 @@ class MortalTokenizer : public Tokenizer {
   bool begins_word(TokenId id) const override { return tokenizer_->begins_word(id); }
   TokenizerKind kind() const override { return tokenizer_->kind(); }
   const std::string& file_contents() const override { return tokenizer_->file_contents(); }
-  std::string file_name() const override { return tokenizer_->file_name(); }
   std::string description() const override { return tokenizer_->description(); }
 
   std::uint64_t bytes() const { return bytes_.load(); }

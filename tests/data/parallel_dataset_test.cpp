@@ -343,7 +343,6 @@ TEST_CASE("A sentence begins with what its vocabulary offers, and must have an e
     bool begins_word(TokenId) const override { return true; }
     TokenizerKind kind() const override { return TokenizerKind::bytes; }
     const std::string& file_contents() const override { return empty; }
-    std::string file_name() const override { return ""; }
     std::string description() const override { return "special"; }
     std::string empty;
   } tokenizer;

@@ -260,6 +260,12 @@ TEST_CASE("the average of checkpoints is the mean of their weights") {
   CHECK_THROWS_WITH(
       average_run({.run = run, .count = 2, .output = run, .existing = ExistingRun::overwrite}),
       Catch::Contains("is the run itself"));
+  std::string bytes = read_file(used[1] / "model.safetensors");
+  bytes.back() ^= 1;
+  write_file_atomically(used[1] / "model.safetensors", bytes);
+  CHECK_THROWS_WITH(average_run({.run = run, .count = 2, .output = run.string() + "-damaged"}),
+                    Catch::Contains("is damaged"));
+  CHECK_FALSE(fs::exists(run.string() + "-damaged"));
   CHECK_THROWS_WITH(
       train_run(tiny.settings("run-average", {{"training.steps", "9"}}), ExistingRun::resume),
       Catch::Contains("is an average of checkpoints"));

@@ -165,6 +165,20 @@ TEST_CASE("a row that another machine made is marked with it and still compared"
   CHECK(difference_table(table.study, table.rows).text(0, 0) == table.rows[0].title());
 }
 
+TEST_CASE("processors of one name are told apart by their model, where both records have it") {
+  const auto rows = [](const std::string& first, const std::string& second) {
+    MadeRecord here, there;
+    here.machine["processor"] = first;
+    there.machine["processor"] = second;
+    return merged({here.write({{"none", "1", 2.6}}), there.write({{"none", "2", 2.7}})})
+        .rows.size();
+  };
+  CHECK(rows("a chip (family 25, model 17)", "a chip (family 25, model 17)") == 1);
+  CHECK(rows("a chip (family 25, model 17)", "a chip (family 26, model 2)") == 2);
+  CHECK(rows("a chip", "a chip (family 26, model 2)") == 1);
+  CHECK(rows("another chip", "a chip (family 26, model 2)") == 2);
+}
+
 TEST_CASE("a merged table keeps what failed, what was chosen and whose times they are apart") {
   MadeRecord here, there;
   there.machine["processor"] = "another chip";

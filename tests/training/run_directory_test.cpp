@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "catch.h"
 #include "temporary_folder.h"
+#include "text/tokenizer.h"
 #include "training/checkpoint.h"
 #include "training/toy_task.h"
 
@@ -71,18 +72,16 @@ TEST_CASE("the tokenizer of a run is overwritten with it, that of somebody else 
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";
   begin_run(path);
-  write_file_atomically(path / "tokenizer.json", "{}");
-  write_file_atomically(path / "vocab.txt", "old");
+  for (const std::string& name : saved_tokenizer_names()) write_file_atomically(path / name, "{}");
   make_directories(path / "source");
   write_file_atomically(path / "source" / "vocab.txt", "of a translator");
   make_directories(path / "target");
   write_file_atomically(path / "target" / "notes.txt", "mine");
   RunDirectory(path, ExistingRun::overwrite).confirm();
-  CHECK_FALSE(fs::exists(path / "vocab.txt"));
+  for (const std::string& name : saved_tokenizer_names()) CHECK_FALSE(fs::exists(path / name));
   CHECK_FALSE(fs::exists(path / "source"));
   CHECK(read_file(path / "target" / "notes.txt") == "mine");
   fs::remove_all(path / "target");
-  CHECK_FALSE(fs::exists(path / "tokenizer.json"));
   // Nothing of the old run is in the way of a new one.
   CHECK_NOTHROW(RunDirectory(path, ExistingRun::refuse));
 
@@ -98,10 +97,12 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   const fs::path path = folder.path / "run";
   begin_run(path);
   save(path, 10, 2.0);
-  write_file_atomically(path / "vocab.txt", "old");
+  // Every kind of tokenizer has a file of its own.
+  const std::string vocabulary = GENERATE("vocab.txt", "words.json", "byte_level.json");
+  write_file_atomically(path / vocabulary, "old");
   const auto is_old = [&] {
     CHECK(read_file(path / "config.yaml") == "seed: 1\n");
-    CHECK(read_file(path / "vocab.txt") == "old");
+    CHECK(read_file(path / vocabulary) == "old");
     CHECK(names(path) == std::vector<std::string>{"step-00000010"});
     CHECK_FALSE(fs::exists(path / ".previous"));
     CHECK_FALSE(fs::exists(path / "summary.json"));
@@ -109,7 +110,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   const auto begin_anew = [&](const RunDirectory& run) {
     write_file_atomically(run.config(), "seed: 2\n");
     write_file_atomically(run.summary(), "{}");
-    write_file_atomically(path / "vocab.txt", "new");
+    write_file_atomically(path / vocabulary, "new");
     save(path, 20, 2.0);
   };
   {
@@ -129,8 +130,9 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
       fs::remove(path / "log.txt");
     }
     if (moment == 2) {
-      for (const char* name :
-           {"config.yaml", "summary.json", "vocab.txt", "checkpoints", "log.txt"}) {
+      for (const std::string& name :
+           {std::string("config.yaml"), std::string("summary.json"), vocabulary,
+            std::string("checkpoints"), std::string("log.txt")}) {
         fs::remove_all(path / name);
       }
       fs::rename(path / ".previous", path / ".previous.partial");
@@ -225,6 +227,19 @@ TEST_CASE("the best, the last and a step are found, and pruning keeps them") {
   CHECK(find_checkpoint(path / "checkpoints" / "step-00000030").filename() == "step-00000030");
   CHECK_THROWS_WITH(find_checkpoint(path, "15"), Catch::Contains("there are 10, 20, 30, 40, 50"));
   CHECK_THROWS_WITH(find_checkpoint(path, "newest"), Catch::Contains("best, last or a step"));
+  SECTION("a state that cannot be read now may be the best's") {
+    const fs::path state = path / "checkpoints" / "step-00000010" / "state.json";
+    fs::rename(state, path / "state.json");
+    fs::create_directory(state);
+    prune_checkpoints(path / "checkpoints", {.last = 1, .best = 1});
+    CHECK(names(path) ==
+          std::vector<std::string>{"step-00000010", "step-00000020", "step-00000050"});
+    fs::remove(state);
+    fs::rename(path / "state.json", state);
+    prune_checkpoints(path / "checkpoints", {.last = 1, .best = 1});
+    CHECK(names(path) == std::vector<std::string>{"step-00000020", "step-00000050"});
+    return;
+  }
   prune_checkpoints(path / "checkpoints", {.last = 2, .best = 2});
   CHECK(names(path) == std::vector<std::string>{"step-00000020", "step-00000030", "step-00000040",
                                                 "step-00000050"});

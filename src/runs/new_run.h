@@ -1,0 +1,32 @@
+// A run that no training made: its one checkpoint holds weights that come from elsewhere.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "tensor/safetensors.h"
+#include "training/run_directory.h"
+#include "training/training_state.h"
+
+namespace roformer {
+
+struct NewRun {
+  const Settings& settings;  // run and runs say where it is to be
+  const std::vector<NamedTensor>& tensors;
+  const TrainingState& state;  // its seed, and what of training is in the weights
+  nlohmann::json data;         // for run.json: where the weights come from
+  // Puts what else a checkpoint holds, a tokenizer, into its folder.
+  std::function<void(const std::filesystem::path& checkpoint)> save_assets;
+};
+
+// Returns the folder of the run. Throws Error: usage where there is a run that is not to be
+// overwritten (`otherwise` is the other way out), failure for what cannot be written; the run that
+// was there is then back.
+std::filesystem::path write_new_run(const NewRun& run, ExistingRun existing,
+                                    const std::string& otherwise);
+
+}  // namespace roformer
