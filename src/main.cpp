@@ -1,12 +1,14 @@
 // `roformer`: the subcommands that read no tensor, and the way to the others; everything else is
 // in cli/. It must not be linked with LibTorch (a test looks).
 #include "base/log.h"
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/program.h"
 
 int main(int argc, char** argv) {
   using namespace roformer;
+  prepare_process();
   log::initialize();
   const auto program = make_program({{"config", add_config_command},
                                      {"data", add_data_command},

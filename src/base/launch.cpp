@@ -202,6 +202,15 @@ Environment process_environment() {
   };
 }
 
+void forget_launch() {
+  for (const Launcher* launcher : kLaunchers) {
+    for (const char* name :
+         {launcher->rank, launcher->processes, launcher->local_rank, launcher->local_processes}) {
+      if (name != nullptr) ::unsetenv(name);
+    }
+  }
+}
+
 Launch read_launch(const Environment& environment) {
   const Launcher* launcher = nullptr;
   for (const Launcher* candidate : kLaunchers) {

@@ -31,6 +31,9 @@ Environment process_environment();
 // Throws Error (usage) for variables that contradict each other or of which some are missing.
 Launch read_launch(const Environment& environment = process_environment());
 
+// What this process starts from here on is alone, each a training of its own.
+void forget_launch();
+
 // In words, for a person: "process 1 of 4 (torchrun), meeting at 127.0.0.1:29500".
 std::string describe(const Launch& launch);
 

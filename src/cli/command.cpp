@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -36,8 +38,78 @@ constexpr const char* kCommonKeys =
 // The flags of the keys: too many for a help text, which `roformer config keys` takes over.
 constexpr const char* kSettingsGroup = "settings";
 
+constexpr std::size_t kHelpColumns = 80;
+constexpr std::size_t kNameColumns = 32;
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// Lines of at most so many characters, broken at blanks.
+std::string wrapped(const std::string& text, std::size_t columns) {
+  std::string result;
+  std::size_t width = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t own = columns_of(word);
+    if (width > 0) result += width + 1 + own > columns ? '\n' : ' ';
+    width = width > 0 && width + 1 + own <= columns ? width + 1 + own : own;
+    result += word;
+  }
+  return result;
+}
+
+// A foot's lines are written as they are to stand, with a column of names and one of words; what is
+// too long goes on below its own beginning.
+std::string with_short_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    if (columns_of(line) > kHelpColumns) {
+      std::size_t begin = line.find_first_not_of(' ');
+      if (begin > 0) {  // behind the name
+        const std::size_t gap = line.find("  ", begin);
+        if (gap != std::string::npos) begin = line.find_first_not_of(' ', gap);
+      }
+      std::istringstream rest(wrapped(line.substr(begin), kHelpColumns - begin));
+      std::string part, whole = line.substr(0, begin);
+      for (bool first = true; std::getline(rest, part); first = false) {
+        whole += (first ? "" : "\n" + std::string(begin, ' ')) + part;
+      }
+      line = whole;
+    }
+    result += line + "\n";
+  }
+  return result;
+}
+
 class Formatter : public CLI::Formatter {
  public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), kHelpColumns - kNameColumns);
+  }
+  // Without what excludes or needs what, which is said when it matters.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0 || !option->get_option_text().empty()) {
+      return CLI::Formatter::make_option_opts(option);
+    }
+    std::string text;
+    if (!option->get_type_name().empty()) text += " " + option->get_type_name();
+    if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
+    if (option->get_expected_max() >= CLI::detail::expected_max_vector_size) text += " ...";
+    return option->get_required() ? text + " REQUIRED" : text;
+  }
+  std::string make_footer(const CLI::App* command) const override {
+    return with_short_lines(command->get_footer());
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_display_name(true),
+                             wrapped(command->get_description(), kHelpColumns - kNameColumns),
+                             kNameColumns);
+    return out.str();
+  }
   std::string make_group(std::string group, bool positional,
                          std::vector<const CLI::Option*> options) const override {
     if (group == kSettingsGroup) return "";
@@ -154,7 +226,7 @@ int explained(Run run) {
 
 CLI::App* add_command(CLI::App& parent, CommandText text) {
   parent.formatter(std::make_shared<Formatter>());
-  parent.get_formatter()->column_width(32);
+  parent.get_formatter()->column_width(kNameColumns);
   CLI::App* command = parent.add_subcommand(text.name, text.summary);
   command->group(text.group.empty() ? "Commands" : text.group);
   if (!text.details.empty()) command->footer(text.details);

@@ -97,9 +97,20 @@ void take_split(const char* name, const std::vector<std::filesystem::path>& file
   if (fraction >= 0) wanted = fraction;
 }
 
+// A file that is divided by its bytes is kept byte by byte.
+void refuse_other_readings(const PrepareArguments& arguments, const Recipe& recipe) {
+  if (recipe.shares.whole() == 0) return;
+  const bool reader = recipe.corpus.reader != CorpusReader::verbatim;
+  if (!reader && arguments.separator.empty()) return;
+  throw_usage(reader ? "--reader" : "--document-separator",
+              "cannot be combined with a recipe that divides its file by bytes",
+              "leave it out, or prepare the file without the recipe");
+}
+
 PrepareOptions prepare_options(const PrepareArguments& arguments) {
   PrepareOptions options;
   const Recipe recipe = recipe_of(arguments.corpus);
+  refuse_other_readings(arguments, recipe);
   options.corpus = recipe.corpus;
   options.validation_inputs = recipe.validation_files;
   options.test_inputs = recipe.test_files;
@@ -203,6 +214,7 @@ void add_prepare(CLI::App& data) {
   command
       ->add_option("--seed", arguments->seed,
                    "of the choice of validation and test documents (default: 1)")
+      ->check(not_negative())
       ->type_name("N");
   command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
       ->check(CLI::Range(std::int64_t{1}, kMostThreads))

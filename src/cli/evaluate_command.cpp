@@ -162,16 +162,29 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
 }
 
 // The other model on the same rows, one pass for each of the report's.
-void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
-                     EvaluationReport& report) {
-  const TrainedModel other =
+// The model that it is compared with, and the same data. Opened before anything is computed.
+struct OtherModel {
+  TrainedModel model;
+  Dataset dataset;
+};
+
+OtherModel open_other(const EvaluateOptions& options, const TrainedModel& trained) {
+  TrainedModel other =
       open_trained_model(options.against, {.checkpoint = options.checkpoint,
                                            .weights = options.weights,
                                            .overrides = runtime(options.overrides)});
+  Dataset dataset = open_stored_text(
+      options.data.empty() ? trained.settings.data.directory.string() : options.data, other);
+  for (const std::int64_t length : options.lengths) {
+    require_positions(other.settings, "--length", length, options.arrangement.shift);
+  }
+  return {std::move(other), std::move(dataset)};
+}
+
+void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
+                     const OtherModel& opened, EvaluationReport& report) {
+  const auto& [other, dataset] = opened;
   report.against = other.checkpoint.string();
-  EvaluateOptions same = options;
-  if (same.data.empty()) same.data = trained.settings.data.directory;
-  const Dataset dataset = open_stored_text(same.data, other);
   for (EvaluatedLength& entry : report.lengths) {
     require_positions(other.settings, "--length", entry.length, entry.arrangement.shift);
     const EvaluatedLength second = evaluate_one(other, dataset,
@@ -305,8 +318,10 @@ void evaluate_command(const EvaluateOptions& options) {
   const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
+  std::optional<OtherModel> other;
+  if (!options.against.empty()) other.emplace(open_other(options, trained));
   EvaluationReport report = evaluate_model(options, trained);
-  if (!options.against.empty()) add_other_model(options, trained, report);
+  if (other) add_other_model(options, trained, *other, report);
   // The figures first: a disk may have filled up meanwhile.
   if (options.json) {
     std::cout << to_json(report, options.by_position).dump(2) << '\n';

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -13,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/stored_data.h"
 #include "cli/trained_model_flags.h"
+#include "explain/explain.h"
 #include "explain/explain_report.h"
 
 namespace roformer {
@@ -32,16 +34,24 @@ struct ExplainFlags {
   std::vector<Override> overrides;
 };
 
-ExplainedRun explain_one(const ExplainFlags& flags, const std::string& run,
-                         const std::string& name) {
+// Opens the run; what it gives back explains it.
+using Explaining = std::function<ExplainedRun(const std::string& name)>;
+Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   const TrainedModelOptions opening{
       .checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides};
   if (task_of_run(run, flags.checkpoint).translates) {
-    const TrainedTranslator translator = open_trained_translator(run, opening);
-    return explain_run(name, translator, open_stored_pairs(flags.data, translator), flags.options);
+    auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
+    auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
+    return [&flags, opened, pairs](const std::string& name) {
+      return explain_run(name, *opened, *pairs, flags.options);
+    };
   }
-  const TrainedModel model = open_trained_model(run, opening);
-  return explain_run(name, model, open_stored_text(flags.data, model), flags.options);
+  auto opened = std::make_shared<TrainedModel>(open_trained_model(run, opening));
+  require_explainable(opened->settings);
+  auto text = std::make_shared<Dataset>(open_stored_text(flags.data, *opened));
+  return [&flags, opened, text](const std::string& name) {
+    return explain_run(name, *opened, *text, flags.options);
+  };
 }
 
 // The folders' own names; the paths where those are the same.
@@ -72,10 +82,10 @@ void explain_command(ExplainFlags flags) {
   flags.options.split = flags.split == to_string(Split::test) ? Split::test : Split::validation;
   flags.options.ablations = !flags.without_losses;
   const std::vector<std::string> names = names_of(flags.runs);
+  std::vector<Explaining> opened;  // all before the first is computed
+  for (const std::string& run : flags.runs) opened.push_back(open_one(flags, run));
   std::vector<ExplainedRun> explained;
-  for (std::size_t i = 0; i < flags.runs.size(); ++i) {
-    explained.push_back(explain_one(flags, flags.runs[i], names[i]));
-  }
+  for (std::size_t i = 0; i < opened.size(); ++i) explained.push_back(opened[i](names[i]));
   const auto files =
       write_explanations(flags.output, explained,
                          fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit));

@@ -77,17 +77,22 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
   if (!options.data.empty()) settings.data.directory = options.data;
   const MatchingSplit split = matching_split(options.split);
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, split);
+  std::optional<TrainedClassifier> other;  // opened before anything is computed
+  MatchingSet same;
+  if (!options.against.empty()) {
+    other.emplace(open_trained_matcher(
+        options.against, {.checkpoint = options.checkpoint, .weights = options.weights}));
+    Settings others = other->settings;
+    others.data.directory = settings.data.directory;
+    same = load_matching_set(others, *other->tokenizer, split);
+  }
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, settings.matching, set);
   std::optional<MatchingComparison> comparison;
-  if (!options.against.empty()) {
-    const TrainedClassifier other = open_trained_matcher(
-        options.against, {.checkpoint = options.checkpoint, .weights = options.weights});
-    Settings others = other.settings;
-    others.data.directory = settings.data.directory;
-    const MatchingSet same = load_matching_set(others, *other.tokenizer, split);
-    comparison = compare_answers(evaluation.right,
-                                 evaluate_matching(*other.classifier, others.matching, same).right);
+  if (other) {
+    comparison = compare_answers(
+        evaluation.right,
+        evaluate_matching(*other->classifier, other->settings.matching, same).right);
   }
   const std::vector<std::size_t> worst =
       worst_answers(set, evaluation, static_cast<std::size_t>(options.errors));
@@ -120,13 +125,14 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
   for (const std::size_t i : worst) print_matching_example(set, evaluation, i);
 }
 
-void predict_matches(const TrainedClassifier& trained, const std::string& file, bool json) {
+void predict_matches(const TrainedClassifier& trained, const MatchPredictions& options) {
+  const auto& [file, format, json] = options;
   if (file == "-") {
     throw_usage("predict", "wants a file of triplets or pairs for a matcher's run",
                 "FILE.jsonl, one object a line with A, B and C");
   }
-  const MatchingSet set =
-      encode_matching(trained.settings, *trained.tokenizer, read_matching_file(file));
+  const MatchingSet set = encode_matching(trained.settings, *trained.tokenizer,
+                                          read_matching_file(file, text_format(format)));
   const std::vector<double> scores = matching_scores(*trained.classifier, set);
   if (!json)
     fmt::print("{}\n", set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)" : "match\tscore");

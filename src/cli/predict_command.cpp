@@ -93,9 +93,7 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
   }
   TextLineOptions lines{.location = keyboard ? "standard input" : options.file,
                         .pairs = glue_task_facts(task).pairs};
-  if (options.format != "auto") {
-    lines.format = options.format == "tsv" ? TextFormat::tsv : TextFormat::jsonl;
-  }
+  lines.format = text_format(options.format);
   if (!options.json) print_header(task);
   std::int64_t cut = 0;
   read_text_lines(
@@ -167,7 +165,8 @@ void predict_command(const PredictOptions& options) {
       .checkpoint = options.checkpoint, .weights = options.weights, .overrides = options.overrides};
   if (task_of_run(options.model, options.checkpoint).matches) {
     if (!options.glue.empty()) throw_usage("--glue", "is for the run of a GLUE task");
-    predict_matches(open_trained_matcher(options.model, opening), options.file, options.json);
+    predict_matches(open_trained_matcher(options.model, opening),
+                    {.file = options.file, .format = options.format, .json = options.json});
     return;
   }
   const TrainedClassifier trained = open_trained_classifier(options.model, opening);
@@ -187,7 +186,8 @@ void add_predict_command(CLI::App& program) {
       "roformer predict runs/sst2 reviews.txt\n"
       "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
       "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
-      "Of a matcher: a file of triplets (A, B, C) or pairs, JSON lines or TSV.\n"
+      "Of a matcher: a FILE of triplets (A, B, C) or pairs, JSON lines or TSV, by its\n"
+      "ending (.jsonl) or --format.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();

@@ -27,6 +27,8 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
       "roformer");
   program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
                             "print version and commit");
+  // One: a file or folder may be called as a command is, and is then none.
+  program->require_subcommand(0, 1);
   std::size_t added = 0;
   for (const ListedCommand& listed : listed_commands()) {
     if (const auto found = here.find(listed.name); found != here.end()) {

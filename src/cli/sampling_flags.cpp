@@ -21,13 +21,15 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings
           .add_option("--top-p", sampling.top_p,
                       "choose among the fewest tokens that have this probability together")
           ->capture_default_str(),
-      command.add_option("--seed", seed, "of the choices")->capture_default_str(),
+      command.add_option("--seed", seed, "of the choices")
+          ->check(not_negative())
+          ->capture_default_str(),
   };
 }
 
 void check_sampling(const SamplingSettings& sampling) {
   if (!(sampling.temperature >= 0)) {
-    throw_usage("--temperature", fmt::format("{} is negative", sampling.temperature),
+    throw_usage("--temperature", fmt::format("is {}, wanted 0 or more", sampling.temperature),
                 "0: always the most likely token");
   }
   if (!(sampling.top_p > 0 && sampling.top_p <= 1)) {

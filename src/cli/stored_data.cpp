@@ -2,8 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/hexadecimal.h"
+#include "base/log.h"
+#include "base/sealed_json.h"
+
 namespace roformer {
 namespace fs = std::filesystem;
+
+namespace {
+
+// Of the set that the run names itself: what lies there now may be other data.
+void warn_of_other_data(const fs::path& checkpoint, const fs::path& folder,
+                        std::uint64_t fingerprint) {
+  const fs::path record = checkpoint.parent_path().parent_path() / "run.json";
+  std::error_code error;
+  if (!fs::exists(record, error)) return;
+  const nlohmann::json then =
+      read_sealed_json(record).value("/data/fingerprint"_json_pointer, nlohmann::json());
+  const std::string now = hexadecimal(fingerprint);
+  if (!then.is_string() || then == now) return;
+  log::warn("{} holds other data than the run was trained on: their fingerprint is {}, then {}",
+            folder.string(), now, then.get<std::string>());
+}
+
+}  // namespace
 
 Dataset open_stored_text(const fs::path& given, const TrainedModel& trained) {
   Dataset dataset =
@@ -13,6 +37,9 @@ Dataset open_stored_text(const fs::path& given, const TrainedModel& trained) {
                 "was prepared with another tokenizer than the model was trained with",
                 fmt::format("roformer data prepare TEXT --tokenizer {} --output FOLDER",
                             trained.checkpoint.string()));
+  }
+  if (given.empty()) {
+    warn_of_other_data(trained.checkpoint, dataset.folder(), dataset.description().fingerprint);
   }
   return dataset;
 }
@@ -33,6 +60,9 @@ ParallelDataset open_stored_pairs(const fs::path& given, const TrainedTranslator
                   "prepare it with the run's: --tokenizer {0}/source --target-tokenizer {0}/target",
                   folder)
             : "prepare it with the run's: --tokenizer " + folder);
+  }
+  if (given.empty()) {
+    warn_of_other_data(trained.checkpoint, dataset.folder(), dataset.description().fingerprint);
   }
   return dataset;
 }

@@ -10,6 +10,7 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/launch.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -123,6 +124,13 @@ void merge_command(const StudyCommandOptions& options) {
 }
 
 void study_command(const StudyCommandOptions& options) {
+  const Launch launch = read_launch();
+  if (!launch.alone() && !options.shard) {
+    throw_usage("study",
+                "was started as " + describe(launch) + ", each of which would run all of it",
+                "start it once, with --jobs N, or each with its own --shard K/N");
+  }
+  forget_launch();
   if (!options.render.empty()) {
     std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
                                         : recorded_chart(options.render, options.chart));

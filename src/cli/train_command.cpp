@@ -98,6 +98,18 @@ int train_beside(const TrainOptions& options, const Settings& given, Processes& 
   return summary.reason == StopReason::signal ? summary.signal : 0;
 }
 
+// `train --resume --run NAME`: the run's own file. Empty where no run is named or none is there.
+std::string stored_config(const TrainOptions& options) {
+  std::filesystem::path runs = Settings().runs, run;
+  for (const Override& flag : options.overrides) {
+    if (flag.key == "run") run = flag.text;
+    if (flag.key == "runs") runs = flag.text;
+  }
+  if (run.empty()) return "";
+  require_run(runs / run);
+  return (runs / run / "config.yaml").string();
+}
+
 void train_command(const TrainOptions& options) {
   const Launch launch = read_launch();
   const Settings given = load_values(options.config, options.overrides).settings;
@@ -146,6 +158,7 @@ void add_train_command(CLI::App& program) {
     const bool known = options->resume.empty() || options->resume == "auto";
     // `train --resume CONFIG`: the word behind the flag is the file.
     if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
+    if (options->config.empty() && options->resumes) options->config = stored_config(*options);
     if (options->config.empty()) throw CLI::RequiredError("config");
     if (!options->resume.empty() && options->resume != "auto") {
       throw_usage("--resume", "\"" + options->resume + "\" is not auto",

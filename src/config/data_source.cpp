@@ -5,6 +5,7 @@
 
 #include "config/suggest.h"
 #include "config/value.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -40,12 +41,7 @@ DataSource parse_source(const YAML::Node& node, const std::filesystem::path& fol
 std::vector<DataSource> parse_sources(std::string_view text, const std::filesystem::path& folder) {
   std::vector<DataSource> sources;
   if (text.empty()) return sources;
-  YAML::Node list;
-  try {
-    list = YAML::Load(std::string(text));
-  } catch (const YAML::Exception&) {
-    throw InvalidValue(kWanted);
-  }
+  const YAML::Node list = parse_value(text, kWanted);
   if (!list.IsSequence()) throw InvalidValue(kWanted);
   for (std::size_t i = 0; i < list.size(); ++i) {
     try {

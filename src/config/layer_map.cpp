@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "config/value.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -86,18 +87,13 @@ std::vector<LayerMapEntry> parse_layer_map(std::string_view text) {
   std::string map = trimmed_key(text);
   if (map.empty()) return entries;
   if (!map.starts_with('{')) map = "{" + map + "}";
-  YAML::Node node;
-  try {
-    node = YAML::Load(map);
-  } catch (const YAML::Exception&) {
-    throw InvalidValue(kWanted);
-  }
+  const YAML::Node node = parse_value(map, kWanted);
   if (!node.IsMap()) throw InvalidValue(kWanted);
   for (const auto& pair : node) {
     LayerMapEntry entry{.layers = trimmed_key(scalar_of(pair.first))};
     if (entry.layers != kOthers) ranges_of(entry.layers);
     const auto same = [&](const LayerMapEntry& other) { return other.layers == entry.layers; };
-    if (std::any_of(entries.begin(), entries.end(), same)) {
+    if (std::any_of(entries.begin(), entries.end(), same)) {  // with other blanks
       throw InvalidValue("each layer once", entry.layers + " is there twice");
     }
     if (pair.second.IsMap()) {

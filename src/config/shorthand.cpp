@@ -18,6 +18,29 @@ const SchemeDefinition* scheme_of_section(const std::string& section) {
   return scheme && scheme->shorthand ? scheme : nullptr;
 }
 
+// `position.formula.bias` says what scheme is meant as `position.formula` does; other options are
+// those of a scheme that something else may choose. Null for such, and for all other keys.
+const SchemeDefinition* scheme_that_is_said(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == std::string::npos) return nullptr;
+  const SchemeDefinition* const scheme = scheme_of_section(key.substr(0, dot));
+  const bool said = scheme && scheme->says_itself && scheme->says_itself(key.substr(dot + 1));
+  return said ? scheme : nullptr;
+}
+
+// A value that chooses its scheme beside another choice, of which one would be dropped. The layers
+// of a composite scheme may have such a value.
+void refuse_another(const SchemeDefinition& scheme, const Assignment& assignment,
+                    const Assignment* chosen, Problems& problems) {
+  if (chosen == nullptr || chosen->text == scheme.facts.name) return;
+  const SchemeDefinition* const other = find_scheme_definition(chosen->text);
+  if (other == nullptr || other->parts) return;
+  problems.add(assignment.where, assignment.key,
+               "chooses the scheme " + std::string(scheme.facts.name) + ", and " + chosen->where +
+                   " says " + chosen->text,
+               "one of them");
+}
+
 }  // namespace
 
 std::vector<std::string> shorthand_keys() {
@@ -39,14 +62,25 @@ bool is_shorthand_map_key(const std::string& section, const std::string& key) {
 
 std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignments,
                                           Problems& problems) {
-  const bool chosen =
-      std::any_of(assignments.begin(), assignments.end(), [](const Assignment& assignment) {
-        return assignment.key == "position" || assignment.key == "position.scheme";
-      });
+  const Assignment* chosen = nullptr;  // the last one that says which scheme
+  for (const Assignment& assignment : assignments) {
+    if (assignment.key == "position" || assignment.key == "position.scheme") chosen = &assignment;
+  }
+  const SchemeDefinition* implied = nullptr;
+  SourceLocation implied_at;
+  const auto imply = [&](const SchemeDefinition& scheme, const Assignment& assignment) {
+    // A composite one puts others together, whose own options stand beside it.
+    if (chosen != nullptr || (implied != nullptr && implied->parts)) return;
+    implied = &scheme;
+    implied_at = assignment.where;
+  };
   std::vector<Assignment> result;
   for (const Assignment& assignment : assignments) {
     const SchemeDefinition* const scheme = scheme_of_section(assignment.key);
     if (scheme == nullptr) {
+      if (const SchemeDefinition* const own = scheme_that_is_said(assignment.key)) {
+        imply(*own, assignment);
+      }
       result.push_back(assignment);
       continue;
     }
@@ -60,12 +94,17 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
       for (SchemeOption& option : scheme->shorthand(assignment.text, assignment.folder)) {
         add(assignment.key + "." + option.option, std::move(option.text));
       }
-      if (!chosen) add("position.scheme", std::string(scheme->facts.name));
+      imply(*scheme, assignment);
+      refuse_another(*scheme, assignment, chosen, problems);
     } catch (const InvalidValue& invalid) {
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
       problems.add(assignment.where, assignment.key, "got " + got + ", wanted " + invalid.what(),
                    invalid.hint);
     }
+  }
+  if (implied != nullptr) {
+    result.push_back(
+        {.key = "position.scheme", .text = std::string(implied->facts.name), .where = implied_at});
   }
   return result;
 }

@@ -18,7 +18,8 @@ bool is_shorthand(const std::string& key);
 bool is_shorthand_map_key(const std::string& section, const std::string& key);
 
 // The assignments of one file, one variant or all flags with the schemes' options in place of such
-// values. The scheme is chosen by them where none of the assignments says which.
+// values. They, and a formula's own text (`position.formula.bias`), choose the scheme where none of
+// the assignments says which; beside another choice they are a problem.
 std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignments,
                                           Problems& problems);
 

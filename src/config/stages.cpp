@@ -7,6 +7,7 @@
 
 #include "config/suggest.h"
 #include "config/value.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -60,13 +61,9 @@ std::vector<StageSettings> parse_stages(std::string_view text,
                                         const std::filesystem::path& folder) {
   std::vector<StageSettings> stages;
   if (text.empty()) return stages;
-  YAML::Node list;
-  try {
-    list = YAML::Load(std::string(text));
-  } catch (const YAML::Exception&) {
-    throw InvalidValue("a list of stages, [{steps: 1000, length: 512}, …]");
-  }
-  if (!list.IsSequence()) throw InvalidValue("a list of stages, [{steps: 1000, length: 512}, …]");
+  constexpr const char* kWanted = "a list of stages, [{steps: 1000, length: 512}, …]";
+  const YAML::Node list = parse_value(text, kWanted);
+  if (!list.IsSequence()) throw InvalidValue(kWanted);
   for (std::size_t i = 0; i < list.size(); ++i) {
     try {
       stages.push_back(parse_stage(list[i], folder));

@@ -1,10 +1,13 @@
 #include "config/study_axis.h"
 
+#include <xxhash.h>
+
 #include <cctype>
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "base/hexadecimal.h"
 #include "config/schema.h"
 #include "config/shorthand.h"
 #include "config/study_sections.h"
@@ -36,6 +39,18 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 const MatrixValue* value_named(const MatrixAxis& axis, const std::string& label) {
   const auto found = std::ranges::find(axis.values, label, &MatrixValue::label);
   return found == axis.values.end() ? nullptr : &*found;
+}
+
+// The label as far as it can be in a folder's name, which never begins as a flag does.
+std::string readable_part(const MatrixAxis& axis, const std::string& label) {
+  const bool plain = axis.key == "position" || axis.key == "variant";
+  std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
+  for (char& c : text) {
+    const bool kept =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '+';
+    if (!kept) c = '_';
+  }
+  return text.starts_with('-') ? "_" + text : text;
 }
 
 // The values that a flag names beside those that the axis has.
@@ -70,14 +85,15 @@ std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
 }
 
 std::string name_part(const MatrixAxis& axis, const std::string& label) {
-  const bool plain = axis.key == "position" || axis.key == "variant";
-  std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
-  for (char& c : text) {
-    const bool kept =
-        std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '+';
-    if (!kept) c = '_';
-  }
-  return text;
+  constexpr std::size_t kMost = 60;  // of a folder's 255, with other axes and what is put behind it
+  const std::string text = readable_part(axis, label);
+  const bool alone =
+      text.size() <= kMost && std::ranges::none_of(axis.values, [&](const MatrixValue& other) {
+        return other.label != label && readable_part(axis, other.label) == text;
+      });
+  if (alone) return text;
+  return text.substr(0, kMost - 10) + "-" +
+         hexadecimal(XXH3_64bits(label.data(), label.size())).substr(0, 8);
 }
 
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
@@ -128,7 +144,7 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
   for (const MatrixAxis& axis : axes) {
     std::set<std::string> seen;
     for (const MatrixValue& value : axis.values) {
-      if (seen.insert(name_part(axis, value.label)).second) continue;
+      if (seen.insert(value.label).second) continue;
       problems.add({.where = axis.where,
                     .key = axis.key,
                     .message = "\"" + value.label + "\" is there twice",

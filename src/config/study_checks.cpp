@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "config/check.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
 #include "config/study_metrics.h"
 #include "config/suggest.h"
 #include "config/task_facts.h"
@@ -87,6 +89,13 @@ void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& fi
                         Problems& problems) {
   std::set<std::string> names;
   for (const StudyRun& run : runs) {
+    if (!is_folder_name(run.name)) {
+      problems.add({.where = file,
+                    .key = "matrix",
+                    .message = fmt::format("the run \"{}\" cannot be a folder", run.name),
+                    .hint = "fewer axes, or shorter names of variants"});
+      return;
+    }
     if (names.insert(run.name).second) continue;
     problems.add({.where = file,
                   .key = "matrix",
@@ -149,6 +158,31 @@ void check_evaluations(const StudySettings& study, const std::string& file, Prob
   }
   if (!study.evaluations.lengths.empty() && !all(&TaskFacts::evaluates_text)) {
     refuse("evaluate.lengths", "are of language models; not all runs of this study are that");
+  }
+}
+
+void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
+                         Problems& problems) {
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    for (const MatrixValue& value : axes[axis].values) {
+      for (const Assignment& one : value.assignments) {
+        std::string scheme, chosen;
+        const bool used = std::ranges::any_of(runs, [&](const StudyRun& run) {
+          if (run.values[axis] != value.label) return false;
+          const PositionSettings& position = run.settings.position;
+          const Key* const key = find_key(one.key);
+          if (key == nullptr || key->scheme().empty()) return true;
+          scheme = key->scheme();
+          chosen = position.scheme;
+          return uses_scheme(position, scheme) || uses_scheme(position.of_decoder(), scheme) ||
+                 position.cross == scheme;
+        });
+        if (used || scheme.empty()) continue;
+        problems.add(one.where, one.key,
+                     fmt::format("is an option of {}, and the positions are {}", scheme, chosen),
+                     fmt::format("position: {} beside it, or leave it out", scheme));
+      }
+    }
   }
 }
 

@@ -37,6 +37,11 @@ void check_reference_lines(const StudySettings& study, const std::string& file, 
 // Lengths are of language models, a split without them of translators.
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems);
 
+// An option of a scheme that a value of an axis sets and none of its runs has: its runs would be
+// those of another value under a name of their own.
+void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
+                         Problems& problems);
+
 // Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/position_facts.h"
 #include "config/shorthand.h"
 #include "config/suggest.h"
 #include "config/value.h"
@@ -279,6 +280,29 @@ class SectionReader {
     axis.values.push_back(std::move(value));
   }
 
+  static std::string flow_text(const YAML::Node& node) {
+    YAML::Emitter text;
+    text.SetMapFormat(YAML::Flow);
+    text.SetSeqFormat(YAML::Flow);
+    text << node;
+    return text.c_str();
+  }
+
+  // `position: [{alibi: {variant: causal}}]` means alibi; of two sections, or none, nobody knows.
+  void choose_by_section(const Section& section, const std::string& key, const YAML::Node& node,
+                         MatrixValue& value) {
+    const bool one = node.size() == 1 && (*node.begin()).first.IsScalar();
+    const std::string name = one ? (*node.begin()).first.Scalar() : "";
+    if (find_position_facts(name) != nullptr) {
+      value.label = name + " " + flow_text((*node.begin()).second);
+      value.assignments.push_back(
+          {.key = "position.scheme", .text = name, .where = location_of(section.file, node)});
+      return;
+    }
+    problems_.add(location_of(section.file, node), "matrix." + key,
+                  "got " + flow_text(node) + ", which chooses no scheme", "{scheme: NAME, ...}");
+  }
+
   // `position: [{formula: FILE#NAME}, {layers: {0-2: rope, 3: none}}]`: keys of one value.
   MatrixValue map_value(const Section& section, const std::string& key, const YAML::Node& node) {
     MatrixValue value;
@@ -289,14 +313,21 @@ class SectionReader {
     for (const Assignment& one : value.assignments) {
       if (one.key == "position.scheme") value.label = one.text;
     }
+    YAML::Node others;  // beside `scheme: NAME`
     for (const auto& pair : node) {
-      if (!pair.first.IsScalar() || !pair.second.IsDefined()) continue;
-      YAML::Emitter text;
-      text.SetMapFormat(YAML::Flow);
-      text << (is_shorthand(key) ? node : pair.second);
-      value.label = value_label(is_shorthand(key) ? key : "position." + pair.first.Scalar(),
-                                pair.second.IsScalar() ? pair.second.Scalar() : text.c_str());
-      break;
+      if (pair.first.IsScalar() && pair.first.Scalar() != "scheme")
+        others[pair.first] = pair.second;
+    }
+    if (value.label.empty()) {
+      choose_by_section(section, key, node, value);
+    } else if (is_shorthand(key)) {
+      value.label = value_label(key, flow_text(node));
+    } else if (const auto pair = *node.begin(); is_shorthand("position." + pair.first.Scalar())) {
+      const YAML::Node& said = pair.second;
+      value.label = value_label("position." + pair.first.Scalar(),
+                                said.IsScalar() ? said.Scalar() : flow_text(said));
+    } else if (others.size() > 0) {
+      value.label += " " + flow_text(others);
     }
     return value;
   }

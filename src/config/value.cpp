@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "config/suggest.h"
@@ -16,8 +17,15 @@ std::string with_range(const std::string& kind, const Range& range) {
   return words.empty() ? kind : kind + " " + words;
 }
 
+// Not 010, which some readers of YAML take for eight.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 template <class Number>
 bool read_whole(std::string_view text, Number& value) {
+  if (std::is_integral_v<Number> && has_leading_zero(text)) return false;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;

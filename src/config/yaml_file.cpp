@@ -9,6 +9,7 @@
 #include "config/schema.h"
 #include "config/shorthand.h"
 #include "config/suggest.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -68,7 +69,7 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
   }
   const std::string text = read_file(path);
   try {
-    return YAML::Load(text);
+    return parse_document(text);
   } catch (const YAML::Exception& problem) {
     throw_usage(path.string() + ":" + std::to_string(problem.mark.line + 1),
                 "is not valid YAML: " + problem.msg,

@@ -1,12 +1,17 @@
 // The files that a corpus consists of, and the names of its options.
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/corpus.h"
 
 namespace roformer {
@@ -156,6 +161,27 @@ bool is_wanted_inside(const fs::path& name, const CorpusOptions& options) {
   return is_wanted(name, options) && std::none_of(name.begin(), name.end(), is_hidden);
 }
 
+namespace {
+
+// Twice the same text may stand in training and be held out as well.
+void warn_of_repeated_files(const std::vector<fs::path>& files) {
+  std::map<std::pair<dev_t, ino_t>, fs::path> seen;
+  for (const fs::path& file : files) {
+    struct stat status {};
+    const bool known =
+        file == "-" ? ::fstat(STDIN_FILENO, &status) == 0 : ::stat(file.c_str(), &status) == 0;
+    if (!known) continue;
+    const auto [first, added] = seen.emplace(std::pair(status.st_dev, status.st_ino), file);
+    if (added) continue;
+    if (file == "-") throw_usage("-", "is standard input, which can be read once");
+    log::warn("{} is read twice{}: of repeated documents some are trained on and held out as well",
+              file.string(),
+              file == first->second ? std::string() : ", also as " + first->second.string());
+  }
+}
+
+}  // namespace
+
 std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint64_t* skipped) {
   if (options.inputs.empty()) {
     throw_usage("corpus", "no file is given", "name files or folders, or - for standard input");
@@ -174,6 +200,7 @@ std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint6
       files.push_back(input);
     }
   }
+  warn_of_repeated_files(files);
   return files;
 }
 

@@ -1,14 +1,11 @@
 #include "data/document_splitter.h"
+#include "base/blank.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos;
-}
 
 // Where an endless line is cut: after a space when there is one, else between two characters.
 std::size_t cut_position(std::string_view line) {

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string_view>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -177,7 +179,8 @@ class GlueReader {
       example.index = *index;
     }
     if (label_) set_label(cells[*label_], example);
-    result_.empty_sentences += example.first.empty() + (second_ && example.second.empty());
+    result_.empty_sentences += is_blank(example.first) + (second_ && is_blank(example.second));
+    result_.malformed_rows += !is_valid_utf8(example.first) || !is_valid_utf8(example.second);
     result_.examples.push_back(std::move(example));
   }
 
@@ -245,6 +248,10 @@ GlueExamples read_glue(const fs::path& directory, GlueTask task, GlueSplit split
   }
   if (examples.empty_sentences > 0) {
     log::warn("{}: {} empty sentences", path.string(), examples.empty_sentences);
+  }
+  if (examples.malformed_rows > 0) {
+    log::warn("{}: {} rows with malformed UTF-8, which is read as U+FFFD", path.string(),
+              examples.malformed_rows);
   }
   return examples;
 }

@@ -37,8 +37,9 @@ struct GlueExample {
 
 struct GlueExamples {
   std::vector<GlueExample> examples;
-  bool labelled = false;  // test files come without labels
-  std::int64_t empty_sentences = 0;
+  bool labelled = false;             // test files come without labels
+  std::int64_t empty_sentences = 0;  // or blank ones
+  std::int64_t malformed_rows = 0;   // with bytes that are no UTF-8
   // Rows of QQP's published files that are broken into several lines; left out. In any other task
   // such a row is an error.
   std::int64_t broken_rows = 0;

@@ -9,9 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -22,14 +25,9 @@ constexpr std::array kPairFields = {"sentence1", "sentence2"};
 
 using Fields = std::map<std::string, std::string>;
 
-// The fields of one line, whatever the format; a number is its text.
-Fields fields_of(const nlohmann::json& object) {
-  Fields fields;
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_string()) fields[name] = value.get<std::string>();
-    if (value.is_number() || value.is_boolean()) fields[name] = value.dump();
-  }
-  return fields;
+bool is_text_field(const std::string& name) {
+  return std::ranges::find(kTripletFields, name) != kTripletFields.end() ||
+         std::ranges::find(kPairFields, name) != kPairFields.end();
 }
 
 std::vector<std::string> split_tabs(const std::string& line) {
@@ -46,12 +44,14 @@ std::vector<std::string> split_tabs(const std::string& line) {
 
 class MatchingReader {
  public:
-  explicit MatchingReader(const fs::path& file, bool labelled = true)
-      : file_(file.string()), labelled_(labelled) {}
+  explicit MatchingReader(const fs::path& file, bool labelled = true,
+                          TextFormat format = TextFormat::automatic)
+      : file_(file.string()), labelled_(labelled), format_(format) {}
 
   MatchingExamples read(const std::string& contents) {
     MatchingExamples result{.fingerprint = XXH3_64bits(contents.data(), contents.size())};
-    const bool json = file_.ends_with(".jsonl");
+    const bool json =
+        format_ == TextFormat::automatic ? file_.ends_with(".jsonl") : format_ == TextFormat::jsonl;
     std::vector<std::string> names;
     std::string_view rest = contents;
     if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
@@ -61,7 +61,7 @@ class MatchingReader {
       std::string line(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (line.ends_with('\r')) line.pop_back();
-      if (line.find_first_not_of(" \t") == std::string::npos) continue;
+      if (is_blank(line)) continue;
       if (!json && names.empty()) {
         names = split_tabs(line);
         continue;
@@ -72,13 +72,23 @@ class MatchingReader {
       if (triplet != result.triplets) refuse("triplets and pairs stand in one file");
       result.examples.push_back(triplet ? triplet_of(fields) : pair_of(fields));
     }
-    if (result.examples.empty()) throw_failure(file_, "holds no example");
+    if (result.examples.empty()) {
+      throw_failure(
+          file_, "holds no example",
+          json ? "one JSON object a line" : "the first line names the columns, with tabs between");
+    }
+    if (labelled_ && without_label_ > 0) {
+      log::warn("{}: {} of {} triplets have no \"label\": B is taken for the closer text", file_,
+                without_label_, result.examples.size());
+    }
     return result;
   }
 
  private:
   std::string file_;
-  bool labelled_;  // pairs must have a label
+  bool labelled_;                   // pairs must have a label
+  std::int64_t without_label_ = 0;  // triplets, whose closer text is then B
+  TextFormat format_;
   std::int64_t number_ = 0;
 
   [[noreturn]] void refuse(const std::string& what) const {
@@ -87,11 +97,27 @@ class MatchingReader {
                   "\"sentence1\", \"sentence2\" and \"label\" (1 or 0)");
   }
   nlohmann::json parse_line(const std::string& line) const {
+    if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
     const std::optional<nlohmann::json> object = try_parse_json(line);
     if (!object || !object->is_object()) refuse("is not a JSON object");
     return *object;
   }
+  // A label may be a number; nobody means one as a text.
+  Fields fields_of(const nlohmann::json& object) const {
+    Fields fields;
+    for (const auto& [name, value] : object.items()) {
+      if (value.is_string()) {
+        fields[name] = value.get<std::string>();
+      } else if (is_text_field(name)) {
+        refuse(fmt::format("\"{}\" is {}, wanted a text", name, describe_json(value)));
+      } else if (value.is_number() || value.is_boolean()) {
+        fields[name] = value.dump();
+      }
+    }
+    return fields;
+  }
   Fields columns(const std::vector<std::string>& names, const std::string& line) const {
+    if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
     const std::vector<std::string> cells = split_tabs(line);
     if (cells.size() != names.size()) {
       refuse(fmt::format("has {} columns, the first line {}", cells.size(), names.size()));
@@ -103,17 +129,16 @@ class MatchingReader {
   std::string text(const Fields& fields, const char* name) const {
     const auto found = fields.find(name);
     if (found == fields.end()) refuse(fmt::format("lacks \"{}\"", name));
-    if (found->second.find_first_not_of(" \t\r\n") == std::string::npos) {
-      refuse(fmt::format("\"{}\" is an empty text", name));
-    }
+    if (is_blank(found->second)) refuse(fmt::format("\"{}\" is an empty text", name));
     return found->second;
   }
-  MatchingExample triplet_of(const Fields& fields) const {
+  MatchingExample triplet_of(const Fields& fields) {
     MatchingExample example{.line = number_,
                             .anchor = text(fields, kTripletFields[0]),
                             .closer = text(fields, kTripletFields[1]),
                             .farther = text(fields, kTripletFields[2])};
     const auto label = fields.find("label");
+    without_label_ += label == fields.end();
     if (label == fields.end() || label->second == "B") return example;
     if (label->second != "C") refuse(fmt::format("has the label \"{}\"", label->second));
     std::swap(example.closer, example.farther);
@@ -200,8 +225,8 @@ MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
   return MatchingReader(file).read(read_file(file));
 }
 
-MatchingExamples read_matching_file(const fs::path& file) {
-  return MatchingReader(file, /*labelled=*/false).read(read_file(file));
+MatchingExamples read_matching_file(const fs::path& file, TextFormat format) {
+  return MatchingReader(file, /*labelled=*/false, format).read(read_file(file));
 }
 
 std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/matching_settings.h"
+#include "data/text_lines.h"
 
 namespace roformer {
 
@@ -40,7 +41,8 @@ struct MatchingExamples {
 // there.
 MatchingExamples read_matching(const std::filesystem::path& directory, MatchingSplit split);
 // One such file; where `label` is missing, B and 1 are taken.
-MatchingExamples read_matching_file(const std::filesystem::path& file);
+MatchingExamples read_matching_file(const std::filesystem::path& file,
+                                    TextFormat format = TextFormat::automatic);
 // The file of a split. Throws Error (usage) where there is none.
 std::filesystem::path find_matching_file(const std::filesystem::path& directory,
                                          MatchingSplit split);

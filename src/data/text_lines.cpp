@@ -7,16 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/input_line.h"
 #include "base/json.h"
 
 namespace roformer {
 namespace {
-
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n") == std::string::npos;
-}
 
 class TextLineReader {
  public:
@@ -117,6 +114,11 @@ void read_text_lines(std::istream& stream, const TextLineOptions& options, std::
     lines.clear();
   }
   if (!lines.empty()) take(lines);
+}
+
+TextFormat text_format(std::string_view word) {
+  if (word == "tsv") return TextFormat::tsv;
+  return word == "jsonl" ? TextFormat::jsonl : TextFormat::automatic;
 }
 
 }  // namespace roformer

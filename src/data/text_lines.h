@@ -7,6 +7,7 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace roformer {
@@ -21,6 +22,9 @@ enum class TextFormat {
   tsv,
   jsonl,  // {"sentence": ...}, or {"sentence1": ..., "sentence2": ...}
 };
+
+// "auto", "tsv" or "jsonl".
+TextFormat text_format(std::string_view word);
 
 struct TextLineOptions {
   std::string location;  // of the stream, in messages: the file's name

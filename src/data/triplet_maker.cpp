@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
@@ -29,33 +31,37 @@ using Sets = std::array<std::vector<MatchingExample>, kTripletSplits>;
 // Calls take(object, location) for each line of the inputs.
 template <class Take>
 std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
-  std::string all;
+  const std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
+      XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
+  XXH3_64bits_reset(hash.get());
   for (const fs::path& input : inputs) {
     const std::string contents = read_file(input);
-    all += contents;
+    XXH3_64bits_update(hash.get(), contents.data(), contents.size());
     std::string_view rest = contents;
     for (std::int64_t number = 1; !rest.empty(); ++number) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view line = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      if (is_blank(line)) continue;
       const std::string location = fmt::format("{}:{}", input.string(), number);
       const std::optional<nlohmann::json> object = try_parse_json(line);
       if (!object || !object->is_object()) throw_failure(location, "is not a JSON object");
       take(*object, location);
     }
   }
-  return XXH3_64bits(all.data(), all.size());
+  return XXH3_64bits_digest(hash.get());
 }
 
 std::string text_of(const nlohmann::json& object, const std::string& field,
                     const std::string& location) {
   const auto found = object.find(field);
-  if (found == object.end() || !found->is_string()) {
-    throw_failure(location, fmt::format("lacks \"{}\"", field));
+  if (found == object.end()) throw_failure(location, fmt::format("lacks \"{}\"", field));
+  if (!found->is_string()) {
+    throw_failure(location,
+                  fmt::format("\"{}\" is {}, wanted a text", field, describe_json(*found)));
   }
   auto text = found->get<std::string>();
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (is_blank(text)) {
     throw_failure(location, fmt::format("\"{}\" is an empty text", field));
   }
   return text;

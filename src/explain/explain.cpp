@@ -20,12 +20,6 @@ constexpr std::int64_t kMostContents = 16;       // of a group
 constexpr std::int64_t kScoreNumbers = 1 << 23;  // of one query's content with a group's keys
 constexpr std::int64_t kGroups = 4;              // of as many contents as may be
 
-void require_scores(const Settings& settings) {
-  if (!uses_linear_attention(settings.attention)) return;
-  throw_usage("attention.kernel", "linear attention makes no scores that could be explained",
-              "a run whose attention.kernel is softmax in all layers");
-}
-
 std::int64_t layers_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.layers;
 }
@@ -229,6 +223,12 @@ class Explainer {
 
 }  // namespace
 
+void require_explainable(const Settings& settings) {
+  if (!uses_linear_attention(settings.attention)) return;
+  throw_usage("attention.kernel", "linear attention makes no scores that could be explained",
+              "a run whose attention.kernel is softmax in all layers");
+}
+
 std::string ExplainedLayer::name() const {
   return stack.empty() ? std::to_string(number) : fmt::format("{} {}", stack, number);
 }
@@ -241,7 +241,7 @@ std::string ExplainedLayer::title() const {
 Explanation explain(const TrainedModel& model, const Dataset& dataset,
                     const ExplainOptions& options) {
   const c10::AutoGradMode no_gradient(false);
-  require_scores(model.settings);
+  require_explainable(model.settings);
   const ExplainedTexts texts = rows_of_text(model, dataset, options);
   return Explainer(texts, model.settings.seed, options.ablations).explain();
 }
@@ -249,7 +249,7 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options) {
   const c10::AutoGradMode no_gradient(false);
-  require_scores(translator.settings);
+  require_explainable(translator.settings);
   const ExplainedTexts texts = sentence_pairs(translator, dataset, options);
   return Explainer(texts, translator.settings.seed, options.ablations).explain();
 }

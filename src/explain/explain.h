@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.h"
 #include "explain/ablation.h"
 #include "explain/attention_record.h"
 #include "explain/explained_texts.h"
@@ -60,5 +61,8 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
                     const ExplainOptions& options);
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options);
+
+// Throws Error (usage) for linear attention alone, before any text is read.
+void require_explainable(const Settings& settings);
 
 }  // namespace roformer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,26 @@ std::vector<fs::path> event_files(const fs::path& directory) {
   return paths;
 }
 
+constexpr std::string_view kBefore = "events.out.tfevents.";
+constexpr std::string_view kBehind = ".roformer";
+
+// The second in the name of a file that this program wrote, else -1.
+std::int64_t second_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kBefore) || !name.ends_with(kBehind)) return -1;
+  std::int64_t second = -1;
+  std::from_chars(name.data() + kBefore.size(), name.data() + name.size() - kBehind.size(), second);
+  return second;
+}
+
 // TensorBoard reads a directory's files in the order of their names, so a new one must come last
-// even if the clock has gone back.
+// of ours even if the clock has gone back.
 fs::path new_event_file(const fs::path& directory) {
-  const std::vector<fs::path> existing = event_files(directory);
-  for (auto second = static_cast<std::int64_t>(seconds_since_1970());; ++second) {
-    fs::path path = directory / fmt::format("events.out.tfevents.{:010}.roformer", second);
-    if (existing.empty() || path > existing.back()) return path;
+  auto second = static_cast<std::int64_t>(seconds_since_1970());
+  for (const fs::path& path : event_files(directory)) {
+    second = std::max(second, second_of(path) + 1);
   }
+  return directory / fmt::format("{}{:010}{}", kBefore, second, kBehind);
 }
 
 }  // namespace

@@ -60,6 +60,26 @@ nlohmann::json read_record(const fs::path& run) {
   return record;
 }
 
+// Of data.sources or of the stages, one by one: fingerprints ("… x weight") or counts of tokens.
+[[noreturn]] void refuse_other_list(const std::string& field, const nlohmann::json& now,
+                                    const nlohmann::json& then) {
+  const std::size_t end = field.find('_');
+  const std::string of = field.substr(0, end);  // "source", "stage"
+  std::string words = field.substr(std::min(end, field.size() - 1) + 1);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  if (words == "fingerprints") words.pop_back();
+  std::size_t i = 0;
+  while (i < now.size() && i < then.size() && now[i] == then[i]) ++i;
+  const auto text = [&](const nlohmann::json& list) {
+    if (i >= list.size()) return std::string("not there");
+    return list[i].is_string() ? list[i].get<std::string>() : list[i].dump();
+  };
+  throw_usage(of == "source" ? "data.sources" : of + "s",
+              fmt::format("{} {} is not what the run was begun with: {} {} now, {} then", of, i + 1,
+                          words, text(now), text(then)),
+              "what they were then, or another run with --run NAME");
+}
+
 // Other data, or the same in another precision, would go on silently with other numbers.
 void compare_with_record(const nlohmann::json& record, const nlohmann::json& data,
                          const Settings& settings, const ComputePlan& plan) {
@@ -67,6 +87,7 @@ void compare_with_record(const nlohmann::json& record, const nlohmann::json& dat
   for (const auto& [field, now] : data.items()) {
     if (field == "folder" || field == "name") continue;  // data may be moved
     if (!begun.is_object() || !begun.contains(field) || begun[field] == now) continue;
+    if (now.is_array() && begun[field].is_array()) refuse_other_list(field, now, begun[field]);
     std::string words = field;
     std::replace(words.begin(), words.end(), '_', ' ');
     throw_usage(

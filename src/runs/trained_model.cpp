@@ -14,6 +14,7 @@
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"
+#include "runs/shared_options.h"
 #include "runs/train.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
@@ -134,23 +135,6 @@ ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& 
   });
   return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
                       settings.model.width);
-}
-
-std::vector<Override> with_shared_options(const Settings& stored,
-                                          const std::vector<Override>& overrides) {
-  std::string scheme = stored.position.scheme;
-  for (const Override& override : overrides) {
-    if (override.key == "position" || override.key == "position.scheme") scheme = override.text;
-  }
-  std::vector<Override> result;
-  const std::string old_prefix = "position." + stored.position.scheme + ".";
-  for (const Key& key : schema()) {
-    if (scheme == stored.position.scheme || !key.name.starts_with(old_prefix)) continue;
-    const std::string same = "position." + scheme + "." + key.name.substr(old_prefix.size());
-    if (find_key(same) != nullptr) result.push_back({same, key.get(stored)});
-  }
-  result.insert(result.end(), overrides.begin(), overrides.end());
-  return result;
 }
 
 bool may_change_when_trained(const std::string& key) {

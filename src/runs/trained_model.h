@@ -1,8 +1,7 @@
 // A model as training left it: the settings, tokenizer and weights of one checkpoint of a run.
 // Options that leave the parameters as they are (a frequency scaling, a window, another scheme
-// without parameters) may be changed when it is opened, to be tried on the same weights. Another
-// scheme keeps the options that it shares with the trained one (base, layout) unless they are
-// given.
+// without parameters) may be changed when it is opened, to be tried on the same weights
+// (shared_options.h).
 #pragma once
 
 #include <filesystem>
@@ -61,11 +60,6 @@ struct TrainedTranslator : OpenedCheckpoint {
 
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
-
-// The overrides behind those that another scheme on the same weights takes from the trained one:
-// the options that both have (the base and layout of a rope model that is tried with rerope).
-std::vector<Override> with_shared_options(const Settings& stored,
-                                          const std::vector<Override>& overrides);
 
 // Prepares the threads, too. Throws Error: failure for what is no whole run, usage for an override
 // of another key, for one that changes the model's parameters, and for a run of another task than

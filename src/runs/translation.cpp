@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "tasks/translator.h"
 
@@ -19,11 +20,6 @@ TranslatedText text_of(const Hypothesis& hypothesis, const Tokenizer& words) {
   for (const TokenId id : ids) result.pieces.push_back(words.piece(id));
   result.text = decode_text(words, ids);
   return result;
-}
-
-// Or where no piece is left of it.
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t\r\v\f") == std::string::npos;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "config/schema.h"
 #include "config/study_metrics.h"
 #include "runs/evaluation_report.h"
+#include "runs/shared_options.h"
 #include "runs/trained_model.h"
 #include "study/evaluated_weights.h"
 #include "study/job_runner.h"
@@ -50,7 +51,8 @@ std::string refusal(const Settings& trained, const std::vector<Override>& overri
   try {
     std::vector<Override> all;
     for (const Key& key : schema()) {
-      const bool location = key.type == KeyType::path || key.type == KeyType::text;  // of no weight
+      const bool text = key.type == KeyType::path || key.type == KeyType::text;
+      const bool location = text && key.scheme().empty();  // of no weight
       if (!location) all.push_back({.key = key.name, .text = key.get(trained)});
     }
     const std::vector<Override> changes = with_shared_options(trained, overrides);

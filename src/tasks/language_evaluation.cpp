@@ -13,6 +13,7 @@
 #include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "tasks/shared_batches.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -106,6 +107,7 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
   for (std::int64_t n = processes.rank(); n < batches.validation_batches(limit);
        n += processes.count()) {
     processes.alive();
+    stop_validation_if_asked(processes);
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
     const std::int64_t targets = batch.labels.numel();
     const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);

@@ -16,6 +16,7 @@
 #include "tasks/language_model.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -162,6 +163,7 @@ class ProbeTask : public TrainingTask {
     for (std::int64_t done = processes.rank() * at_once; done < settings_.probe.examples;
          done += processes.count() * at_once) {
       processes.alive();
+      stop_validation_if_asked(processes);
       const std::int64_t rows = std::min(at_once, settings_.probe.examples - done);
       const ProbeBatch batch =
           probe_batch(form_, size, rows,

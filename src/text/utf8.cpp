@@ -21,6 +21,13 @@ std::size_t ascii_prefix(std::string_view text) {
 
 }  // namespace
 
+bool is_valid_utf8(std::string_view text) {
+  std::string storage;
+  std::uint64_t replaced = 0;
+  repair_utf8(text, storage, replaced);
+  return replaced == 0;
+}
+
 bool is_ascii(std::string_view text) {
   return ascii_prefix(text) == text.size();
 }

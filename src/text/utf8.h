@@ -13,6 +13,8 @@ namespace roformer {
 // and ICU do); `replaced` grows by their number.
 std::string_view repair_utf8(std::string_view text, std::string& storage, std::uint64_t& replaced);
 
+bool is_valid_utf8(std::string_view text);
+
 // True when no byte is above 127.
 bool is_ascii(std::string_view text);
 

@@ -25,7 +25,11 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
     } catch (const ReadError&) {
       throw;  // it may be whole: nothing is given up
     } catch (const Error& problem) {
-      if (std::next(folder) == all.rend()) throw;
+      if (std::next(folder) == all.rend()) {
+        throw_failure(problem.parts().location, problem.parts().message,
+                      "there is no checkpoint before it: --overwrite begins again; where "
+                      "model.safetensors is whole, a new run takes its weights with --model.from");
+      }
       log::warn("{}; going back to {}: the steps since then are done again", problem.what(),
                 std::next(folder)->string());
       set_checkpoint_aside(*folder);
@@ -40,7 +44,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
     log::info("resuming from step {}", format_count(state.consumed.steps));
     return state;
   }
-  log::info("the run holds no checkpoint yet: starting at its beginning");
+  log::info("the run holds no checkpoint: its beginning is where it would go on");
   return {.seed = resumption.seed};
 }
 

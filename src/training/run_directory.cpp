@@ -39,12 +39,11 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
-// What --overwrite replaces; the lock stays. Only in a run a tokenizer is the run's: elsewhere it
-// is somebody's vocabulary.
-PreviousRun::IsOurs replaced_by(const fs::path& folder, bool run) {
-  return [folder, run](const fs::path& name) {
+// What --overwrite replaces of a run; the lock stays.
+PreviousRun::IsOurs replaced_by(const fs::path& folder) {
+  return [folder](const fs::path& name) {
     if (name == ".lock" || PreviousRun::is_aside(name)) return false;
-    return is_ours(name) || (run && is_tokenizer_entry(folder, name));
+    return is_ours(name) || is_tokenizer_entry(folder, name);
   };
 }
 
@@ -75,7 +74,7 @@ void recover_run(const fs::path& path) {
   if (!PreviousRun::needs_recovery(path)) return;
   const DirectoryLock lock(path);
   // The new run's tokenizer goes with it: its configuration may not have been written yet.
-  PreviousRun::recover(path, replaced_by(path, true));
+  PreviousRun::recover(path, replaced_by(path));
 }
 
 bool RunDirectory::is_confirmed() const {
@@ -106,8 +105,10 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   }
   lock_.emplace(path_);
   refuse_run();  // of another process, which held the lock until now
-  if (existing == ExistingRun::overwrite)
-    previous_.emplace(path_, replaced_by(path_, is_run(path_)));
+  // Where there is none, nothing would come back, and what this one leaves stays.
+  if (existing == ExistingRun::overwrite && is_run(path_)) {
+    previous_.emplace(path_, replaced_by(path_));
+  }
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());
   log_.emplace(path_ / "log.txt");

@@ -61,4 +61,8 @@ int StopSignals::received() {
   return received_signal;
 }
 
+void stop_validation_if_asked(const Processes& processes) {
+  if (processes.alone() && StopSignals::received() != 0) throw ValidationStopped();
+}
+
 }  // namespace roformer

@@ -6,6 +6,8 @@
 #include <array>
 #include <csignal>
 
+#include "distributed/processes.h"
+
 namespace roformer {
 
 // Handles these signals while it lives. What was installed before comes back after; inside another
@@ -25,5 +27,13 @@ class StopSignals {
   static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
   std::array<struct sigaction, kSignals.size()> before_{};
 };
+
+// Thrown out of a validation that somebody does not want to wait for. It is made anew where the
+// training goes on.
+struct ValidationStopped {};
+
+// For a loop over what is validated: throws ValidationStopped once a signal has asked to stop.
+// Several processes end their validation together, and go on.
+void stop_validation_if_asked(const Processes& processes);
 
 }  // namespace roformer

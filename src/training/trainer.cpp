@@ -120,6 +120,7 @@ class Trainer {
         }) {}
 
   TrainingSummary run() {
+    if (std::optional<TrainingSummary> ended = ended_before()) return std::move(*ended);
     std::error_code error;
     if (processes_.first()) {
       log_.emplace(run_, state_.consumed.steps);
@@ -163,6 +164,7 @@ class Trainer {
   StepAccount account_;
   std::int64_t saved_step_ = -1;
   bool save_owed_ = false;  // a checkpoint is due
+  bool stopped_in_validation_ = false;
   Stopwatch session_;
   Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
 
@@ -173,6 +175,27 @@ class Trainer {
                    .optimizer = optimizer_,
                    .average = average_.get(),
                    .processes = processes_});
+  }
+
+  // A run that has come to its end and was to keep no checkpoint of it is not trained again. Where
+  // one was kept and is damaged, what the checkpoint before lacks is.
+  std::optional<TrainingSummary> ended_before() {
+    if (!run_.resumed() || settings_.keep_last > 0) return std::nullopt;
+    std::optional<TrainingSummary> summary;
+    try {
+      if (processes_.first()) summary = read_training_summary(run_.path());
+    } catch (const Error& problem) {
+      log::warn("{}", problem.what());
+    }
+    const bool ended = summary && summary->reason == StopReason::finished &&
+                       summary->consumed.steps > state_.consumed.steps &&
+                       reached(settings_.steps, summary->consumed);
+    const std::array<double, 1> own = {ended ? 1.0 : 0.0};
+    if (gather_numbers(processes_, own)[0][0] == 0) return std::nullopt;
+    if (!processes_.first()) return TrainingSummary();
+    log::info("{} is finished, and kept no checkpoint of its end to go on from",
+              run_.path().string());
+    return summary;
   }
 
   TrainingSummary train_to_end() {
@@ -187,6 +210,7 @@ class Trainer {
     while (!(reason = stop_reason())) train_one_step();
     bool changed = saved_step_ != state_.consumed.steps;
     if (*reason == StopReason::finished) changed = finish() || changed;
+    if (stopped_in_validation_) reason = StopReason::signal;
     const Consumed& consumed = state_.consumed;
     if (*reason == StopReason::finished && state_.skipped_steps > 0 &&
         state_.skipped_steps == consumed.steps) {
@@ -396,12 +420,18 @@ class Trainer {
     return result;
   }
 
-  // Returns whether the result is one of the best, whose checkpoints are kept.
+  // Returns whether the result is one of the best, whose checkpoints are kept. One that a signal
+  // stops is made first where the training goes on.
   bool validate() {
     require_finite();
-    const ValidationRecord record{.step = state_.consumed.steps,
-                                  .minutes = state_.consumed.minutes,
-                                  .result = validation_result()};
+    ValidationRecord record{.step = state_.consumed.steps, .minutes = state_.consumed.minutes};
+    try {
+      record.result = validation_result();
+    } catch (const ValidationStopped&) {
+      state_.validation_due = stopped_in_validation_ = true;
+      stop_signal_ = StopSignals::received();
+      return false;
+    }
     ROFORMER_ASSERT(record.result.figures.contains(record.result.ranked_by));
     const auto better =
         std::count_if(state_.validations.begin(), state_.validations.end(),

@@ -235,3 +235,36 @@ TEST_CASE("a flag that is an option of another scheme says nothing, and is refus
   CHECK(refused({{"position.layers", "{0: none, 1-3: rope}"}, {"position.rope.base", "500"}}) ==
         "no error");
 }
+TEST_CASE("a formula chooses its scheme, and no second choice beside it is dropped") {
+  ConfigFolder folder;
+  const auto scheme_of = [&](const std::string& text) {
+    return load_settings(folder.write("a.yaml", text)).position.scheme;
+  };
+  CHECK(scheme_of("position: {formula: {bias: '0.5*(j-i)'}}\n") == "formula");
+  CHECK(scheme_of("position: {formula: '0.5*(j-i)'}\n") == "formula");
+  CHECK(scheme_of("position: {formula: '0.5*(j-i)', layers: {0: formula, others: rope}}\n") ==
+        "layers");
+  CHECK(scheme_of("position: {scheme: rope, formula: {bias: '0.5*(j-i)'}}\n") == "rope");
+  CHECK(scheme_of("position: {alibi: {variant: causal}}\n") == "rope");  // for who chooses it
+  CHECK(
+      folder.local(refusal([&] { scheme_of("position: {scheme: rope, layers: {0: none}}\n"); })) ==
+      "a.yaml:1: position.layers: chooses the scheme layers, and a.yaml:1 says rope (hint: one of "
+      "them)");
+}
+
+TEST_CASE("nothing of a file is dropped: no key inside a list, no second document") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text) {
+    return folder.local(refusal([&] { load_settings(folder.write("a.yaml", text)); }));
+  };
+  for (const char* text :
+       {"stages: [{steps: 10, steps: 20}]\n", "data.sources: [{directory: a, directory: b}]\n",
+        "attention.layers: {0: {window: 3, window: 9}}\n",
+        "position.layers: {0: {scheme: rope, base: 100, base: 200}, others: none}\n"}) {
+    CAPTURE(text);
+    CHECK(refused(text).find("is there twice") != std::string::npos);
+  }
+  CHECK(refused("seed: 5\n---\nseed: 7\n").find("a second document") != std::string::npos);
+  CHECK(refused("---\nseed: 5\n") == "no error");
+  CHECK(refused("seed: 010\n").find("wanted an integer") != std::string::npos);
+}

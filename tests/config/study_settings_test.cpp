@@ -4,6 +4,7 @@
 
 #include "catch.h"
 #include "config/assignment.h"
+#include "config/check.h"
 #include "config/schemes/rope.h"
 #include "config_helpers.h"
 #include "has.h"
@@ -114,6 +115,61 @@ TEST_CASE("a value of an axis may come with further keys, by whom it is named") 
         std::string::npos);
   CHECK(refused("pre, {post: {training.stepz: 7}}").find("training.stepz: unknown key") !=
         std::string::npos);
+}
+
+TEST_CASE("a value of the axis of schemes says which scheme it is") {
+  ConfigFolder folder;
+  const auto load = [&](const std::string& values) {
+    return load_study(folder.write("s.yaml", "matrix: {position: [" + values + "]}\n"));
+  };
+  const StudySettings study = load(
+      "rope, {formula: {bias: '0.5*(j-i)'}}, {alibi: {variant: symmetric}}, {scheme: rope, base: "
+      "5}");
+  REQUIRE(study.runs.size() == 4);
+  CHECK(study.runs[1].settings.position.scheme == "formula");
+  CHECK(study.runs[1].values.front() == "formula {bias: 0.5*(j-i)}");
+  CHECK(study.runs[2].settings.position.scheme == "alibi");
+  CHECK(study.runs[3].settings.position.of<RopeSettings>().base == 5);
+  CHECK(study.runs[3].values.front() == "rope {base: 5}");
+  const auto refused = [&](const std::string& values) {
+    return folder.local(refusal([&] { load(values); }));
+  };
+  CHECK(refused("rope, {base: 5}") ==
+        "s.yaml:1: matrix.position: got {base: 5}, which chooses no scheme (hint: {scheme: NAME, "
+        "...})");
+  CHECK(refused("rope, {alibi: {variant: causal}, t5: {buckets: 16}}").find("no scheme") !=
+        std::string::npos);
+  CHECK(refused("rope, {scheme: rope, formula: '0.5*(j-i)'}").find("chooses the scheme formula") !=
+        std::string::npos);
+  CHECK(refused("rope, {formula: }") != "no error");
+  // What none of its runs has would be another value's run under a name of its own.
+  const auto variants = folder.write("v.yaml",
+                                     "matrix: {position: [rope, t5]}\n"
+                                     "variants: [{name: plain}, {name: b, position.alibi.variant: "
+                                     "causal}, {name: c, position.t5.buckets: 16}]\n");
+  CHECK(folder.local(refusal([&] { load_study(variants); })) ==
+        "v.yaml:2: position.alibi.variant: is an option of alibi, and the positions are t5 (hint: "
+        "position: alibi beside it, or leave it out)");
+}
+
+TEST_CASE("the name of a run is one of a folder, whatever its values are") {
+  ConfigFolder folder;
+  const std::string sum = "0.1*(j-i)+0.2*(j-i)+0.3*(j-i)+0.4*(j-i)+0.5*(j-i)+0.6*(j-i)+0.7*(j-i)";
+  const StudySettings study =
+      load_study(folder.write("s.yaml",
+                              "matrix: {position: [{formula: '-0.1*max(i-j,1)'}, "
+                              "{formula: '(j-i)*1'}, {formula: '(j-i)/1'}, {formula: '" +
+                                  sum + "'}, {formula: '" + sum + "+0.8*(j-i)'}]}\n"));
+  const Names made = names(study);
+  REQUIRE(made.size() == 5);
+  CHECK(made[0] == "_-0.1_max_i-j_1_");
+  CHECK(made[1] != made[2]);
+  CHECK(made[3].substr(0, 50) == made[4].substr(0, 50));
+  CHECK(made[3] != made[4]);
+  for (const std::string& name : made) {
+    CHECK(name.size() <= 60);
+    CHECK(is_folder_name(name));
+  }
 }
 
 TEST_CASE("a key belongs to one axis of a study, and to no flag beside it") {

@@ -71,6 +71,14 @@ TEST_CASE("resuming removes later events and begins a new session in a new file"
   CHECK(steps_in(files[1]) == std::vector<std::int64_t>{0, 4, 4});
 }
 
+TEST_CASE("a new file comes behind those of a later clock, and other programs' do not count") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path / "events.out.tfevents.9999999990.roformer", "");
+  write_file_atomically(folder.path / "old-events.out.tfevents.1", "");
+  { TensorBoardWriter writer(folder.path, {}); }
+  CHECK(std::filesystem::exists(folder.path / "events.out.tfevents.9999999991.roformer"));
+}
+
 TEST_CASE("a damaged event file is refused and left as it was") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "events.out.tfevents.1.x";

@@ -150,6 +150,18 @@ TEST_CASE("losses of other targets are not subtracted") {
   CHECK(target_difference_table(outcome.study, outcome.rows).rows().empty());
 }
 
+TEST_CASE("a formula with trained parameters is evaluated as any other scheme") {
+  EvaluatedStudy fake("none", "evaluate: {lengths: [128]}\n");
+  std::string text = read_file(fake.path / "tiny.yaml");
+  const std::string formula =
+      "{formula: {bias: '-slope[h]*abs(i-j)', parameters: '{slope: {per: head, initial: 1}}'}}";
+  text.replace(text.find("[none]"), 6, "[none, " + formula + "]");
+  write_file_atomically(fake.path / "tiny.yaml", text);
+  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  CHECK(missing_lengths(outcome.lengths).rows().empty());
+  CHECK(outcome.lengths.size() == 2);
+}
+
 TEST_CASE("what cannot be evaluated is a cell with its reason") {
   const EvaluatedStudy fake("learned, t5, cope", kPlan);
   const StudyOutcome outcome = run_study(fake.load(), fake.options());

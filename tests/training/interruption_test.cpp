@@ -4,9 +4,11 @@
 #include <csignal>
 
 #include "catch.h"
+#include "distributed/processes.h"
 #include "report/json_lines.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
+#include "training/signals.h"
 #include "training/toy_training.h"
 
 namespace roformer {
@@ -154,6 +156,54 @@ TEST_CASE("a training under nohup goes on when the terminal is closed") {
   }});
   CHECK(train_toy(folder.path / "run", task, toy_settings()).reason == StopReason::finished);
   ::signal(SIGHUP, SIG_DFL);
+}
+
+TEST_CASE("a validation that a signal stops is made where the run goes on") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  const std::int64_t stopped = GENERATE(1, 3, 6);  // the last is that of the end
+  ToyOptions options;
+  std::int64_t validations = 0;
+  const std::unique_ptr<Processes> alone = make_single_process();
+  options.validation_factor = [&] {
+    if (++validations == stopped) {
+      std::raise(SIGTERM);
+      stop_validation_if_asked(*alone);
+    }
+    return 1.0;
+  };
+  ToyTask task(options);
+  const TrainingSummary first = train_toy(folder.path / "run", task, settings);
+  CHECK(first.reason == StopReason::signal);
+  CHECK(first.consumed.steps == 10 * stopped);
+  CHECK(std::ssize(first.validations) == stopped - 1);
+  ToyTask again;
+  const TrainingSummary summary =
+      train_toy(folder.path / "run", again, settings, ExistingRun::resume);
+  CHECK(summary.reason == StopReason::finished);
+  CHECK(lasting_metrics(folder.path / "run") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "run") == last_weights(folder.path / "whole"));
+}
+
+TEST_CASE("a finished run that kept no checkpoint is not trained again") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = settings.keep_best = 0;
+  {
+    ToyTask task;
+    train_toy(folder.path / "run", task, settings);
+  }
+  const auto metrics = lasting_metrics(folder.path / "run");
+  ToyTask task;
+  const TrainingSummary summary =
+      train_toy(folder.path / "run", task, settings, ExistingRun::resume);
+  CHECK(summary.consumed.steps == 60);
+  CHECK(task.validations == 0);
+  CHECK(lasting_metrics(folder.path / "run") == metrics);
 }
 
 }  // namespace roformer

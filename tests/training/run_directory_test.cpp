@@ -154,6 +154,19 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   CHECK_FALSE(fs::exists(path / ".outdated"));
 }
 
+TEST_CASE("a run that was to overwrite nothing stays where it ends before it is confirmed") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  {
+    const RunDirectory run(path, ExistingRun::overwrite);
+    CHECK(run.is_confirmed());
+    write_file_atomically(run.config(), "seed: 1\n");
+    write_file_atomically(path / "vocab.txt", "its own");
+  }
+  CHECK_NOTHROW(RunDirectory(path, ExistingRun::resume));
+  CHECK(read_file(path / "vocab.txt") == "its own");
+}
+
 TEST_CASE("a run killed while it wrote its configuration can be begun again") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "config/suggest.h"
 #include "config/value.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -23,7 +24,7 @@ YAML::Node library_of(const std::filesystem::path& file) {
   }
   YAML::Node root;
   try {
-    root = YAML::Load(read_file(file));
+    root = parse_document(read_file(file));
   } catch (const YAML::Exception& problem) {
     throw InvalidValue("FILE#NAME, but " + file.string() + ":" +
                        std::to_string(problem.mark.line + 1) + " is not valid YAML");

@@ -8,6 +8,7 @@
 
 #include "config/suggest.h"
 #include "config/value.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -90,20 +91,11 @@ std::vector<FormulaParameter> parse_formula_parameters(std::string_view text) {
   constexpr const char* kWanted = "parameters, {slope: {per: head, initial: 1}, …}";
   std::vector<FormulaParameter> parameters;
   if (text.empty()) return parameters;
-  YAML::Node map;
-  try {
-    map = YAML::Load(std::string(text));
-  } catch (const YAML::Exception&) {
-    throw InvalidValue(kWanted);
-  }
+  const YAML::Node map = parse_value(text, kWanted);
   if (!map.IsMap()) throw InvalidValue(kWanted);
   for (const auto& pair : map) {
     if (!pair.first.IsScalar()) throw InvalidValue(kWanted);
     const std::string name = pair.first.Scalar();
-    const auto same = [&](const FormulaParameter& other) { return other.name == name; };
-    if (std::any_of(parameters.begin(), parameters.end(), same)) {
-      throw InvalidValue(name + " once, which is there twice");
-    }
     try {
       parameters.push_back(parse_one(name, pair.second));
     } catch (const InvalidValue& invalid) {

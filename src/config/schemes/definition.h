@@ -39,6 +39,8 @@ struct SchemeDefinition {
   std::vector<SchemeOption> (*shorthand)(std::string_view text,
                                          const std::filesystem::path& folder) = nullptr;
   bool (*shorthand_key)(std::string_view key) = nullptr;
+  // Whether an option, given without a choice of a scheme, means this one.
+  bool (*says_itself)(std::string_view option) = nullptr;
   // The schemes that a composite one is made of; throws InvalidValue where its layers make none.
   std::vector<SchemePart> (*parts)(const PositionSettings& position, std::int64_t layers) = nullptr;
   std::vector<std::string> (*part_names)(const PositionSettings& position) = nullptr;

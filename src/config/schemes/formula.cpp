@@ -243,15 +243,17 @@ void check_formula(const SchemeCheck& check) {
 }  // namespace
 
 SchemeDefinition define_formula() {
-  return {.facts = {.name = "formula",
-                    .family = "bias",
-                    .formula = "S_ij += or = what position.formula.bias or .score says",
-                    .cost = "fused attention with a bias; a score needs the matrix of scores",
-                    .longer = "as the formula does",
-                    .paper = "its source, e.g. in configs/formulas.yaml"},
-          .options = formula_options,
-          .check = check_formula,
-          .shorthand = read_formula};
+  return {
+      .facts = {.name = "formula",
+                .family = "bias",
+                .formula = "S_ij += or = what position.formula.bias or .score says",
+                .cost = "fused attention with a bias; a score needs the matrix of scores",
+                .longer = "as the formula does",
+                .paper = "its source, e.g. in configs/formulas.yaml"},
+      .options = formula_options,
+      .check = check_formula,
+      .shorthand = read_formula,
+      .says_itself = [](std::string_view option) { return option == "bias" || option == "score"; }};
 }
 
 }  // namespace roformer

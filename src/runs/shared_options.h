@@ -1,0 +1,18 @@
+// Another scheme on trained weights keeps the options that it shares with the trained one (base,
+// layout) unless they are given; where layers differ, each layer's with what that layer was trained
+// with.
+#pragma once
+
+#include <vector>
+
+#include "config/assignment.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+// The overrides with those options among them. `stored` are the settings of the training. Throws
+// Error (usage) for one scheme on layers that were trained with different options of it.
+std::vector<Override> with_shared_options(const Settings& stored,
+                                          const std::vector<Override>& overrides);
+
+}  // namespace roformer
