@@ -291,7 +291,8 @@ class SectionReader {
   // `position: [{alibi: {variant: causal}}]` means alibi; of two sections, or none, nobody knows.
   void choose_by_section(const Section& section, const std::string& key, const YAML::Node& node,
                          MatrixValue& value) {
-    const bool one = node.size() == 1 && (*node.begin()).first.IsScalar();
+    const bool one =
+        node.size() == 1 && (*node.begin()).first.IsScalar() && (*node.begin()).second.IsMap();
     const std::string name = one ? (*node.begin()).first.Scalar() : "";
     if (find_position_facts(name) != nullptr) {
       value.label = name + " " + flow_text((*node.begin()).second);
@@ -324,8 +325,11 @@ class SectionReader {
       value.label = value_label(key, flow_text(node));
     } else if (const auto pair = *node.begin(); is_shorthand("position." + pair.first.Scalar())) {
       const YAML::Node& said = pair.second;
-      value.label = value_label("position." + pair.first.Scalar(),
-                                said.IsScalar() ? said.Scalar() : flow_text(said));
+      const std::string section_name = "position." + pair.first.Scalar();
+      const bool options = said.IsMap() && said.size() > 0 &&
+                           !is_shorthand_map_key(section_name, (*said.begin()).first.Scalar());
+      value.label = (options ? pair.first.Scalar() + " " : "") +
+                    value_label(section_name, said.IsScalar() ? said.Scalar() : flow_text(said));
     } else if (others.size() > 0) {
       value.label += " " + flow_text(others);
     }
