@@ -43,6 +43,7 @@ class AttentionCache {
   }
   // Where all tokens stand, of schemes that draw positions, [1, length()]: with the step's.
   at::Tensor drawn_positions;
+  std::int64_t expected_length = 0;  // that the texts may come to; 0: not known
   // Linear attention: the layer's state, and its random features, which the first step makes.
   struct Linear {
     LinearState state;

@@ -129,9 +129,11 @@ void generate_command(const GenerateOptions& options) {
   trained.model->add_to(weights);
   const InferenceWeights::Use use(&weights);
   const auto begin = std::chrono::steady_clock::now();
-  NextToken model({.stack = trained.model->encoder(),
-                   .head = trained.model->head(),
-                   .precision = trained.model->plan().precision});
+  NextToken model(
+      {.stack = trained.model->encoder(),
+       .head = trained.model->head(),
+       .precision = trained.model->plan().precision,
+       .expected_length = static_cast<std::int64_t>(prompt.size()) + options.generation.tokens});
   const auto samples = generate(model, prompt, generation);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

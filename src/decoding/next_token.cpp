@@ -7,20 +7,33 @@
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace roformer {
 
 NextToken::NextToken(Parts parts)
-    : parts_(parts), cached_(parts.cache == CacheUse::automatic && parts.stack.can_cache()) {
+    : parts_(parts),
+      cached_(parts.cache == CacheUse::automatic && parts.stack.can_cache()),
+      keeps_text_(!cached_ || parts.stack.rereads(1, std::numeric_limits<std::int64_t>::max())) {
   ROFORMER_ASSERT(parts.stack.settings().causal);
+  forget();
+}
+
+void NextToken::forget() {
+  cache_ = AttentionCache();
+  cache_.expected_length = parts_.expected_length;
 }
 
 at::Tensor NextToken::append(const at::Tensor& ids) {
   const c10::AutoGradMode no_gradient(false);
   const at::Tensor added = ids.to(parts_.stack.embedding().table().device());
-  if (!cached_) text_ = text_.defined() ? at::cat({text_, added}, 1) : added;
-  const at::Tensor& input = cached_ ? added : text_;
+  const std::int64_t before = text_.defined() ? text_.size(1) : 0;
+  if (keeps_text_) text_ = before > 0 ? at::cat({text_, added}, 1) : added;
+  const bool anew = keeps_text_ && before > 0 && parts_.stack.rereads(before, text_.size(1));
+  if (anew) forget();
+  const at::Tensor& input = cached_ && !anew ? added : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);
   const TokenLayout layout = TokenLayout::uniform(texts, length);
   return parts_.head.logits(
@@ -32,7 +45,8 @@ at::Tensor NextToken::append(const at::Tensor& ids) {
 }
 
 void NextToken::reorder(std::span<const std::int64_t> rows) {
-  if (cached_) return cache_.reorder(rows);
+  if (cached_) cache_.reorder(rows);
+  if (!keeps_text_) return;
   const at::Tensor index = at::tensor(at::IntArrayRef(rows.data(), rows.size()), at::kLong);
   if (text_.defined()) text_ = at::index_select(text_, 0, index.to(text_.device()));
 }

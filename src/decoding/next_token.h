@@ -21,6 +21,7 @@ class NextToken : public StepModel {
     const LanguageHead& head;
     Precision precision = Precision::fp32;  // fp32 or bf16
     CacheUse cache = CacheUse::automatic;
+    std::int64_t expected_length = 0;  // tokens that the texts may come to; 0: not known
   };
   explicit NextToken(Parts parts);
 
@@ -32,8 +33,11 @@ class NextToken : public StepModel {
  private:
   Parts parts_;
   bool cached_;
+  bool keeps_text_;
   AttentionCache cache_;
-  at::Tensor text_;  // [B, L], kept only without the cache
+  at::Tensor text_;  // [B, L], where it may have to be read again
+
+  void forget();
 };
 
 }  // namespace roformer

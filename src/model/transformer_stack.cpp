@@ -43,7 +43,8 @@ at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& i
       {.lengths = lengths,
        .training = in.training,
        .key = random_key({key, random_word("places")}),
-       .earlier = in.cache != nullptr ? in.cache->drawn_positions : at::Tensor()});
+       .earlier = in.cache != nullptr ? in.cache->drawn_positions : at::Tensor(),
+       .expected = in.cache != nullptr ? in.cache->expected_length : 0});
   if (in.cache == nullptr) return drawn;
   const bool begun = in.cache->drawn_positions.defined();
   return in.cache->drawn_positions = begun ? at::cat({in.cache->drawn_positions, drawn}, 1) : drawn;
@@ -144,6 +145,13 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     final_norm_ = add_norm(parameters.within("", static_cast<int>(model.layers)), "final_norm",
                            model.width, model);
   }
+}
+
+bool TransformerStack::rereads(std::int64_t before, std::int64_t after) const {
+  for (std::int64_t layer = 0; layer < settings_.model.layers; ++layer) {
+    if (scheme_->of_layer(layer).rereads(before, after)) return true;
+  }
+  return false;
 }
 
 bool TransformerStack::can_cache() const {

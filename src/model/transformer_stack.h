@@ -74,6 +74,8 @@ class TransformerStack {
   const Embedding& embedding() const { return *embedding_; }
   // Whether a step of decoding can go on from a cache.
   bool can_cache() const;
+  // Whether some layer's scheme reads a text of `before` tokens otherwise when it has `after`.
+  bool rereads(std::int64_t before, std::int64_t after) const;
 
  private:
   // What goes from one sub-layer to the next.

@@ -172,16 +172,16 @@ class ExplicitPositions : public PositionScheme {
   }
 
   // One draw for all sequences. Outside of training it is always the same, of as many positions as
-  // a text of the training's length has, so that what is read does not move what was read; a longer
-  // text has a draw of its own length, whatever texts are beside it, or goes on token by token
-  // where a cache holds what came before.
+  // a text of the training's length has, or one that is to be written, so that what is read does
+  // not move what was read; a longer text has a draw of its own length, whatever texts are beside
+  // it, or goes on token by token where a cache holds what came before.
   at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     if (in.training) return sample(count, in.key).unsqueeze(0);
-    if (before + count <= training_length_) {
-      return sample(training_length_, 0).narrow(0, before, count).unsqueeze(0);
-    }
+    const std::int64_t whole =
+        std::max(training_length_, std::min(in.expected, settings_.positions));
+    if (before + count <= whole) return sample(whole, 0).narrow(0, before, count).unsqueeze(0);
     if (before == 0) {
       std::vector<at::Tensor> own;
       for (const std::int64_t length : in.lengths) {

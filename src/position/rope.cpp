@@ -40,6 +40,11 @@ class Rope : public PositionScheme {
         settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
     return by_length ? CachedKeys::unrotated : CachedKeys::rotated;
   }
+  bool rereads(std::int64_t before, std::int64_t after) const override {
+    const std::int64_t shorter =
+        settings_.original_length > 0 ? settings_.original_length : training_length_;
+    return settings_.scaling == RopeScaling::longrope && before <= shorter && after > shorter;
+  }
 
  private:
   RopeSettings settings_;

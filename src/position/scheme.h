@@ -104,8 +104,9 @@ struct AttentionWeights {
 struct DrawInputs {
   std::span<const std::int64_t> lengths;  // of the sequences, in tokens
   bool training = false;
-  std::uint64_t key = 0;  // of the batch: random numbers are functions of it
-  at::Tensor earlier;     // decoding: the positions of the tokens before, [1, L']
+  std::uint64_t key = 0;      // of the batch: random numbers are functions of it
+  at::Tensor earlier;         // decoding: the positions of the tokens before, [1, L']
+  std::int64_t expected = 0;  // decoding: tokens that the text may come to; 0: not known
 };
 
 enum class TokenSide { query, key };
@@ -219,11 +220,14 @@ class PositionScheme {
 
   // 9. Capabilities beyond those of the facts table.
   // False where a token's result changes with how many tokens follow it, even if it sees none of
-  // them: then nothing of it can be cached. Rotations that grow with the text (dynamic_ntk,
-  // longrope) are cached all the same, keys unrotated: what a token was keeps the angles that it
-  // was read with, and a text that is read anew differs from one that was written.
+  // them: then nothing of it can be cached. Rotations that grow with every token (dynamic_ntk) are
+  // cached all the same, keys unrotated: what a token was keeps the angles that it was read with,
+  // and a text that is read anew differs from one that was written.
   virtual bool can_cache() const { return true; }
   virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
+  // Whether a text of `before` tokens is read otherwise when it has come to `after` (longrope's two
+  // lists of factors): its cache is then made anew, once.
+  virtual bool rereads(std::int64_t before, std::int64_t after) const { return false; }
 };
 
 // What every scheme's constructor gets. Parameters (8) are named "position.*" and

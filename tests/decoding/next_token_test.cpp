@@ -167,6 +167,42 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
   }
 }
 
+TEST_CASE("a text that comes behind longrope's short factors is read again, once") {
+  const Decoder decoder("rope", {{"data.length", "512"},
+                                 {"position.scaling", "longrope"},
+                                 {"position.factor", "4"},
+                                 {"position.original_length", "12"},
+                                 {"position.short_factor", "[1, 1, 1, 1, 1, 1, 1, 1]"},
+                                 {"position.long_factor", "[1.2, 1.5, 2, 2, 3, 3, 4, 4]"}});
+  NextToken cached(decoder.parts(CacheUse::automatic));
+  NextToken full(decoder.parts(CacheUse::never));
+  const at::Tensor ids = text(20);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    CAPTURE(i);
+    const at::Tensor next = ids.narrow(1, i, 1);
+    const double found = (cached.append(next) - full.append(next)).abs().max().item<double>();
+    CHECK(found < 3e-5);
+    if (i == 10) {
+      cached.reorder(std::vector<std::int64_t>{1, 0});
+      full.reorder(std::vector<std::int64_t>{1, 0});
+    }
+  }
+}
+
+TEST_CASE("a text that is written keeps to the positions that were drawn for all of it") {
+  const Decoder decoder(
+      "explicit_positions",
+      {{"data.length", "16"}, {"position.form", "learned"}, {"position.positions", "64"}});
+  NextToken::Parts parts = decoder.parts(CacheUse::automatic);
+  parts.expected_length = 60;
+  NextToken cached(parts);
+  at::Tensor last;
+  const at::Tensor ids = text(60);
+  for (std::int64_t i = 0; i < 60; ++i) last = cached.append(ids.narrow(1, i, 1));
+  NextToken full(decoder.parts(CacheUse::never));
+  CHECK((last - full.append(ids)).abs().max().item<double>() < 3e-5);
+}
+
 TEST_CASE("texts change places after what is hidden has left the cache, in bf16 too") {
   const Decoder decoder("rope", {{"attention.window", "9"}});
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
