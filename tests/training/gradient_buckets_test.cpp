@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
+#include "tensor/operations.h"
 
 namespace roformer {
 namespace {
@@ -98,6 +99,31 @@ TEST_CASE("what a backward pass does not come to is sent behind it, in the same 
   buckets.begin_rest();
   buckets.wait();
   CHECK(processes.sent == std::vector<std::int64_t>{64, 80, 32, 48, 0, 16});
+  CHECK(processes.complete());
+}
+
+// The product adds its weight's gradient itself and gives autograd none: the hook must be called
+// all the same, or every exchange would wait for the end of the pass.
+TEST_CASE("the weights of products are sent while the backward pass goes on") {
+  ParameterStore store{7};
+  std::vector<at::Tensor> weights;
+  for (int depth = 0; depth < 2; ++depth) {
+    weights.push_back(store.add({.name = "layer" + std::to_string(depth),
+                                 .shape = {16, 16},
+                                 .initial = normal(1),
+                                 .depth = depth}));
+  }
+  store.flatten();
+  NotingProcesses processes(store.flat_gradients());
+  GradientBuckets buckets(processes, store, 256);
+  std::vector<std::int64_t> sent_by_then;
+  at::Tensor state = project(at::ones({4, 16}), weights[0]);
+  state.register_hook([&](const at::Tensor&) { sent_by_then = processes.sent; });
+  const at::Tensor loss = project(state, weights[1]).square().sum();
+  buckets.watch();
+  loss.backward();
+  CHECK(sent_by_then == std::vector<std::int64_t>{256});
+  CHECK(processes.sent == std::vector<std::int64_t>{256, 0});
   CHECK(processes.complete());
 }
 
