@@ -32,12 +32,18 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
   CorpusStream stream(files.front());
   DividedFile result;
   Sha1 hash;
+  std::string begin;
   for (std::size_t inside = 0; stream.next_file(); ++inside) {
     if (inside > 0) throw_usage(location, fmt::format("holds several files: {}", wanted));
     for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
       result.bytes += bytes.size();
       hash.update(bytes);
+      begin += bytes.substr(0, shares.begins_with.size() - begin.size());
     }
+  }
+  if (begin != shares.begins_with) {
+    throw_failure(location, "is neither the recipe's file nor a prefix of it: it begins otherwise",
+                  "fetch it again; `roformer data prepare FILE --reader verbatim` takes any file");
   }
   if (result.bytes > shares.whole()) {
     throw_failure(location, fmt::format("has {} bytes, the recipe's file has {}",

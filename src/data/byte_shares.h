@@ -14,6 +14,7 @@ namespace roformer {
 struct ByteShares {
   std::array<std::uint64_t, 3> bytes = {};  // by Split, of the whole file; all 0: not divided so
   std::string sha1;                         // of the whole file; empty: not known
+  std::string begins_with;                  // what a prefix is known by; empty: not known
 
   std::uint64_t whole() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
@@ -24,8 +25,8 @@ struct DividedFile {
 };
 
 // Reads the corpus' one file from beginning to end. Throws Error where there are several, it can be
-// read only once, is longer than the shares say or too short to be divided, or has the right length
-// and another SHA-1.
+// read only once, begins otherwise than the shares say, is longer than they say or too short to be
+// divided, or has the right length and another SHA-1.
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares);
 
 }  // namespace roformer

@@ -26,7 +26,10 @@ void check_shares(RecipeReader& reader, const Recipe& recipe) {
     const YAML::Node value = reader.root()[key];
     if (value) reader.add({.key = key, .where = reader.where(value), .value = value}, message);
   };
-  if (recipe.shares.whole() == 0) return complain("sha1", "belongs to split_bytes");
+  if (recipe.shares.whole() == 0) {
+    for (const char* const key : {"sha1", "begins_with"}) complain(key, "belongs to split_bytes");
+    return;
+  }
   for (const char* const key :
        {"validation_files", "test_files", "validation_fraction", "test_fraction"}) {
     complain(key, "the file is divided by split_bytes");
@@ -58,6 +61,7 @@ Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
       {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, recipe.test_fraction); }},
       {"split_bytes", [&](const YamlEntry& e) { read_shares(e, reader, recipe); }},
       {"sha1", [&](const YamlEntry& e) { reader.text(e, recipe.shares.sha1); }},
+      {"begins_with", [&](const YamlEntry& e) { reader.text(e, recipe.shares.begins_with); }},
   });
   reader.read(keys, {"name", "files"});
   check_shares(reader, recipe);

@@ -446,6 +446,11 @@ TEST_CASE("A file is divided by its bytes, and every byte of it is in one of the
     CHECK(text_of(prefix, Split::validation) == text.substr(180, 10));
     CHECK(text_of(prefix, Split::test) == text.substr(190, 10));
     CHECK(shown_name(prefix.description()) == "sample, the first 200 of 1,000 bytes");
+    options.overwrite = true;
+    options.shares.begins_with = text.substr(0, 20);
+    CHECK_NOTHROW(prepare(options, *byte_tokenizer()));
+    options.shares.begins_with = "<mediawiki";
+    CHECK(has(message_of_prepare(options), "neither the recipe's file nor a prefix of it"));
   }
   SECTION("no character is cut in two") {
     for (std::size_t i = 890; i < 905; i += 3) text.replace(i, 3, "\u4e2d");

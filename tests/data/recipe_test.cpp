@@ -105,4 +105,5 @@ TEST_CASE("A recipe divides its file by bytes, and not by anything else besides"
   CHECK(complaint("reader: verbatim\nsplit_bytes: [9, 5, 5]\ntest_fraction: 0.1\n")
             .find(":5: test_fraction: the file is divided by split_bytes") != std::string::npos);
   CHECK(complaint("sha1: 00\n").find("belongs to split_bytes") != std::string::npos);
+  CHECK(complaint("begins_with: a\n").find("belongs to split_bytes") != std::string::npos);
 }
