@@ -7,7 +7,7 @@
 namespace roformer {
 
 struct MaskedSoftmaxInputs {
-  at::Tensor scores;  // [B, H, Lq, Lk], contiguous; overwritten on CPUs
+  at::Tensor scores;  // [B, H, Lq, Lk], contiguous; overwritten
   at::Tensor bias;    // broadcastable to the scores, or undefined
   at::Tensor mask;    // bool, broadcastable, true = visible; undefined: all visible
 };

@@ -216,11 +216,12 @@ void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
-  if (::close(std::exchange(descriptor_, -1)) != 0 ||
-      ::rename(partial_.c_str(), path_.c_str()) != 0) {
-    const int error_number = errno;
-    ::unlink(partial_.c_str());
-    throw_failure(path_.string(), "cannot write: " + system_message(error_number));
+  // Before it is closed, with which another writer may take the partial file.
+  if (::rename(partial_.c_str(), path_.c_str()) != 0) {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
   sync_directory(path_.parent_path());
 }

@@ -42,9 +42,9 @@ struct ReductionSettings {
   std::int64_t bucket = 0;  // numbers of the gradient in one call to the others; 0: bucket_size()
 };
 
-// For a gradient of `count` numbers: an eighth of it, so that most of it is
-// under way while the backward pass goes on, but enough to fill a connection (1 MiB) and no more
-// than that needs (16 MiB).
+// For a gradient of `count` numbers: an eighth of it, so that most of it is under way while the
+// backward pass goes on, but enough to fill a connection (1 MiB) and no more than that needs
+// (16 MiB).
 std::int64_t bucket_size(std::int64_t count);
 
 // Nothing where there is nothing to do: for one process in the fast order.

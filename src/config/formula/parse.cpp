@@ -348,14 +348,23 @@ class Parser {
 std::string FormulaError::shown(std::string_view text) const {
   std::string message = "column " + std::to_string(column + 1) + ": " + what();
   if (!hint.empty()) message += " (hint: " + hint + ")";
-  std::string line(text);
+  // Of a long formula what stands around the place.
+  constexpr std::size_t kBefore = 50, kBehind = 20;
+  const auto begins_character = [&](std::size_t at) {
+    return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+  };
+  const std::size_t place = std::min(column, text.size());
+  std::size_t first = place > kBefore ? place - kBefore : 0;
+  std::size_t end = std::min(place + kBehind, text.size());
+  while (!begins_character(first)) ++first;
+  while (!begins_character(end)) ++end;
+  std::string line = (first > 0 ? "… " : "") + std::string(text.substr(first, end - first)) +
+                     (end < text.size() ? " …" : "");
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20; }, ' ');
   // A caret stands under a character, of which one may take several bytes.
-  std::size_t columns = 0;
-  for (std::size_t i = 0; i < std::min(column, text.size()); ++i) {
-    columns += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
-  }
+  std::size_t columns = first > 0 ? 2 : 0;
+  for (std::size_t i = first; i < place; ++i) columns += begins_character(i);
   return message + "\n    " + line + "\n    " + std::string(columns, ' ') + "^";
 }
 

@@ -201,7 +201,8 @@ class FormulaCheck {
             root, {.variable = [&](const std::string& name) { return variable(name, d, head); },
                    .parameter = [&](std::size_t parameter,
                                     double index) { return initial_of(parameter, index, head); }});
-        if (std::isfinite(value) || (std::isinf(value) && value < 0)) continue;
+        const auto single = static_cast<float>(value);  // as the model computes it
+        if (std::isfinite(single) || (std::isinf(single) && single < 0)) continue;
         throw FormulaError(
             root.column,
             fmt::format("comes to {} (at i = {}, j = {}, head {})",
