@@ -125,7 +125,7 @@ int open_alone(const fs::path& path) {
       errno = error_number;
       return -1;
     }
-    if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
@@ -173,8 +173,9 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
-  ::close(descriptor_);
+  // As long as the lock is held: afterwards the name may be another writer's.
   if (!partial_.empty()) ::unlink(partial_.c_str());
+  ::close(descriptor_);
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {

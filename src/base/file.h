@@ -35,6 +35,7 @@ void sync_directory(const std::filesystem::path& path);
 // were. Without commit() nothing is left behind. A link stays one, and its target is replaced. What
 // is no regular file (a device, a pipe) is written to as it is. Throws Error (failure) on the first
 // system call that fails (a full disk, say).
+// While another process writes the same file, this one waits, ten seconds at most.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

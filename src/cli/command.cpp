@@ -70,7 +70,8 @@ std::string with_short_lines(const std::string& text) {
       std::size_t begin = line.find_first_not_of(' ');
       if (begin > 0) {  // behind the name
         const std::size_t gap = line.find("  ", begin);
-        if (gap != std::string::npos) begin = line.find_first_not_of(' ', gap);
+        const std::size_t words = line.find_first_not_of(' ', std::min(gap, line.size()));
+        if (words < kHelpColumns / 2) begin = words;
       }
       std::istringstream rest(wrapped(line.substr(begin), kHelpColumns - begin));
       std::string part, whole = line.substr(0, begin);
@@ -91,14 +92,16 @@ class Formatter : public CLI::Formatter {
   }
   // Without what excludes or needs what, which is said when it matters.
   std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_type_size() == 0 || !option->get_option_text().empty()) {
-      return CLI::Formatter::make_option_opts(option);
-    }
+    if (!option->get_option_text().empty()) return " " + option->get_option_text();
+    if (option->get_type_size() == 0) return "";
     std::string text;
     if (!option->get_type_name().empty()) text += " " + option->get_type_name();
     if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
     if (option->get_expected_max() >= CLI::detail::expected_max_vector_size) text += " ...";
     return option->get_required() ? text + " REQUIRED" : text;
+  }
+  std::string make_description(const CLI::App* command) const override {
+    return wrapped(command->get_description(), kHelpColumns) + "\n";
   }
   std::string make_footer(const CLI::App* command) const override {
     return with_short_lines(command->get_footer());

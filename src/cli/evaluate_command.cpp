@@ -161,7 +161,6 @@ EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedMod
   return report;
 }
 
-// The other model on the same rows, one pass for each of the report's.
 // The model that it is compared with, and the same data. Opened before anything is computed.
 struct OtherModel {
   TrainedModel model;
@@ -181,12 +180,13 @@ OtherModel open_other(const EvaluateOptions& options, const TrainedModel& traine
   return {std::move(other), std::move(dataset)};
 }
 
+// The other model on the same rows, one pass for each of the report's.
 void add_other_model(const EvaluateOptions& options, const TrainedModel& trained,
                      const OtherModel& opened, EvaluationReport& report) {
   const auto& [other, dataset] = opened;
+  prepare_threads(other.settings.threads);
   report.against = other.checkpoint.string();
   for (EvaluatedLength& entry : report.lengths) {
-    require_positions(other.settings, "--length", entry.length, entry.arrangement.shift);
     const EvaluatedLength second = evaluate_one(other, dataset,
                                                 {.length = entry.length,
                                                  .tokens = token_limit(options, trained),
@@ -320,6 +320,7 @@ void evaluate_command(const EvaluateOptions& options) {
                                                                   .overrides = options.overrides});
   std::optional<OtherModel> other;
   if (!options.against.empty()) other.emplace(open_other(options, trained));
+  prepare_threads(trained.settings.threads);  // which the other has set to its own
   EvaluationReport report = evaluate_model(options, trained);
   if (other) add_other_model(options, trained, *other, report);
   // The figures first: a disk may have filled up meanwhile.

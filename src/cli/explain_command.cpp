@@ -41,8 +41,10 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
       .checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides};
   if (task_of_run(run, flags.checkpoint).translates) {
     auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
+    require_explainable(opened->settings);
     auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
     return [&flags, opened, pairs](const std::string& name) {
+      prepare_threads(opened->settings.threads);
       return explain_run(name, *opened, *pairs, flags.options);
     };
   }
@@ -50,6 +52,7 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   require_explainable(opened->settings);
   auto text = std::make_shared<Dataset>(open_stored_text(flags.data, *opened));
   return [&flags, opened, text](const std::string& name) {
+    prepare_threads(opened->settings.threads);
     return explain_run(name, *opened, *text, flags.options);
   };
 }

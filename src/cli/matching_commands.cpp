@@ -86,10 +86,12 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     others.data.directory = settings.data.directory;
     same = load_matching_set(others, *other->tokenizer, split);
   }
+  prepare_threads(trained.settings.threads);  // which the other has set to its own
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, settings.matching, set);
   std::optional<MatchingComparison> comparison;
   if (other) {
+    prepare_threads(other->settings.threads);
     comparison = compare_answers(
         evaluation.right,
         evaluate_matching(*other->classifier, other->settings.matching, same).right);

@@ -16,11 +16,13 @@ namespace {
 // Of the set that the run names itself: what lies there now may be other data.
 void warn_of_other_data(const fs::path& checkpoint, const fs::path& folder,
                         std::uint64_t fingerprint) {
-  const fs::path record = checkpoint.parent_path().parent_path() / "run.json";
-  std::error_code error;
-  if (!fs::exists(record, error)) return;
-  const nlohmann::json then =
-      read_sealed_json(record).value("/data/fingerprint"_json_pointer, nlohmann::json());
+  const fs::path run = (checkpoint / "..").lexically_normal().parent_path().parent_path();
+  nlohmann::json then;
+  try {
+    then = read_sealed_json(run / "run.json").value("/data/fingerprint"_json_pointer, then);
+  } catch (const Error&) {
+    return;  // nothing that is computed depends on it
+  }
   const std::string now = hexadecimal(fingerprint);
   if (!then.is_string() || then == now) return;
   log::warn("{} holds other data than the run was trained on: their fingerprint is {}, then {}",

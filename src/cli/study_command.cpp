@@ -123,7 +123,8 @@ void merge_command(const StudyCommandOptions& options) {
   }
 }
 
-void study_command(const StudyCommandOptions& options) {
+// A study starts its trainings itself, each of which is alone.
+void leave_launch(const StudyCommandOptions& options) {
   const Launch launch = read_launch();
   if (!launch.alone() && !options.shard) {
     throw_usage("study",
@@ -131,6 +132,9 @@ void study_command(const StudyCommandOptions& options) {
                 "start it once, with --jobs N, or each with its own --shard K/N");
   }
   forget_launch();
+}
+
+void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
     std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
                                         : recorded_chart(options.render, options.chart));
@@ -161,6 +165,7 @@ void study_command(const StudyCommandOptions& options) {
     throw_failure(study_folder(asked).string(), "none of its runs has its data");
   }
   const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+  leave_launch(options);
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs,

@@ -106,6 +106,7 @@ std::string stored_config(const TrainOptions& options) {
     if (flag.key == "runs") runs = flag.text;
   }
   if (run.empty()) return "";
+  if (read_launch().alone()) recover_run(runs / run);
   require_run(runs / run);
   return (runs / run / "config.yaml").string();
 }
@@ -142,7 +143,9 @@ void add_train_command(CLI::App& program) {
       "  torchrun --no-python --nproc-per-node 4 -- roformer train CONFIG\n"
       "  mpirun -n 4 roformer train CONFIG\n"
       "  srun -n 4 roformer train CONFIG\n");
-  CLI::Option* config = command->add_option("config", options->config, "configuration file (YAML)");
+  CLI::Option* config =
+      command->add_option("config", options->config,
+                          "configuration file (YAML); with --resume --run NAME that of the run");
   CLI::Option* resume =
       command
           ->add_option("--resume", options->resume,

@@ -8,6 +8,7 @@
 #include "config/check.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/schemes/definition.h"
 #include "config/shorthand.h"
 #include "config/stages.h"
 #include "config/suggest.h"
@@ -127,6 +128,18 @@ class Resolver {
   }
 };
 
+// Whether options of the scheme may stand beside the choice so far: it is one of several schemes
+// that a composite one puts together, or a translator's decoder has it.
+bool is_part(const Assignment& implied, const std::vector<Assignment>& all,
+             const Settings& settings) {
+  const SchemeDefinition* const chosen = find_scheme_definition(settings.position.scheme);
+  if (chosen != nullptr && chosen->parts) return true;
+  return std::ranges::any_of(all, [&](const Assignment& other) {
+    const bool beside = other.key == "position.decoder" || other.key == "position.cross";
+    return beside && other.text == implied.text;
+  });
+}
+
 }  // namespace
 
 std::vector<Assignment> to_assignments(const std::vector<Override>& overrides) {
@@ -177,9 +190,9 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
   Resolver resolver(problems, contradictions);
   // The scheme first: what position.OPTION means depends on it, wherever in the list it is chosen.
   for (const Assignment& assignment : assignments) {
-    if (assignment.key == "position" || assignment.key == "position.scheme") {
-      resolver.set("position.scheme", assignment);
-    }
+    if (assignment.key != "position" && assignment.key != "position.scheme") continue;
+    if (assignment.implied && is_part(assignment, assignments, resolver.settings)) continue;
+    resolver.set("position.scheme", assignment);
   }
   for (const Assignment& assignment : assignments) {
     if (assignment.key == "position" || assignment.key == "position.scheme") continue;

@@ -18,6 +18,9 @@ struct Assignment {
   std::filesystem::path folder;  // relative paths start here; empty: the working directory
   // The file or variant that lists it, in which no two may mean one key; empty: a later one wins.
   SourceLocation list = {};
+  // A choice of a scheme that only an option of it implies: none where the scheme is a part of what
+  // is chosen already.
+  bool implied = false;
 };
 
 // A flag: --KEY TEXT.

@@ -68,18 +68,21 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
   }
   const SchemeDefinition* implied = nullptr;
   SourceLocation implied_at;
-  const auto imply = [&](const SchemeDefinition& scheme, const Assignment& assignment) {
+  bool by_option = false;
+  const auto imply = [&](const SchemeDefinition& scheme, const Assignment& assignment,
+                         bool option) {
     // A composite one puts others together, whose own options stand beside it.
     if (chosen != nullptr || (implied != nullptr && implied->parts)) return;
     implied = &scheme;
     implied_at = assignment.where;
+    by_option = option;
   };
   std::vector<Assignment> result;
   for (const Assignment& assignment : assignments) {
     const SchemeDefinition* const scheme = scheme_of_section(assignment.key);
     if (scheme == nullptr) {
       if (const SchemeDefinition* const own = scheme_that_is_said(assignment.key)) {
-        imply(*own, assignment);
+        imply(*own, assignment, true);
       }
       result.push_back(assignment);
       continue;
@@ -94,7 +97,7 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
       for (SchemeOption& option : scheme->shorthand(assignment.text, assignment.folder)) {
         add(assignment.key + "." + option.option, std::move(option.text));
       }
-      imply(*scheme, assignment);
+      imply(*scheme, assignment, false);
       refuse_another(*scheme, assignment, chosen, problems);
     } catch (const InvalidValue& invalid) {
       const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
@@ -103,8 +106,10 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
     }
   }
   if (implied != nullptr) {
-    result.push_back(
-        {.key = "position.scheme", .text = std::string(implied->facts.name), .where = implied_at});
+    result.push_back({.key = "position.scheme",
+                      .text = std::string(implied->facts.name),
+                      .where = implied_at,
+                      .implied = by_option});
   }
   return result;
 }

@@ -36,9 +36,21 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-const MatrixValue* value_named(const MatrixAxis& axis, const std::string& label) {
-  const auto found = std::ranges::find(axis.values, label, &MatrixValue::label);
-  return found == axis.values.end() ? nullptr : &*found;
+// The axis's value that a flag means: of the same name, and beginning with what the flag sets. Two
+// files may have formulas of one name.
+const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) {
+  for (const MatrixValue& value : axis.values) {
+    const auto same = [](const Assignment& own, const Assignment& given) {
+      return may_mean_the_same(own.key, given.key) && own.text == given.text;
+    };
+    if (value.label != flag.label || value.assignments.size() < flag.assignments.size()) continue;
+    if (std::equal(
+            flag.assignments.begin(), flag.assignments.end(), value.assignments.begin(),
+            [&](const Assignment& given, const Assignment& own) { return same(own, given); })) {
+      return &value;
+    }
+  }
+  return nullptr;
 }
 
 // The label as far as it can be in a folder's name, which never begins as a flag does.
@@ -57,7 +69,7 @@ std::string readable_part(const MatrixAxis& axis, const std::string& label) {
 void widen(MatrixAxis& axis, MatrixAxis flag) {
   for (MatrixValue& value : flag.values) {
     axis.asked.push_back(value.label);
-    if (value_named(axis, value.label) == nullptr) axis.values.push_back(std::move(value));
+    if (value_meant(axis, value) == nullptr) axis.values.push_back(std::move(value));
   }
 }
 
@@ -65,7 +77,7 @@ void widen(MatrixAxis& axis, MatrixAxis flag) {
 // comes with the keys that it has there.
 void replace(MatrixAxis& axis, MatrixAxis flag) {
   for (MatrixValue& value : flag.values) {
-    if (const MatrixValue* const own = value_named(axis, value.label)) value = *own;
+    if (const MatrixValue* const own = value_meant(axis, value)) value = *own;
   }
   axis = std::move(flag);
 }
@@ -87,11 +99,9 @@ std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
 std::string name_part(const MatrixAxis& axis, const std::string& label) {
   constexpr std::size_t kMost = 60;  // of a folder's 255, with other axes and what is put behind it
   const std::string text = readable_part(axis, label);
-  const bool alone =
-      text.size() <= kMost && std::ranges::none_of(axis.values, [&](const MatrixValue& other) {
-        return other.label != label && readable_part(axis, other.label) == text;
-      });
-  if (alone) return text;
+  // Formulas differ in what is left out of a name.
+  const bool lossy = axis.key == "position" && text != label;
+  if (text.size() <= kMost && !lossy) return text;
   return text.substr(0, kMost - 10) + "-" +
          hexadecimal(XXH3_64bits(label.data(), label.size())).substr(0, 8);
 }

@@ -39,8 +39,7 @@ inline constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
 std::size_t combinations_of(const std::vector<MatrixAxis>& axes);
 
 // "rope", "seed1", "learning_rate0.001": the part of a run's name that a value of the axis gives.
-// One that is long, or that another value of the axis would have, too, ends with a hash of the
-// label.
+// One that is long, or a scheme's that is not the label itself, ends with a hash of the label.
 std::string name_part(const MatrixAxis& axis, const std::string& label);
 
 // Flags with several values, or of an axis, become axes, or widen those of a protocol; returns the

@@ -166,20 +166,22 @@ void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     for (const MatrixValue& value : axes[axis].values) {
       for (const Assignment& one : value.assignments) {
-        std::string scheme, chosen;
+        std::string scheme;
+        std::set<std::string> chosen;
         const bool used = std::ranges::any_of(runs, [&](const StudyRun& run) {
           if (run.values[axis] != value.label) return false;
           const PositionSettings& position = run.settings.position;
           const Key* const key = find_key(one.key);
           if (key == nullptr || key->scheme().empty()) return true;
           scheme = key->scheme();
-          chosen = position.scheme;
+          chosen.insert(position.scheme);
           return uses_scheme(position, scheme) || uses_scheme(position.of_decoder(), scheme) ||
                  position.cross == scheme;
         });
         if (used || scheme.empty()) continue;
         problems.add(one.where, one.key,
-                     fmt::format("is an option of {}, and the positions are {}", scheme, chosen),
+                     fmt::format("is an option of {}, and the positions are {}", scheme,
+                                 fmt::join(chosen, ", ")),
                      fmt::format("position: {} beside it, or leave it out", scheme));
       }
     }

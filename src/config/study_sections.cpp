@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/position_facts.h"
+#include "config/schema.h"
 #include "config/shorthand.h"
 #include "config/suggest.h"
 #include "config/value.h"
@@ -56,9 +57,8 @@ class SectionReader {
     if (!wanted(section, section.node, section.node.IsMap(), "matrix", "keys with lists")) return;
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
       const std::string name = "matrix." + entry.key;
-      if (entry.key == "run" || entry.key == "runs") {
-        problems_.add(entry.where, name, "a study names its runs itself", "");
-      } else if (!is_assignable(entry.key)) {
+      if (refuse_name_of_run(entry.where, entry.key, "matrix.")) continue;
+      if (!is_assignable(entry.key)) {
         problems_.add(entry.where, name, "unknown key", suggestion(entry.key, assignable_keys()));
       } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
         const std::string got = entry.value.IsSequence() ? "an empty list" : describe(entry.value);
@@ -82,7 +82,7 @@ class SectionReader {
       for (const YamlEntry& entry : entries_of(section.file, node, problems_)) {
         if (entry.key == "name") {
           text(entry, "variants.name", variant.label);
-        } else {
+        } else if (!refuse_name_of_run(entry.where, entry.key)) {
           keys.push_back(entry);
         }
       }
@@ -101,6 +101,13 @@ class SectionReader {
  private:
   Problems& problems_;
   std::vector<NamedMetric> metrics_;
+
+  bool refuse_name_of_run(const SourceLocation& where, const std::string& key,
+                          const std::string& section = "") {
+    if (key != "run" && key != "runs") return false;
+    problems_.add(where, section + key, "a study names its runs itself", "");
+    return true;
+  }
 
   bool wanted(const Section& section, const YAML::Node& node, bool good, const std::string& key,
               const std::string& what) {
@@ -235,10 +242,12 @@ class SectionReader {
     for (const YAML::Node& node : entry.value) {
       const std::string name = "matrix." + entry.key;
       if (node.IsMap() && (axis.key == "position" || is_shorthand(entry.key))) {
-        axis.values.push_back(map_value(section, entry.key, node));
+        MatrixValue value = map_value(section, entry.key, node);
+        if (!value.label.empty()) axis.values.push_back(std::move(value));
         continue;
       }
-      if (node.IsMap()) {
+      const Key* const key = find_key(axis.key);
+      if (node.IsMap() && (key == nullptr || key->type != KeyType::list)) {
         value_with_keys(section, name, entry.key, node, axis);
         continue;
       }
@@ -271,6 +280,7 @@ class SectionReader {
     MatrixValue value = single_value(section, key, pair.first);
     for (Assignment& one : assignments_of(
              section.file, entries_of(section.file, pair.second, problems_), problems_)) {
+      if (refuse_name_of_run(one.where, one.key)) continue;
       if (may_mean_the_same(one.key, axis.key)) {
         problems_.add(one.where, one.key, "is the value itself, and set again beside it", "");
         continue;
@@ -304,6 +314,29 @@ class SectionReader {
                   "got " + flow_text(node) + ", which chooses no scheme", "{scheme: NAME, ...}");
   }
 
+  // What chooses the scheme, and behind it what else is said.
+  static std::string map_label(const std::string& key, const YAML::Node& node,
+                               const std::string& scheme) {
+    if (is_shorthand(key)) return value_label(key, flow_text(node));
+    std::string label = scheme;
+    YAML::Node others;
+    for (const auto& pair : node) {
+      const std::string name = pair.first.IsScalar() ? pair.first.Scalar() : "";
+      if (name == "scheme") continue;
+      const std::string option = "position." + name;
+      if (name != scheme || !is_shorthand(option)) {
+        others[pair.first] = pair.second;
+      } else if (pair.second.IsScalar()) {
+        label = value_label(option, pair.second.Scalar());
+      } else {
+        const bool value = pair.second.size() > 0 &&
+                           is_shorthand_map_key(option, (*pair.second.begin()).first.Scalar());
+        label = (value ? "" : name + " ") + flow_text(pair.second);
+      }
+    }
+    return others.size() > 0 ? label + " " + flow_text(others) : label;
+  }
+
   // `position: [{formula: FILE#NAME}, {layers: {0-2: rope, 3: none}}]`: keys of one value.
   MatrixValue map_value(const Section& section, const std::string& key, const YAML::Node& node) {
     MatrixValue value;
@@ -314,24 +347,10 @@ class SectionReader {
     for (const Assignment& one : value.assignments) {
       if (one.key == "position.scheme") value.label = one.text;
     }
-    YAML::Node others;  // beside `scheme: NAME`
-    for (const auto& pair : node) {
-      if (pair.first.IsScalar() && pair.first.Scalar() != "scheme")
-        others[pair.first] = pair.second;
-    }
     if (value.label.empty()) {
       choose_by_section(section, key, node, value);
-    } else if (is_shorthand(key)) {
-      value.label = value_label(key, flow_text(node));
-    } else if (const auto pair = *node.begin(); is_shorthand("position." + pair.first.Scalar())) {
-      const YAML::Node& said = pair.second;
-      const std::string section_name = "position." + pair.first.Scalar();
-      const bool options = said.IsMap() && said.size() > 0 &&
-                           !is_shorthand_map_key(section_name, (*said.begin()).first.Scalar());
-      value.label = (options ? pair.first.Scalar() + " " : "") +
-                    value_label(section_name, said.IsScalar() ? said.Scalar() : flow_text(said));
-    } else if (others.size() > 0) {
-      value.label += " " + flow_text(others);
+    } else {
+      value.label = map_label(key, node, value.label);
     }
     return value;
   }

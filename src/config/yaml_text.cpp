@@ -31,10 +31,10 @@ void refuse_repeated_keys(const YAML::Node& node, const std::string& wanted, int
 
 YAML::Node parse_document(const std::string& text) {
   const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-  if (documents.size() > 1) {
-    const YAML::Mark mark = documents[1].Mark();
-    throw YAML::Exception(mark.is_null() ? YAML::Mark() : mark,
-                          "a second document begins behind `---`, and one is read");
+  for (std::size_t i = 1; i < documents.size(); ++i) {
+    if (documents[i].IsNull()) continue;  // nothing stands there
+    throw YAML::Exception(documents[i].Mark(),
+                          "a second document stands behind `---`, and one is read");
   }
   return documents.empty() ? YAML::Node() : documents.front();
 }

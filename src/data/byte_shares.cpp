@@ -41,7 +41,7 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
       begin += bytes.substr(0, shares.begins_with.size() - begin.size());
     }
   }
-  if (begin != shares.begins_with) {
+  if (!shares.begins_with.starts_with(begin)) {
     throw_failure(location, "is neither the recipe's file nor a prefix of it: it begins otherwise",
                   "fetch it again; `roformer data prepare FILE --reader verbatim` takes any file");
   }

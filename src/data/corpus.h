@@ -74,6 +74,9 @@ CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options,
 // (hidden files are not counted).
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
+// Of a corpus that is divided by documents: twice the same text may be trained on and held out.
+// Throws Error (usage) for standard input given twice.
+void warn_of_repeated_files(const std::vector<std::filesystem::path>& files);
 // Whether a file of an archive is read: what is left out of folders is left out there, too.
 bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& options);
 // Their bytes on the disk; 0 when standard input is among them.

@@ -161,9 +161,6 @@ bool is_wanted_inside(const fs::path& name, const CorpusOptions& options) {
   return is_wanted(name, options) && std::none_of(name.begin(), name.end(), is_hidden);
 }
 
-namespace {
-
-// Twice the same text may stand in training and be held out as well.
 void warn_of_repeated_files(const std::vector<fs::path>& files) {
   std::map<std::pair<dev_t, ino_t>, fs::path> seen;
   for (const fs::path& file : files) {
@@ -173,14 +170,14 @@ void warn_of_repeated_files(const std::vector<fs::path>& files) {
     if (!known) continue;
     const auto [first, added] = seen.emplace(std::pair(status.st_dev, status.st_ino), file);
     if (added) continue;
-    if (file == "-") throw_usage("-", "is standard input, which can be read once");
+    if (file == "-" && first->second == "-") {
+      throw_usage("-", "is standard input, which can be read once");
+    }
     log::warn("{} is read twice{}: of repeated documents some are trained on and held out as well",
               file.string(),
               file == first->second ? std::string() : ", also as " + first->second.string());
   }
 }
-
-}  // namespace
 
 std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint64_t* skipped) {
   if (options.inputs.empty()) {
@@ -200,7 +197,6 @@ std::vector<fs::path> list_corpus_files(const CorpusOptions& options, std::uint6
       files.push_back(input);
     }
   }
-  warn_of_repeated_files(files);
   return files;
 }
 

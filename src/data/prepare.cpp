@@ -142,6 +142,7 @@ struct PreparationPlan {
 CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& output) {
   CorpusFiles files;
   files.paths = list_corpus_files(corpus, &files.skipped);
+  warn_of_repeated_files(files.paths);
   std::erase_if(files.paths, [&](const auto& file) { return OutputFolder::holds(output, file); });
   if (files.paths.empty()) {
     throw_usage(output.string(), "the input holds nothing but the output");

@@ -226,7 +226,8 @@ class PositionScheme {
   virtual bool can_cache() const { return true; }
   virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
   // Whether a text of `before` tokens is read otherwise when it has come to `after` (longrope's two
-  // lists of factors): its cache is then made anew, once.
+  // lists of factors): the cache of a language model is then made anew, once. A translator goes on
+  // with what its decoder has read.
   virtual bool rereads(std::int64_t before, std::int64_t after) const { return false; }
 };
 

@@ -38,10 +38,15 @@ constexpr std::string_view kBehind = ".roformer";
 // The second in the name of a file that this program wrote, else -1.
 std::int64_t second_of(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (!name.starts_with(kBefore) || !name.ends_with(kBehind)) return -1;
+  constexpr std::int64_t kMost = 9'999'999'999;  // as many digits as the names have
+  if (name.size() <= kBefore.size() + kBehind.size() || !name.starts_with(kBefore) ||
+      !name.ends_with(kBehind)) {
+    return -1;
+  }
   std::int64_t second = -1;
-  std::from_chars(name.data() + kBefore.size(), name.data() + name.size() - kBehind.size(), second);
-  return second;
+  const char* const end = name.data() + name.size() - kBehind.size();
+  const auto parsed = std::from_chars(name.data() + kBefore.size(), end, second);
+  return parsed.ec == std::errc() && parsed.ptr == end && second < kMost ? second : -1;
 }
 
 // TensorBoard reads a directory's files in the order of their names, so a new one must come last

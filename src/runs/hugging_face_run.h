@@ -21,10 +21,10 @@ struct ImportedRun {
 
 // Makes runs/NAME from the folder with one checkpoint, at step 0: task mlm for an encoder or a
 // masked language model, causal_lm for Llama, Qwen and GPT-NeoX, glue for a classifier, translation
-// for a MarianMTModel. Among the overrides are `run`, and for a classifier glue.task where the folder
-// does not name it. A classifier whose classes have the task's names in another order is put into
-// the task's. Throws Error as read_hugging_face_folder and RunDirectory do, and usage for keys that
-// do not go with the folder; nothing is written then.
+// for a MarianMTModel. Among the overrides are `run`, and for a classifier glue.task where the
+// folder does not name it. A classifier whose classes have the task's names in another order is put
+// into the task's. Throws Error as read_hugging_face_folder and RunDirectory do, and usage for keys
+// that do not go with the folder; nothing is written then.
 ImportedRun import_run(const std::filesystem::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing);
 

@@ -212,7 +212,11 @@ std::vector<MeasuredPair> measured_before(const fs::path& record, const SpeedCom
   if (!fs::exists(record)) return {};
   const json document = read_record(record);
   const std::string last_commit = document.value("/program/commit"_json_pointer, "");
-  for (const char* fact : {"processor", "cores", "instruction_sets"}) {  // memory is not for speed
+  if (!same_processor(document.value("/machine/processor"_json_pointer, ""),
+                      machine.value("processor", ""))) {
+    return {};
+  }
+  for (const char* fact : {"cores", "instruction_sets"}) {  // memory is not for speed
     const json::json_pointer pointer(std::string("/machine/") + fact);
     if (document.value(pointer, json()) != json(machine.value(fact, json()))) return {};
   }

@@ -31,8 +31,7 @@ std::string machine_of(const RunResult& run) {
   return text;
 }
 
-bool same_machine(const RunResult& a, const RunResult& b) {
-  const std::string one = machine_of(a), other = machine_of(b);
+bool same_processor(const std::string& one, const std::string& other) {
   constexpr std::string_view kModel = " (family ";  // as processor_name() writes it
   const auto begin = [&](const std::string& text) { return text.find(kModel); };
   const auto without = [&](std::string text) {
@@ -41,6 +40,10 @@ bool same_machine(const RunResult& a, const RunResult& b) {
   };
   if ((begin(one) == std::string::npos) == (begin(other) == std::string::npos)) return one == other;
   return without(one) == without(other);
+}
+
+bool same_machine(const RunResult& a, const RunResult& b) {
+  return same_processor(machine_of(a), machine_of(b));
 }
 
 std::string state_word(RunResult::State state) {

@@ -35,8 +35,10 @@ struct RunResult {
 // What the times of a run depend on, as its record tells it: "AMD EPYC, 2 cores, threads 1"; with a
 // GPU or several processes where they were. "" where that is not known.
 std::string machine_of(const RunResult& run);
-// As far as the records tell: those of before name no model of the processor.
+// As far as the records tell: those of before name no model of the processor. The same of texts
+// that hold processor_name().
 bool same_machine(const RunResult& a, const RunResult& b);
+bool same_processor(const std::string& one, const std::string& other);
 
 // "finished", "not finished", "failed", "diverged", "cannot be run".
 std::string state_word(RunResult::State state);

@@ -18,6 +18,7 @@
 #include "metrics/language.h"
 #include "tasks/shared_batches.h"
 #include "text/translation_tokenizers.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -54,6 +55,7 @@ void add_losses(const Translator& translator, const Settings& settings,
   std::vector<std::vector<double>> found;  // of this process's batches
   for (std::int64_t n = processes.rank(); n < batches.batches_per_epoch(); n += processes.count()) {
     processes.alive();
+    stop_validation_if_asked(processes);
     const TranslationBatch batch = to_device(to_tensors(batches[n]), translator.plan().device);
     const CrossEntropy entropy =
         translator.loss(batch, {.training = false}, settings.translation.label_smoothing);

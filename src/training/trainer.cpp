@@ -177,6 +177,12 @@ class Trainer {
                    .processes = processes_});
   }
 
+  // Validations since the best.
+  static std::int64_t waited(const TrainingSummary& summary) {
+    const ValidationRecord* const best = summary.best();
+    return best == nullptr ? std::ssize(summary.validations) : &summary.validations.back() - best;
+  }
+
   // A run that has come to its end and was to keep no checkpoint of it is not trained again. Where
   // one was kept and is damaged, what the checkpoint before lacks is.
   std::optional<TrainingSummary> ended_before() {
@@ -187,9 +193,11 @@ class Trainer {
     } catch (const Error& problem) {
       log::warn("{}", problem.what());
     }
-    const bool ended = summary && summary->reason == StopReason::finished &&
-                       summary->consumed.steps > state_.consumed.steps &&
-                       reached(settings_.steps, summary->consumed);
+    const bool ended = summary && summary->consumed.steps > state_.consumed.steps &&
+                       (summary->reason == StopReason::patience
+                            ? settings_.patience > 0 && waited(*summary) >= settings_.patience
+                            : summary->reason == StopReason::finished &&
+                                  reached(settings_.steps, summary->consumed));
     const std::array<double, 1> own = {ended ? 1.0 : 0.0};
     if (gather_numbers(processes_, own)[0][0] == 0) return std::nullopt;
     if (!processes_.first()) return TrainingSummary();

@@ -47,10 +47,17 @@ TEST_CASE("of two who write one file, each has written it whole, and the last on
   second.join();
   CHECK(read_file(path) == "second");
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+  // One that gives up takes nothing away from who waits.
+  first = std::make_unique<AtomicFile>(path);
+  std::thread third([&] { write_file_atomically(path, "third"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  first.reset();
+  third.join();
+  CHECK(read_file(path) == "third");
   // What a killed process left is in nobody's way.
   write_file_atomically(folder.path / "file.partial", "left");
-  write_file_atomically(path, "third");
-  CHECK(read_file(path) == "third");
+  write_file_atomically(path, "fourth");
+  CHECK(read_file(path) == "fourth");
 }
 
 TEST_CASE("missing and unwritable places are named") {

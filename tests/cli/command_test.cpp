@@ -1,12 +1,17 @@
 // The command line as a user meets it: exit codes, one line of message, hints.
 #include "cli/command.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
 #include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
+#include "runs/tiny_run.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -101,6 +106,80 @@ TEST_CASE("help fits a newcomer") {
   CHECK(has(train.output, "roformer config keys"));
   CHECK(train.output.size() < 3000);  // not all the keys
   CHECK(Program().run({"--version"}).output == "roformer 0.0.0\n");
+}
+
+TEST_CASE("the help of every command fits a terminal of 80 columns") {
+  const auto commands_of = [](std::vector<std::string> words) {
+    words.emplace_back("--help");
+    const std::string text = run(words).output;
+    std::istringstream lines(text);
+    std::vector<std::string> commands;
+    bool listed = false;
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }) <= 80);
+      if (line.empty()) listed = false;
+      if (listed && line.size() > 2 && line[2] != ' ') {
+        commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+      }
+      listed |= line.ends_with(':') && line != "Options:" && line != "Positionals:" &&
+                text.find("SUBCOMMAND") != std::string::npos;
+    }
+    return commands;
+  };
+  const std::vector<std::string> commands = commands_of({});
+  CHECK(commands.size() > 15);
+  std::size_t below = 0;
+  for (const std::string& command : commands) {
+    for (const std::string& inner : commands_of({command})) {
+      ++below;
+      commands_of({command, inner});
+    }
+  }
+  CHECK(below > 15);
+}
+
+TEST_CASE("files may be called as commands are") {
+  CHECK(has(run({"config", "keys", "data"}).output, "data.directory\n"));
+  CHECK(has(run({"config", "check", "train"}).errors, "train: no such file"));
+  CHECK(has(run({"train", "data"}).errors, "data: no such file"));
+  const TemporaryFolder folder;
+  const std::string train = (folder.path / "train").string();
+  write_file_atomically(train, "a text\n\nanother text\n");
+  const std::string output = (folder.path / "out").string();
+  CHECK(run({"data", "prepare", train, "score", "--bytes", "--output", output}).code == 1);
+  CHECK_FALSE(std::filesystem::exists(output));
+}
+
+TEST_CASE("a run goes on without its file, and a study is nobody's process") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const std::string runs = (tiny.folder.path / "runs").string();
+  const Outcome more =
+      run({"train", "--resume", "--run", "tiny", "--runs", runs, "--training.steps", "4"});
+  CHECK(more.code == 0);
+  CHECK(has(more.output, "tiny: 4 steps"));
+  CHECK(has(run({"train", "--resume", "--run", "other", "--runs", runs}).errors, "holds no run"));
+
+  const std::string study = (tiny.folder.path / "s.yaml").string();
+  write_file_atomically(study, "matrix: {position: [rope, none]}\n");
+  for (const auto& [name, value] : {std::pair("RANK", "0"),
+                                    {"WORLD_SIZE", "2"},
+                                    {"LOCAL_RANK", "0"},
+                                    {"LOCAL_WORLD_SIZE", "2"},
+                                    {"MASTER_ADDR", "127.0.0.1"},
+                                    {"MASTER_PORT", "29555"}}) {
+    ::setenv(name, value, 1);
+  }
+  CHECK(run({"study", study, "--runs", runs, "--dry-run"}).code == 0);
+  const Outcome launched =
+      run({"study", study, "--runs", runs, "--data.directory", tiny.data().string()});
+  for (const char* name :
+       {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    ::unsetenv(name);
+  }
+  CHECK(launched.code == 2);
+  CHECK(has(launched.errors, "each of which would run all of it"));
 }
 
 TEST_CASE("config dump, check, diff and keys") {

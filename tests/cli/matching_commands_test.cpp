@@ -36,6 +36,10 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
   const Outcome predicted = run({"predict", one, triplets + "/test.jsonl"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.output.starts_with("closer\tscore(A,B)\tscore(A,C)\n"));
+  const std::string other = (tiny.folder.path / "test.txt").string();
+  std::filesystem::copy_file(triplets + "/test.jsonl", other);
+  CHECK(run({"predict", one, other, "--format", "jsonl"}).output == predicted.output);
+  CHECK(has(run({"evaluate", one, "--against", one + "-gone"}).errors, "no such run"));
   std::ofstream(tiny.folder.path / "bad.jsonl") << R"({"A": "原告", "B": "被告"})";
   CHECK(
       has(run({"predict", one, (tiny.folder.path / "bad.jsonl").string()}).errors, "bad.jsonl:1"));

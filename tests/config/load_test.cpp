@@ -246,6 +246,13 @@ TEST_CASE("a formula chooses its scheme, and no second choice beside it is dropp
         "layers");
   CHECK(scheme_of("position: {scheme: rope, formula: {bias: '0.5*(j-i)'}}\n") == "rope");
   CHECK(scheme_of("position: {alibi: {variant: causal}}\n") == "rope");  // for who chooses it
+  // What is a part already stays one.
+  folder.write("base.yaml",
+               "position: {layers: {0: formula, others: rope}, formula: {bias: '0.1*(j-i)'}}\n");
+  CHECK(scheme_of("extends: base.yaml\nposition: {formula: {bias: '0.5*(j-i)'}}\n") == "layers");
+  CHECK(scheme_of(
+            "task: translation\nposition: {decoder: formula, formula: {bias: '0.5*(j-i)'}}\n") ==
+        "rope");
   CHECK(
       folder.local(refusal([&] { scheme_of("position: {scheme: rope, layers: {0: none}}\n"); })) ==
       "a.yaml:1: position.layers: chooses the scheme layers, and a.yaml:1 says rope (hint: one of "
@@ -266,5 +273,6 @@ TEST_CASE("nothing of a file is dropped: no key inside a list, no second documen
   }
   CHECK(refused("seed: 5\n---\nseed: 7\n").find("a second document") != std::string::npos);
   CHECK(refused("---\nseed: 5\n") == "no error");
+  CHECK(refused("seed: 5\n---\n# nothing\n") == "no error");
   CHECK(refused("seed: 010\n").find("wanted an integer") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "config/assignment.h"
 #include "config/check.h"
+#include "config/schemes/formula.h"
 #include "config/schemes/rope.h"
 #include "config_helpers.h"
 #include "has.h"
@@ -148,8 +149,21 @@ TEST_CASE("a value of the axis of schemes says which scheme it is") {
                                      "variants: [{name: plain}, {name: b, position.alibi.variant: "
                                      "causal}, {name: c, position.t5.buckets: 16}]\n");
   CHECK(folder.local(refusal([&] { load_study(variants); })) ==
-        "v.yaml:2: position.alibi.variant: is an option of alibi, and the positions are t5 (hint: "
+        "v.yaml:2: position.alibi.variant: is an option of alibi, and the positions are rope, t5 "
+        "(hint: "
         "position: alibi beside it, or leave it out)");
+  CHECK(names(load_study(variants, {{"position", "alibi"}})).size() == 3);
+}
+
+TEST_CASE("of formulas with one name a flag means its own") {
+  ConfigFolder folder;
+  folder.write("a.yaml", "rope: {bias: '0.1*(j-i)'}\n");
+  folder.write("b.yaml", "rope: {bias: '0.2*(j-i)'}\n");
+  const auto file = folder.write("s.yaml", "matrix: {position: [t5, {formula: 'a.yaml#rope'}]}\n");
+  CHECK(load_study(file, {{"position", "rope"}}).runs[0].settings.position.scheme == "rope");
+  const std::string other = (folder.path / "b.yaml").string() + "#rope";
+  const StudySettings study = load_study(file, {{"position.formula", other}});
+  CHECK(study.runs[0].settings.position.of<FormulaSettings>().bias == "0.2*(j-i)");
 }
 
 TEST_CASE("the name of a run is one of a folder, whatever its values are") {
@@ -162,10 +176,14 @@ TEST_CASE("the name of a run is one of a folder, whatever its values are") {
                                   sum + "'}, {formula: '" + sum + "+0.8*(j-i)'}]}\n"));
   const Names made = names(study);
   REQUIRE(made.size() == 5);
-  CHECK(made[0] == "_-0.1_max_i-j_1_");
+  CHECK(made[0].starts_with("_-0.1_max_i-j_1_-"));
   CHECK(made[1] != made[2]);
   CHECK(made[3].substr(0, 50) == made[4].substr(0, 50));
   CHECK(made[3] != made[4]);
+  // Whatever stands beside it.
+  const auto alone = load_study(folder.write("a.yaml", "matrix: {position: [rope, t5]}\n"),
+                                {{"position.formula", "(j-i)*1"}});
+  CHECK(names(alone) == Names{made[1]});
   for (const std::string& name : made) {
     CHECK(name.size() <= 60);
     CHECK(is_folder_name(name));

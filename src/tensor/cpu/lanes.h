@@ -14,8 +14,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// As many numbers as 64 bytes hold, whatever the instruction set, so that each sums in the same lanes
-// (the compiler may still reorder what is summed in one).
+// As many numbers as 64 bytes hold, whatever the instruction set, so that each sums in the same
+// lanes (the compiler may still reorder what is summed in one).
 template <typename A>
 struct LanesOf {
   typedef A type __attribute__((vector_size(64)));
