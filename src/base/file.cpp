@@ -113,8 +113,7 @@ int open_alone(const fs::path& path) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor < 0) return -1;
     const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    struct stat own {
-    }, named{};
+    struct stat own = {}, named = {};
     const bool ours = locked && ::fstat(descriptor, &own) == 0 &&
                       ::stat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino &&
                       own.st_dev == named.st_dev;

@@ -11,9 +11,9 @@ namespace roformer {
 void prepare_process() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool closed = ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
+    if (!closed) continue;
     // The lowest that is free is this one.
-    if (closed) [[maybe_unused]]
-      const int opened = ::open("/dev/null", O_RDWR);
+    [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
   }
   ::signal(SIGXFSZ, SIG_IGN);
 }

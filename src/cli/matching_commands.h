@@ -21,12 +21,12 @@ struct MatcherEvaluation {
 };
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options);
 
-// Triplets or pairs as JSON lines or TSV, with or without labels: one line of output each.
 struct MatchPredictions {
   std::string file;
   std::string format = "auto";  // or tsv or jsonl; auto: by the file's ending
   bool json = false;
 };
+// Triplets or pairs, with or without labels: one line of output each.
 void predict_matches(const TrainedClassifier& trained, const MatchPredictions& options);
 
 }  // namespace roformer

@@ -98,7 +98,8 @@ int train_beside(const TrainOptions& options, const Settings& given, Processes& 
   return summary.reason == StopReason::signal ? summary.signal : 0;
 }
 
-// `train --resume --run NAME`: the run's own file. Empty where no run is named or none is there.
+// `train --resume --run NAME`: the run's own file; empty where no run is named. Throws Error
+// (usage) where there is none.
 std::string stored_config(const TrainOptions& options) {
   std::filesystem::path runs = Settings().runs, run;
   for (const Override& flag : options.overrides) {

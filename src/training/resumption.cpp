@@ -1,6 +1,7 @@
 #include "training/resumption.h"
 
 #include <fmt/format.h>
+#include <array>
 
 #include <filesystem>
 #include <iterator>
@@ -48,6 +49,16 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
   return {.seed = resumption.seed};
 }
 
+// By these settings, which may ask for more than those that it ended with.
+bool has_ended(const TrainingSummary& summary, const TrainingSettings& settings) {
+  if (summary.reason == StopReason::finished) return reached(settings.steps, summary.consumed);
+  if (summary.reason != StopReason::patience || settings.patience == 0) return false;
+  const ValidationRecord* const best = summary.best();
+  const std::int64_t waited =
+      best == nullptr ? std::ssize(summary.validations) : &summary.validations.back() - best;
+  return waited >= settings.patience;
+}
+
 }  // namespace
 
 void share_weights(ParameterStore& parameters, Processes& processes) {
@@ -76,6 +87,24 @@ TrainingState resume(const Resumption& resumption) {
   resumption.optimizer.restore_moments(moments, processes);
   resumption.optimizer.restore_updates(state.optimizer_updates);
   return state;
+}
+
+std::optional<TrainingSummary> ended_before(const RunDirectory& run,
+                                            const TrainingSettings& settings, std::int64_t step,
+                                            Processes& processes) {
+  if (!run.resumed() || settings.keep_last > 0) return std::nullopt;
+  std::optional<TrainingSummary> summary;
+  try {
+    if (processes.first()) summary = read_training_summary(run.path());
+  } catch (const Error& problem) {
+    log::warn("{}", problem.what());
+  }
+  const std::array<double, 1> own = {
+      summary && summary->consumed.steps > step && has_ended(*summary, settings) ? 1.0 : 0.0};
+  if (gather_numbers(processes, own)[0][0] == 0) return std::nullopt;
+  if (!processes.first()) return TrainingSummary();
+  log::info("{} is finished, and kept no checkpoint of its end to go on from", run.path().string());
+  return summary;
 }
 
 }  // namespace roformer

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "config/training_settings.h"
 #include "distributed/processes.h"
 #include "tensor/parameters.h"
 #include "training/optimizer.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"
+#include "training/training_summary.h"
 #include "training/weight_average.h"
 
 namespace roformer {
@@ -31,5 +34,13 @@ void share_weights(ParameterStore& parameters, Processes& processes);
 // Error (failure) where no checkpoint is whole, or the last one is of another seed or another
 // model.
 TrainingState resume(const Resumption& resumption);
+
+// The summary of a resumed run that has come to its end, by these settings, and was to keep no
+// checkpoint of it (training.keep_last: 0): it is not trained again from `step`, where the
+// checkpoints end. Where one was kept and is damaged, what is lost is trained again: nothing. The
+// first process reads; the others learn that it has ended, not how.
+std::optional<TrainingSummary> ended_before(const RunDirectory& run,
+                                            const TrainingSettings& settings, std::int64_t step,
+                                            Processes& processes);
 
 }  // namespace roformer

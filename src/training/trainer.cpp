@@ -120,7 +120,9 @@ class Trainer {
         }) {}
 
   TrainingSummary run() {
-    if (std::optional<TrainingSummary> ended = ended_before()) return std::move(*ended);
+    if (auto ended = ended_before(run_, settings_, state_.consumed.steps, processes_)) {
+      return std::move(*ended);
+    }
     std::error_code error;
     if (processes_.first()) {
       log_.emplace(run_, state_.consumed.steps);
@@ -175,35 +177,6 @@ class Trainer {
                    .optimizer = optimizer_,
                    .average = average_.get(),
                    .processes = processes_});
-  }
-
-  // Validations since the best.
-  static std::int64_t waited(const TrainingSummary& summary) {
-    const ValidationRecord* const best = summary.best();
-    return best == nullptr ? std::ssize(summary.validations) : &summary.validations.back() - best;
-  }
-
-  // A run that has come to its end and was to keep no checkpoint of it is not trained again. Where
-  // one was kept and is damaged, what the checkpoint before lacks is.
-  std::optional<TrainingSummary> ended_before() {
-    if (!run_.resumed() || settings_.keep_last > 0) return std::nullopt;
-    std::optional<TrainingSummary> summary;
-    try {
-      if (processes_.first()) summary = read_training_summary(run_.path());
-    } catch (const Error& problem) {
-      log::warn("{}", problem.what());
-    }
-    const bool ended = summary && summary->consumed.steps > state_.consumed.steps &&
-                       (summary->reason == StopReason::patience
-                            ? settings_.patience > 0 && waited(*summary) >= settings_.patience
-                            : summary->reason == StopReason::finished &&
-                                  reached(settings_.steps, summary->consumed));
-    const std::array<double, 1> own = {ended ? 1.0 : 0.0};
-    if (gather_numbers(processes_, own)[0][0] == 0) return std::nullopt;
-    if (!processes_.first()) return TrainingSummary();
-    log::info("{} is finished, and kept no checkpoint of its end to go on from",
-              run_.path().string());
-    return summary;
   }
 
   TrainingSummary train_to_end() {
