@@ -1,8 +1,8 @@
 #include "training/resumption.h"
 
 #include <fmt/format.h>
-#include <array>
 
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>

@@ -206,4 +206,23 @@ TEST_CASE("a finished run that kept no checkpoint is not trained again") {
   CHECK(lasting_metrics(folder.path / "run") == metrics);
 }
 
+TEST_CASE("a run that patience has ended is trained on only where more patience is asked for") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.keep_last = 0;
+  settings.keep_best = 1;
+  settings.patience = 2;
+  double factor = 1;
+  const ToyOptions worse{.validation_factor = [&] { return factor *= 100; }};
+  ToyTask first(worse), again(worse), longer(worse);
+  const TrainingSummary ended = train_toy(folder.path / "run", first, settings);
+  REQUIRE(ended.reason == StopReason::patience);
+  REQUIRE(ended.consumed.steps == 30);  // the best of three validations was the first
+  CHECK(train_toy(folder.path / "run", again, settings, ExistingRun::resume).reason ==
+        StopReason::patience);
+  CHECK(again.validations == 0);
+  settings.patience = 3;
+  CHECK(train_toy(folder.path / "run", longer, settings, ExistingRun::resume).consumed.steps == 40);
+}
+
 }  // namespace roformer
