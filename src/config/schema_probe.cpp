@@ -10,8 +10,8 @@ std::vector<Key> probe_keys() {
       ROFORMER_KEY(
           probe.kind,
           {.help = "copy or reverse letters; passkey: four digits out of much text; addition, the "
-                   "lowest digits first; dyck: are the brackets balanced; recall: the value that "
-                   "stood behind a key",
+                   "lowest digits first; dyck: are the brackets balanced; recall: the values that "
+                   "stood behind keys",
            .tasks = probes}),
       ROFORMER_KEY(probe.longest,
                    {.unit = "times data.length",

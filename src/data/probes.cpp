@@ -1,6 +1,7 @@
 #include "data/probes.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -10,7 +11,6 @@ namespace roformer {
 namespace {
 
 constexpr std::int64_t kPasskeyDigits = 4;
-constexpr std::int64_t kRecallKeys = 26 * 26;  // of two letters, none twice
 
 char random_letter(Random& random) {
   return static_cast<char>('a' + random.below(26));
@@ -27,7 +27,9 @@ std::string letters(std::int64_t count, Random& random) {
 }
 
 ProbeText answered(const std::string& question, const std::string& answer) {
-  return {.text = question + "=" + answer + "\n", .answer = question.size() + 1};
+  ProbeText probe{.text = question + "=" + answer + "\n"};
+  for (std::size_t i = question.size() + 1; i < probe.text.size(); ++i) probe.targets.push_back(i);
+  return probe;
 }
 
 ProbeText copy(std::int64_t size, Random& random, bool reverse) {
@@ -97,22 +99,35 @@ ProbeText dyck(std::int64_t size, Random& random) {
   return answered(word, right ? "y" : "n");
 }
 
-// Keys of two letters with a digit each; one of the keys is asked for.
+// Every byte but a digit, "=" and the line end.
+std::string recall_keys() {
+  std::string keys;
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto key = static_cast<char>(byte);
+    if (key != '=' && key != '\n' && (key < '0' || key > '9')) keys += key;
+  }
+  return keys;
+}
+
+// Keys with a digit each, none twice, and then all of them in another order: one question a text
+// teaches too little in a step, and a key of two letters is hardly ever found by a small model.
 ProbeText recall(std::int64_t size, Random& random) {
-  std::vector<std::int64_t> keys(static_cast<std::size_t>(kRecallKeys));
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i);
-  const auto name = [](std::int64_t key) {
-    return std::string{static_cast<char>('a' + key / 26), static_cast<char>('a' + key % 26)};
-  };
-  const std::uint64_t wanted = random.below(static_cast<std::uint64_t>(size));
-  std::string question, asked;
+  std::string keys = recall_keys();
+  std::vector<std::string> pairs;
+  ProbeText probe;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(size); ++i) {
     std::swap(keys[i], keys[i + random.below(keys.size() - i)]);
-    const std::string pair = name(keys[i]) + random_digit(random);
-    question += pair;
-    if (i == wanted) asked = pair;
+    pairs.push_back({keys[i], random_digit(random)});
+    probe.text += pairs.back();
   }
-  return answered(question + "?" + asked.substr(0, 2), asked.substr(2));
+  probe.text += '=';
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    std::swap(pairs[i], pairs[i + random.below(pairs.size() - i)]);
+    probe.text += pairs[i];
+    probe.targets.push_back(probe.text.size() - 1);
+  }
+  probe.text += '\n';
+  return probe;
 }
 
 }  // namespace
@@ -129,7 +144,7 @@ std::int64_t probe_length(ProbeKind kind, std::int64_t size) {
     case ProbeKind::dyck:
       return 2 * size + 3;
     case ProbeKind::recall:
-      return 3 * size + 6;
+      return 4 * size + 2;
   }
   ROFORMER_ASSERT(false);
   return 0;
@@ -137,12 +152,16 @@ std::int64_t probe_length(ProbeKind kind, std::int64_t size) {
 
 std::int64_t probe_size(ProbeKind kind, std::int64_t length) {
   const std::int64_t none = probe_length(kind, 0), step = probe_length(kind, 1) - none;
-  const std::int64_t size = std::max<std::int64_t>(0, (length - none) / step);
-  return kind == ProbeKind::recall ? std::min(size, kRecallKeys) : size;
+  return std::max<std::int64_t>(0, (length - none) / step);
+}
+
+std::int64_t largest_probe(ProbeKind kind) {
+  if (kind != ProbeKind::recall) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(recall_keys().size());
 }
 
 ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key) {
-  ROFORMER_ASSERT(size >= 1);
+  ROFORMER_ASSERT(size >= 1 && size <= largest_probe(kind));
   Random random(key);
   switch (kind) {
     case ProbeKind::copy:

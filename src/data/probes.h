@@ -1,10 +1,13 @@
 // Probes of length: small questions with one right answer, made on the fly in any size, that show
 // whether a model has learned a rule or the lengths it was trained on (as Kazemnejad 2023 asks of
-// positional schemes). A text is the question, "=" and the answer, which a line end closes.
+// positional schemes). A text is the question, "=" and the answer, which a line end closes. Recall
+// asks for every value at once (Arora 2023, arXiv 2312.04927): its answer is the pairs in another
+// order, of which the keys are given.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "config/probe_settings.h"
 
@@ -12,7 +15,8 @@ namespace roformer {
 
 struct ProbeText {
   std::string text;
-  std::size_t answer = 0;  // where it begins, behind "="
+  std::vector<std::size_t> targets;  // places of what is to be found, rising: the answer with its
+                                     // line end, or the values alone where it has keys, too
 };
 
 // Characters of every text of this kind and size. The size is that of the question: letters to copy
@@ -21,7 +25,10 @@ std::int64_t probe_length(ProbeKind kind, std::int64_t size);
 // The largest size whose texts have at most so many characters; 0: not even the smallest.
 std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
-// A function of its arguments; size >= 1.
+// Pairs of recall are as many as there are keys.
+std::int64_t largest_probe(ProbeKind kind);
+
+// A function of its arguments; size in [1, largest_probe()].
 ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key);
 
 }  // namespace roformer

@@ -39,8 +39,8 @@ struct ProbeForm {
   bool masked() const { return mask >= 0; }
 };
 
-// Questions of one size; the answers are the targets, of a masked one without the line end, which
-// says nothing there.
+// Questions of one size; the targets of a masked one are without the line end, which says nothing
+// there.
 ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t rows,
                        std::uint64_t key) {
   const std::int64_t length = probe_length(form.kind, size) - 1;  // the last one predicts nothing
@@ -48,13 +48,17 @@ ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t ro
   for (std::int64_t row = 0; row < rows; ++row) {
     const ProbeText probe =
         make_probe(form.kind, size, random_key({key, static_cast<std::uint64_t>(row)}));
-    for (std::int64_t i = 0; i <= length; ++i) {
-      const auto id = static_cast<std::int64_t>(probe.text[static_cast<std::size_t>(i)]);
-      const bool answer = i >= static_cast<std::int64_t>(probe.answer);
-      if (i < length) ids.push_back(answer && form.masked() ? form.mask : id);
-      if (!answer || (form.masked() && i == length)) continue;
-      positions.push_back(row * length + i - (form.masked() ? 0 : 1));
-      labels.push_back(id);
+    const auto id = [&](std::size_t i) {
+      return static_cast<std::int64_t>(static_cast<unsigned char>(probe.text[i]));
+    };
+    const std::size_t begin = ids.size();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) ids.push_back(id(i));
+    for (const std::size_t target : probe.targets) {
+      const auto place = static_cast<std::int64_t>(begin + target);
+      if (form.masked() && static_cast<std::int64_t>(target) == length) continue;
+      if (form.masked()) ids[begin + target] = form.mask;
+      positions.push_back(place - (form.masked() ? 0 : 1));
+      labels.push_back(id(target));
     }
   }
   ProbeBatch result;
@@ -86,11 +90,19 @@ class ProbeTask : public TrainingTask {
               .mask = task_facts(settings.task).causal ? -1 : tokenizer_->special().mask},
         model_(with_room(settings), tokenizer_->vocabulary_size(), plan),
         largest_(probe_size(settings.probe.kind, settings.data.length)) {
-    if (largest_ > 0) return;
-    throw_usage("data.length",
-                fmt::format("{} does not hold the smallest question of {}", settings.data.length,
-                            to_word(settings.probe.kind)),
-                fmt::format("at least {}", probe_length(settings.probe.kind, 1)));
+    const ProbeKind kind = settings.probe.kind;
+    if (largest_ == 0) {
+      throw_usage("data.length",
+                  fmt::format("{} does not hold the smallest question of {}", settings.data.length,
+                              to_word(kind)),
+                  fmt::format("at least {}", probe_length(kind, 1)));
+    }
+    const std::int64_t longest = settings.probe.longest * settings.data.length;
+    if (probe_size(kind, longest) <= largest_probe(kind)) return;
+    throw_usage("probe.longest",
+                fmt::format("{} times data.length {} is more than the longest question of {}",
+                            settings.probe.longest, settings.data.length, to_word(kind)),
+                fmt::format("at most {} characters", probe_length(kind, largest_probe(kind))));
   }
 
   ParameterStore& parameters() override { return model_.parameters(); }
@@ -140,7 +152,7 @@ class ProbeTask : public TrainingTask {
   struct Answers {
     double loss = 0;           // of a symbol
     double right = 0;          // share of the answers that are right from begin to end
-    double right_symbols = 0;  // share of their symbols; causal: behind the right ones before
+    double right_symbols = 0;  // share of their targets; causal: behind the right ones before
     std::int64_t tokens = 0;
   };
 
@@ -150,8 +162,8 @@ class ProbeTask : public TrainingTask {
   LanguageModel model_;
   std::int64_t largest_;  // size of a question in training
 
-  // An answer whose symbols are all the likeliest ones is what greedy decoding would have written,
-  // or what an encoder writes in place.
+  // An answer whose targets are all the likeliest ones is what greedy decoding would have written
+  // (given the keys of recall), or what an encoder writes in place.
   Answers answers_at(std::int64_t times, Processes& processes) const {
     const c10::AutoGradMode no_gradient(false);
     const ProbeKind kind = settings_.probe.kind;

@@ -11,7 +11,8 @@ using namespace roformer;
 
 namespace {
 
-std::string answer_to(ProbeKind kind, const std::string& question) {
+// Of an answer that has more than its targets the rest is given.
+std::string answer_to(ProbeKind kind, const std::string& question, const std::string& given) {
   switch (kind) {
     case ProbeKind::copy:
       return question;
@@ -37,11 +38,18 @@ std::string answer_to(ProbeKind kind, const std::string& question) {
       return left.empty() ? "y" : "n";
     }
     case ProbeKind::recall: {
-      const std::size_t mark = question.find('?');
       std::map<std::string, std::string> values;
-      for (std::size_t i = 0; i < mark; i += 3) values[question.substr(i, 2)] = question[i + 2];
-      CHECK(values.size() == mark / 3);  // no key twice
-      return values.at(question.substr(mark + 1));
+      for (std::size_t i = 0; i < question.size(); i += 2) {
+        values[question.substr(i, 1)] = question[i + 1];
+      }
+      CHECK(values.size() == question.size() / 2);  // no key twice
+      std::string answer;
+      for (std::size_t i = 0; i < given.size(); i += 2) {
+        const std::string key = given.substr(i, 1);
+        answer += key + values.at(key);
+        values.erase(key);  // none is asked twice
+      }
+      return answer;
     }
   }
   return "";
@@ -59,11 +67,17 @@ TEST_CASE("probes have the right answers, the length that is said, and depend on
       const ProbeText probe = make_probe(kind, size, key);
       CAPTURE(probe.text);
       REQUIRE(static_cast<std::int64_t>(probe.text.size()) == probe_length(kind, size));
-      REQUIRE(probe.text[probe.answer - 1] == '=');
       REQUIRE(probe.text.back() == '\n');
-      const std::string answer =
-          probe.text.substr(probe.answer, probe.text.size() - probe.answer - 1);
-      REQUIRE(answer == answer_to(kind, probe.text.substr(0, probe.answer - 1)));
+      const std::size_t begin = probe.text.find('=') + 1;
+      const std::string answer = probe.text.substr(begin, probe.text.size() - begin - 1);
+      REQUIRE(answer == answer_to(kind, probe.text.substr(0, begin - 1), answer));
+      std::vector<std::size_t> targets;
+      if (kind == ProbeKind::recall) {
+        for (std::size_t i = begin + 1; i < probe.text.size(); i += 2) targets.push_back(i);
+      } else {
+        for (std::size_t i = begin; i < probe.text.size(); ++i) targets.push_back(i);
+      }
+      CHECK(probe.targets == targets);
       ++answers[answer];
       CHECK(make_probe(kind, size, key).text == probe.text);
     }
@@ -83,5 +97,5 @@ TEST_CASE("a length holds the largest probe that fits") {
     }
     CHECK(probe_size(kind, 3) == 0);
   }
-  CHECK(probe_size(ProbeKind::recall, 1 << 20) == 676);
+  CHECK(largest_probe(ProbeKind::recall) == 244);
 }

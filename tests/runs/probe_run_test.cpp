@@ -132,5 +132,12 @@ TEST_CASE("what a probe cannot be is said") {
                 ExistingRun::refuse),
       "data.length: 4 does not hold the smallest question of addition (hint: at least "
       "7)");
+  CHECK_THROWS_WITH(train_run(ProbeRun(Overrides{{"data.length", "256"},
+                                                 {"probe.longest", "8"},
+                                                 {"probe.kind", "recall"}})
+                                  .settings,
+                              ExistingRun::refuse),
+                    "probe.longest: 8 times data.length 256 is more than the longest question of "
+                    "recall (hint: at most 978 characters)");
   CHECK_THROWS_AS(ProbeRun(Overrides{{"training.steps", "2e"}}), Error);
 }
