@@ -63,8 +63,14 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
 endif()
 
 file(GLOB _libtorch_nvidia "${_libtorch_root}/../nvidia/*/include")
-find_path(LIBTORCH_NCCL_INCLUDE_DIR nccl.h PATHS ${_libtorch_nvidia} /usr/local/cuda/include)
-find_path(LIBTORCH_CUDA_INCLUDE_DIR cusolverDn.h PATHS ${_libtorch_nvidia} /usr/local/cuda/include)
+# Those of the wheel first: of LibTorch's own version, which the system's need not be.
+foreach(_header NCCL:nccl.h CUDA:cusolverDn.h)
+  string(REPLACE ":" ";" _header ${_header})
+  list(GET _header 0 _part)
+  list(GET _header 1 _name)
+  find_path(LIBTORCH_${_part}_INCLUDE_DIR ${_name} PATHS ${_libtorch_nvidia} NO_DEFAULT_PATH)
+  find_path(LIBTORCH_${_part}_INCLUDE_DIR ${_name} PATHS /usr/local/cuda/include)
+endforeach()
 find_library(LIBTORCH_torch_cuda_LIBRARY torch_cuda PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
 find_library(LIBTORCH_c10_cuda_LIBRARY c10_cuda PATHS "${LIBTORCH_LIBRARY_DIR}" NO_DEFAULT_PATH)
 mark_as_advanced(LIBTORCH_NCCL_INCLUDE_DIR LIBTORCH_CUDA_INCLUDE_DIR LIBTORCH_torch_cuda_LIBRARY

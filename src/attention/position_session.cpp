@@ -20,9 +20,10 @@
 namespace roformer {
 namespace {
 
-// i - j for every pair, [Lq, Lk] int64.
-at::Tensor distances(const Positions& queries, const Positions& keys) {
-  return queries.tensor().unsqueeze(1) - keys.tensor().unsqueeze(0);
+// i - j, int64 [Lq, Lk]; made where it is needed, since only the positions have to be copied then.
+at::Tensor distances(const Positions& queries, const Positions& keys, at::Device device) {
+  return on_device(queries.tensor(), device).unsqueeze(1) -
+         on_device(keys.tensor(), device).unsqueeze(0);
 }
 
 Positions first(const Positions& all, std::int64_t count) {
@@ -39,7 +40,6 @@ at::Tensor of_one_layer(const at::Tensor& parameter) {
   return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
 }
 
-// Of i - j.
 at::Tensor inside_window(const at::Tensor& distance, std::int64_t window, bool causal) {
   if (causal) return (distance >= 0).logical_and(distance < window);
   const std::int64_t left = window / 2;
@@ -52,13 +52,13 @@ at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
 
 }  // namespace
 
-at::Tensor causal_mask(const Positions& queries, const Positions& keys) {
-  return distances(queries, keys) >= 0;
+at::Tensor causal_mask(const Positions& queries, const Positions& keys, at::Device device) {
+  return distances(queries, keys, device) >= 0;
 }
 
 at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int64_t window,
-                       bool causal) {
-  return inside_window(distances(queries, keys), window, causal);
+                       bool causal, at::Device device) {
+  return inside_window(distances(queries, keys, device), window, causal);
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
@@ -115,18 +115,19 @@ const at::Tensor& PositionSession::visible(std::int64_t layer) {
   Mask& result = masks_[mask_key(layer)];
   if (result.made) return result.visible;
   at::Tensor mask = mask_of_scheme(layer);
+  if (mask.defined()) mask = on_device(mask, inputs_.device);
   result.made = true;
   const Positions &queries = inputs_.queries, &keys = inputs_.keys;
   if (const std::int64_t tokens = attention(layer).window; tokens > 0) {
-    const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal);
+    const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal, inputs_.device);
     mask = mask.defined() ? mask.logical_and(window) : window;
   }
   // One query behind all keys sees them all.
   if (inputs_.causal && !(queries.count() == 1 && queries[0] >= keys.largest())) {
-    const at::Tensor past = causal_mask(queries, keys);
+    const at::Tensor past = causal_mask(queries, keys, inputs_.device);
     mask = mask.defined() ? mask.logical_and(past) : past;
   }
-  if (mask.defined()) result.visible = on_device(mask, inputs_.device);
+  result.visible = mask;
   return result.visible;
 }
 

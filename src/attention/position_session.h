@@ -118,10 +118,11 @@ class PositionSession {
 };
 
 // Bool [Lq, Lk], true where key j <= query i.
-at::Tensor causal_mask(const Positions& queries, const Positions& keys);
+at::Tensor causal_mask(const Positions& queries, const Positions& keys,
+                       at::Device device = at::kCPU);
 // The local mask of `window` tokens: causal 0 <= i - j < window; else window/2 to the left, itself,
 // the rest to the right (section 11 of the specification).
 at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int64_t window,
-                       bool causal);
+                       bool causal, at::Device device = at::kCPU);
 
 }  // namespace roformer

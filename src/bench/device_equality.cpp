@@ -64,6 +64,15 @@ SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
   return result;
 }
 
+// A kernel's fault makes every later call of the process fail.
+bool answers(const ComputePlan& plan) {
+  try {
+    return at::ones({1}, at::TensorOptions(plan.device)).item<float>() == 1;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 double allowed_difference(Precision precision) {
@@ -78,7 +87,10 @@ std::vector<SchemeEquality> compare_devices(
     const Settings own = benchmark_settings(
         settings, scheme, {.length = settings.data.length, .sequences = settings.training.batch});
     results.push_back(compare_scheme(own, plan, options.steps));
+    const bool faulted = !results.back().problem.empty() && !answers(plan);
+    if (faulted) results.back().problem += "; no scheme behind it was run: the device is lost";
     done(results.back());
+    if (faulted) break;
   }
   return results;
 }

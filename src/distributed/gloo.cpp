@@ -182,6 +182,10 @@ NcclPlugin open_nccl_plugin() {
   if (version == nullptr || version() != kNcclPluginVersion) {
     return {.reason = fmt::format("{} belongs to another build of this program", kLibrary)};
   }
+  const auto reason = reinterpret_cast<NcclPluginReason>(dlsym(library, kNcclPluginReasonName));
+  if (const std::string against = reason(); !against.empty()) {
+    return {.reason = fmt::format("{}: {}", kLibrary, against)};
+  }
   return {.make = reinterpret_cast<MakeNcclGroup>(dlsym(library, kMakeNcclGroupName))};
 }
 

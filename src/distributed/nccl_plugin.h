@@ -20,12 +20,14 @@ struct NcclGroupRequest {
 };
 
 // Changed with anything in this file.
-inline constexpr int kNcclPluginVersion = 1;
+inline constexpr int kNcclPluginVersion = 2;
 
-// The names under which the plug-in's two functions are found.
+// The names under which the plug-in's three functions are found.
 inline constexpr const char* kNcclPluginVersionName = "roformer_nccl_plugin_version";
+inline constexpr const char* kNcclPluginReasonName = "roformer_nccl_plugin_reason";
 inline constexpr const char* kMakeNcclGroupName = "roformer_make_nccl_group";
 using NcclPluginVersion = int (*)();
+using NcclPluginReason = std::string (*)();  // why it does not fit LibTorch; empty: it does
 using MakeNcclGroup = void (*)(const NcclGroupRequest&, c10::intrusive_ptr<c10d::Backend>&);
 
 }  // namespace roformer

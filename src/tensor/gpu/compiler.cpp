@@ -34,11 +34,13 @@ struct Nvrtc {
   Result (*image_size)(Program, std::size_t*) = nullptr;
   Result (*image)(Program, char*) = nullptr;
   Result (*lowered_name)(Program, const char* expression, const char** symbol) = nullptr;
+  const char* (*error_text)(Result) = nullptr;
 };
 
-// Where it may lie: wherever the system looks, and where PyTorch's wheels have it beside LibTorch.
+// Where it may lie: where PyTorch's wheels have it beside LibTorch, and wherever the system looks,
+// whose own may be too old for the GPU.
 std::vector<std::string> nvrtc_paths() {
-  std::vector<std::string> paths = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  std::vector<std::string> paths;
   Dl_info library = {};
   if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &library) != 0) {
     const auto packages =
@@ -46,6 +48,7 @@ std::vector<std::string> nvrtc_paths() {
     paths.push_back(packages / "cu13" / "lib" / "libnvrtc.so.13");
     paths.push_back(packages / "cuda_nvrtc" / "lib" / "libnvrtc.so.12");
   }
+  paths.insert(paths.end(), {"libnvrtc.so.13", "libnvrtc.so.12"});
   return paths;
 }
 
@@ -90,6 +93,7 @@ Nvrtc open_nvrtc() {
   find(found.image_size, "nvrtcGetCUBINSize");
   find(found.image, "nvrtcGetCUBIN");
   find(found.lowered_name, "nvrtcGetLoweredName");
+  find(found.error_text, "nvrtcGetErrorString");
   return found;
 }
 
@@ -170,7 +174,9 @@ CompiledKernel compile_kernel(const std::string& source, const std::string& kern
   const std::string text = kPreamble + std::string(source_file(name).text);
   const std::string expression = "roformer::kernels::device::" + kernel;
   Program program = nullptr;
-  const auto must = [&](Result result) { ROFORMER_ASSERT(result == 0); };
+  const auto must = [&](Result result) {
+    if (result != 0) throw_failure(name, fmt::format("NVRTC: {}", library.error_text(result)));
+  };
   must(library.create(&program, text.c_str(), name.c_str(), static_cast<int>(texts.size()),
                       texts.data(), names.data()));
   must(library.add_expression(program, expression.c_str()));
