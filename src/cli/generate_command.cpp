@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input_line.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -17,6 +18,7 @@
 #include "config/task_facts.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
+#include "text/text_ends.h"
 
 namespace roformer {
 namespace {
@@ -30,6 +32,15 @@ struct GenerateOptions {
   bool json = false;
   std::vector<Override> overrides;
 };
+
+// "-": what stands on standard input, without the line end that a shell puts behind it.
+std::string prompt_text(const std::string& given) {
+  if (given != "-") return given;
+  std::string text, line;
+  while (next_line(std::cin, "standard input", line)) text += line + "\n";
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
 
 // The prompt behind what the run says begins one; the separator where there would be nothing.
 std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart start,
@@ -109,16 +120,20 @@ void generate_command(const GenerateOptions& options) {
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
   }
   const Tokenizer& tokenizer = *trained.tokenizer;
+  const std::string text_before = prompt_text(options.prompt);
   const std::vector<std::int64_t> prompt =
-      prompt_ids(options.prompt, trained.settings.decoding.prompt_start, tokenizer);
+      prompt_ids(text_before, trained.settings.decoding.prompt_start, tokenizer);
   require_positions(trained.settings, "--tokens",
                     static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
 
   GenerationOptions generation = options.generation;
   const SpecialTokens& special = tokenizer.special();
   generation.vocabulary = tokenizer.vocabulary_size();
+  generation.ends = text_ends(tokenizer, trained.settings.decoding.end_tokens);
   generation.excluded = {special.padding, special.unknown, special.classification, special.mask};
-  generation.end = special.separator;
+  std::erase_if(generation.excluded, [&](std::int64_t id) {
+    return std::ranges::find(generation.ends, id) != generation.ends.end();
+  });
   const bool live = generation.samples == 1 && !options.json;
   Typewriter typewriter(tokenizer, prompt);
   if (live) {
@@ -146,7 +161,7 @@ void generate_command(const GenerateOptions& options) {
     const std::string text = text_of(whole, tokenizer);
     if (options.json) {
       const nlohmann::ordered_json object = {
-          {"sample", i}, {"prompt", options.prompt}, {"text", text}, {"ids", samples[i]}};
+          {"sample", i}, {"prompt", text_before}, {"text", text}, {"ids", samples[i]}};
       std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     } else {
       fmt::print("--- sample {}\n{}\n", i + 1, text);
@@ -163,10 +178,13 @@ void add_generate_command(CLI::App& program) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = add_listed_command(program, "generate",
                                          "A text ends at the model's end of a document or after "
-                                         "--tokens. With the same seed the same text.\n");
+                                         "--tokens. With the same seed the same text, but "
+                                         "for models\nthat draw their positions for all of it: "
+                                         "there --tokens decides, too.\n");
   GenerationOptions& generation = options->generation;
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
-  command->add_option("prompt", options->prompt, "the text to continue; none: a new document");
+  command->add_option("prompt", options->prompt,
+                      "the text to continue; -: of standard input; none: a new document");
   command->add_option("--tokens", generation.tokens, "tokens to add at most")
       ->check(positive())
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "config/word_list.h"
 
@@ -44,6 +45,7 @@ struct DecodingSettings {
   std::int64_t alignment_layer = 0;  // of the decoder, whose attention aligns; 0: the last
   std::int64_t sentences = 0;        // of the validation set that are decoded; 0: all
   PromptStart prompt_start = PromptStart::separator;  // of `generate`
+  std::vector<std::int64_t> end_tokens;               // ids that end its text; empty: the separator
 };
 
 }  // namespace roformer

@@ -44,26 +44,41 @@ Text trimmed(Text text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-std::vector<double> parse_numbers(Text text, const Range& range) {
+// "[A, B]" by parse(A), parse(B); `wanted` says of what else it is.
+template <class Parse>
+auto parse_list(Text text, const char* wanted, Parse parse) {
+  std::vector<decltype(parse(text))> values;
   text = trimmed(text);
-  if (text.empty()) return {};
-  if (!text.starts_with('[') || !text.ends_with(']')) {
-    throw InvalidValue("a list of numbers: [1, 1.5]");
-  }
+  if (text.empty()) return values;
+  if (!text.starts_with('[') || !text.ends_with(']')) throw InvalidValue(wanted);
   text = trimmed(text.substr(1, text.size() - 2));
-  std::vector<double> numbers;
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
-    numbers.push_back(parse_number(trimmed(text.substr(0, comma)), range));
+    values.push_back(parse(trimmed(text.substr(0, comma))));
     text = trimmed(text.substr(std::min(comma + 1, text.size())));
   }
-  return numbers;
+  return values;
 }
 
-std::string print_numbers(const std::vector<double>& numbers) {
+template <class Value, class Print>
+std::string print_list(const std::vector<Value>& values, Print print) {
   std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : ", ") + print_number(number);
+  for (const Value& value : values) text += (text.empty() ? "" : ", ") + print(value);
   return "[" + text + "]";
+}
+
+// Of a row with a list of numbers, each as parse(text, range) reads it.
+template <class Value, class Parse, class Print>
+Key list_key(std::string name, Member<std::vector<Value>> member, RowText row, const char* wanted,
+             Parse parse, Print print) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(
+      key, std::move(member),
+      [range = key.range, wanted, parse](Text text, const Folder&) {
+        return parse_list(text, wanted, [&](Text entry) { return parse(entry, range); });
+      },
+      [print](const std::vector<Value>& values) { return print_list(values, print); });
+  return key;
 }
 
 }  // namespace
@@ -165,12 +180,17 @@ Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowTex
 }
 
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row) {
-  Key key = key_of(std::move(name), KeyType::list, std::move(row));
-  bind(
-      key, std::move(member),
-      [range = key.range](Text text, const Folder&) { return parse_numbers(text, range); },
-      print_numbers);
-  return key;
+  return list_key(
+      std::move(name), std::move(member), std::move(row), "a list of numbers: [1, 1.5]",
+      [](Text text, const Range& range) { return parse_number(text, range); },
+      [](double number) { return print_number(number); });
+}
+
+Key make_key(std::string name, Member<std::vector<std::int64_t>> member, RowText row) {
+  return list_key(
+      std::move(name), std::move(member), std::move(row), "a list of numbers: [1, 2]",
+      [](Text text, const Range& range) { return parse_integer(text, range); },
+      [](std::int64_t number) { return std::to_string(number); });
 }
 
 Key make_key(std::string name, Choice choice, RowText row) {

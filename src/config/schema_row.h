@@ -52,6 +52,7 @@ Key make_key(std::string name, Member<std::vector<DataSource>> member, RowText r
 Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowText row);
 // "[1, 1.5]"; each number within the row's range.
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row);
+Key make_key(std::string name, Member<std::vector<std::int64_t>> member, RowText row);
 
 // An enumeration by the indices of its words.
 struct Choice {

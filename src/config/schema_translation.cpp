@@ -107,6 +107,14 @@ std::vector<Key> translation_keys() {
                             "An imported model's is its tokenizer's",
                     .tasks = {TaskKind::causal_lm},
                     .decides = Decides::nothing}),
+      ROFORMER_KEY(decoding.end_tokens,
+                   {.unit = "ids",
+                    .range = at_least(0),
+                    .help = "tokens with which a text of `generate` ends; empty: the separator, as "
+                            "documents end in training. An imported model's are those of its "
+                            "generation_config.json or config.json",
+                    .tasks = {TaskKind::causal_lm},
+                    .decides = Decides::nothing}),
   };
 }
 

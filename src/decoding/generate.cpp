@@ -16,16 +16,16 @@ std::vector<std::vector<std::int64_t>> generate(StepModel& model,
   for (std::int64_t i = 0; i < options.samples; ++i) {
     beginning.keys.push_back(random_key({options.seed, static_cast<std::uint64_t>(i)}));
   }
-  SampleSettings settings{.choice = options.sampling, .always_ends = false};
+  SampleSettings settings{
+      .choice = options.sampling, .always_ends = false, .other_ends = options.ends};
   if (options.on_token) {
     settings.on_token = [&](std::int64_t, std::int64_t sample, std::int64_t id) {
       options.on_token(sample, id);
     };
   }
   std::vector<std::vector<std::int64_t>> texts;
-  auto samples = sample_texts(
-      model, {beginning},
-      {.end = options.end, .excluded = options.excluded, .size = options.vocabulary}, settings);
+  auto samples = sample_texts(model, {beginning},
+                              {.excluded = options.excluded, .size = options.vocabulary}, settings);
   for (Hypothesis& sample : samples[0]) {
     texts.push_back(std::move(sample.ids));
   }

@@ -17,7 +17,7 @@ struct GenerationOptions {
   std::uint64_t seed = 1;              // sample i draws from (seed, i)
   std::int64_t vocabulary = 0;         // ids from here on stand for nothing; 0: all do
   std::vector<std::int64_t> excluded;  // ids that are never chosen
-  std::int64_t end = -1;               // the id that ends a text; -1: none
+  std::vector<std::int64_t> ends;      // ids that end a text
   // Told of each token as it is chosen, the end excepted.
   std::function<void(std::int64_t sample, std::int64_t id)> on_token;
 };

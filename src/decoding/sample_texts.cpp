@@ -98,7 +98,7 @@ class Sampling {
       grown.token_log_probabilities.push_back(step);
       grown.log_probability += step;
       grown.score = grown.log_probability;
-      if (id == vocabulary_.end) continue;
+      if (ends(id)) continue;
       grown.ids.push_back(id);
       if (settings_.on_token) {
         settings_.on_token(static_cast<std::int64_t>(text.beginning),
@@ -111,6 +111,11 @@ class Sampling {
     }
     open_ = std::move(open);
     return rows;
+  }
+
+  bool ends(std::int64_t id) const {
+    return id == vocabulary_.end ||
+           std::ranges::find(settings_.other_ends, id) != settings_.other_ends.end();
   }
 
   std::int64_t next(std::span<const float> logits, OpenText& text) {

@@ -21,14 +21,15 @@ struct SampledBeginning {
 struct SampleSettings {
   SamplingSettings choice;
   bool always_ends = true;  // the last token of the longest text is the end; false: it breaks off
+  std::vector<std::int64_t> other_ends = {};  // ids that end a text as the vocabulary's end does
   // Told of each token as it is chosen, the end excepted.
   std::function<void(std::int64_t beginning, std::int64_t sample, std::int64_t id)> on_token;
 };
 
 // One hypothesis for each key of each beginning, in their order, with the probabilities that the
 // model itself gives, whatever the choice made of them; its score is the log probability. The model
-// holds one row a beginning and nothing yet; all begin with equally many ids. A vocabulary without
-// an end (-1) has texts that break off.
+// holds one row a beginning and nothing yet; all begin with equally many ids. Without an end (-1)
+// and others texts break off.
 std::vector<std::vector<Hypothesis>> sample_texts(StepModel& model,
                                                   const std::vector<SampledBeginning>& beginnings,
                                                   const BeamVocabulary& vocabulary,

@@ -180,6 +180,9 @@ nlohmann::ordered_json to_causal_config(const ExportedCausalConfig& config) {
   const ModelSettings& model = settings.model;
   const RopeSettings& rope = settings.position.of<RopeSettings>();
   const auto id = [](std::int64_t value) { return value < 0 ? json() : json(value); };
+  const json ends = config.ends.size() == 1 ? json(config.ends.front())
+                    : config.ends.empty()   ? json()
+                                            : json(config.ends);
   nlohmann::ordered_json document = {
       {"architectures", {causal_architecture(config.family)}},
       {"model_type", names_of(config.family).type},
@@ -194,7 +197,7 @@ nlohmann::ordered_json to_causal_config(const ExportedCausalConfig& config) {
       {"attention_dropout", settings.attention.dropout},
       {"tie_word_embeddings", model.tie_output},
       {"bos_token_id", nullptr},
-      {"eos_token_id", id(config.end)},
+      {"eos_token_id", ends},
       {"pad_token_id", id(config.padding)},
       {"torch_dtype", "float32"},
   };

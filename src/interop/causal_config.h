@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/settings.h"
 
@@ -35,7 +36,7 @@ struct ExportedCausalConfig {
   CausalFamily family = CausalFamily::llama;
   const Settings& settings;  // with the vocabulary and the scaling's original_length
   std::int64_t padding = -1;
-  std::int64_t end = -1;  // id of what ends a text; -1: none
+  std::vector<std::int64_t> ends = {};  // ids of what ends a text
 };
 nlohmann::ordered_json to_causal_config(const ExportedCausalConfig& config);
 

@@ -18,6 +18,7 @@
 #include "interop/new_folder.h"
 #include "interop/rope_fields.h"
 #include "tensor/safetensors.h"
+#include "text/text_ends.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -131,11 +132,11 @@ class CausalExporter {
     OutputFolder output({.output = folder, .contents = "an empty folder"});
     write_tokenizer(output.path());
     write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
-    const SpecialTokens& special = model_.tokenizer.special();
-    const auto config = to_causal_config({.family = family_,
-                                          .settings = settings_,
-                                          .padding = special.padding,
-                                          .end = special.separator});
+    const auto config =
+        to_causal_config({.family = family_,
+                          .settings = settings_,
+                          .padding = model_.tokenizer.special().padding,
+                          .ends = text_ends(model_.tokenizer, settings_.decoding.end_tokens)});
     write_file_atomically(output.path() / "config.json", config.dump(2) + "\n");
     Manifest::of(output.path()).write();
     output.commit();
@@ -190,9 +191,8 @@ class CausalExporter {
     const Tokenizer& tokenizer = model_.tokenizer;
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
     const bool byte_level = tokenizer.kind() == TokenizerKind::byte_level;
-    const PromptStart start = settings_.decoding.prompt_start;
     if (pieces || byte_level) {
-      const auto config = prompt_config(tokenizer, start, settings_.data.length);
+      const auto config = prompt_config(tokenizer, settings_.decoding, settings_.data.length);
       write_file_atomically(folder / "tokenizer_config.json", config.dump(2) + "\n");
     }
     if (byte_level) {
@@ -215,7 +215,7 @@ class CausalExporter {
     }
     const std::string name = pieces ? "tokenizer.model" : tokenizer.file_name();
     if (!name.empty()) write_file_atomically(folder / name, tokenizer.file_contents());
-    const TokenId first = prompt_token(tokenizer, start);
+    const TokenId first = prompt_token(tokenizer, settings_.decoding.prompt_start);
     summary_.notes.push_back(
         name.empty()
             ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"

@@ -118,6 +118,7 @@ class CausalReader {
     require_rows(result_.settings.model.vocabulary);
     result_.settings.decoding.prompt_start =
         prompt_start_of(folder_, *result_.tokenizer, result_.notes);
+    result_.settings.decoding.end_tokens = end_tokens_of(folder_, *result_.tokenizer);
   }
 
   void read_tokenizer() {
@@ -144,6 +145,7 @@ class CausalReader {
                             "or SentencePiece's tokenizer.model, is)"
                           : "it has no tokenizer.model"));
     result_.tokenizer = make_id_tokenizer(id_model(rows), folder_.string());
+    result_.settings.decoding.end_tokens = end_tokens_of(folder_, *result_.tokenizer);
   }
 };
 

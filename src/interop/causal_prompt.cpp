@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
+#include "text/text_ends.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -79,16 +80,42 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
   return PromptStart::separator;
 }
 
-nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, PromptStart start,
+std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer& tokenizer) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const fs::path file = folder / name;
+    if (!is_there(file)) continue;
+    const json document = read_json(file);
+    const auto found = document.find("eos_token_id");
+    if (!document.is_object() || found == document.end() || found->is_null()) continue;
+    std::vector<std::int64_t> ids;
+    const json list = found->is_array() ? *found : json::array({*found});
+    for (const json& id : list) {
+      if (!id.is_number_integer() || id.get<std::int64_t>() < 0) {
+        throw_failure(file.string(),
+                      fmt::format("\"eos_token_id\" is {}, wanted an id or a list of ids",
+                                  printable(found->dump())));
+      }
+      ids.push_back(id.get<std::int64_t>());
+    }
+    if (ids == text_ends(tokenizer, {})) ids.clear();
+    return ids;
+  }
+  return {};
+}
+
+nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingSettings& decoding,
                                      std::int64_t longest) {
   const SpecialTokens& special = tokenizer.special();
-  const TokenId first = prompt_token(tokenizer, start);
+  const TokenId first = prompt_token(tokenizer, decoding.prompt_start);
+  const std::vector<std::int64_t> ends = text_ends(tokenizer, decoding.end_tokens);
+  const bool named = !ends.empty() && ends.front() < tokenizer.vocabulary_size();
+  const TokenId end = named ? static_cast<TokenId>(ends.front()) : -1;
   // This class reads tokenizer.model as it is; LlamaTokenizer would make byte pairs of its pieces.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                    {"model_max_length", longest},
                                    {"add_bos_token", first >= 0}};
   for (const auto& [name, id] :
-       {std::pair("bos_token", first), std::pair("eos_token", special.separator),
+       {std::pair("bos_token", first), std::pair("eos_token", end),
         std::pair("unk_token", special.unknown), std::pair("pad_token", special.padding)}) {
     if (id >= 0) config[name] = tokenizer.piece(id);
   }

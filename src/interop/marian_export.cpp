@@ -179,6 +179,13 @@ class MarianExporter {
   }
 
   void note_differences() {
+    const Tokenizer& target = translator_.target;
+    const bool padding_is_last = target.special().padding + 1 == target.vocabulary_size();
+    if (target.kind() == TokenizerKind::sentencepiece && !padding_is_last) {
+      notes_.push_back(
+          "ct2-transformers-converter does not read it, as its padding is not the last piece: "
+          "scripts/peers/ctranslate2_translate.py converts it");
+    }
     if (settings_.model.norm_epsilon != kMarianNormEpsilon) {
       notes_.push_back(
           fmt::format("Marian's LayerNorm adds 1e-5 to the variance, this model's {}: what the two "

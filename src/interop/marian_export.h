@@ -1,5 +1,7 @@
 // Writes a translator as a folder that Hugging Face's transformers loads as MarianMTModel with its
-// MarianTokenizer, and that CTranslate2 converts.
+// MarianTokenizer. CTranslate2's converter takes the last row of a Marian folder for padding and
+// begins with zeros, which is neither so here: scripts/peers/ctranslate2_translate.py has a loader
+// that converts one.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -155,7 +155,8 @@ class MarianReader {
     };
     result_.settings.decoding.unknown = !excluded(target.special().unknown);
     const auto others = std::ranges::count_if(never, [&](std::int64_t id) {
-      return id != target.special().unknown && id != target.special().padding;
+      return id != target.special().unknown && id != target.special().padding &&
+             id != config_.tokens.begin;
     });
     if (others > 0) {
       result_.notes.push_back(fmt::format(

@@ -1,7 +1,5 @@
 #include "runs/hugging_face_run.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "interop/hugging_face_export.h"
 #include "interop/marian_export.h"
 #include "interop/marian_folder.h"
+#include "runs/classifier_classes.h"
 #include "runs/new_run.h"
 #include "runs/train.h"
 #include "tasks/language_model.h"
@@ -30,23 +29,6 @@
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
-
-std::string lower_letters(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c >= 'A' && c <= 'Z') result += static_cast<char>(c - 'A' + 'a');
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) result += c;
-  }
-  return result;
-}
-
-// The task that a folder names ("sst2", "SST-2"); empty where it is none of GLUE's.
-std::string glue_task_word(const std::string& name) {
-  for (const std::string_view word : Words<GlueTask>::texts) {
-    if (lower_letters(name) == word) return std::string(word);
-  }
-  return "";
-}
 
 bool is_set(const std::vector<Override>& overrides, const char* key) {
   return std::any_of(overrides.begin(), overrides.end(),
@@ -81,21 +63,6 @@ Settings import_settings(const PretrainedModel& model, const std::vector<Overrid
   return default_settings(keys);
 }
 
-// Where each class of the task stands among the folder's, by their names; empty where the names are
-// not the task's.
-std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
-                                      const std::vector<std::string>& ours) {
-  std::vector<std::int64_t> order;
-  for (const std::string& label : ours) {
-    const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const std::string& name) {
-      return lower_letters(name) == lower_letters(label);
-    });
-    if (found == theirs.end()) return {};
-    order.push_back(found - theirs.begin());
-  }
-  return theirs.size() == ours.size() ? order : std::vector<std::int64_t>{};
-}
-
 void fit_classes(const Settings& settings, const fs::path& folder, PretrainedModel& model) {
   const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
   const auto wanted =
@@ -113,12 +80,8 @@ void fit_classes(const Settings& settings, const fs::path& folder, PretrainedMod
         fmt::format("its classes are taken as {}, in this order", fmt::join(facts.labels, ", ")));
     return;
   }
-  const at::Tensor rows = at::tensor(order, at::kLong);
-  const std::string last =
-      settings.glue.head == ClassifierHead::roformer ? "classifier.output" : "classifier";
-  for (const char* ending : {".weight", ".bias"}) {
-    at::Tensor& value = model.tensors.at(last + ending);
-    value = at::index_select(value, 0, rows);
+  for (auto& [name, value] : model.tensors) {
+    if (has_row_of_each_class(settings, name)) value = in_class_order(value, order);
   }
 }
 

@@ -18,12 +18,15 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
+#include "config/words.h"
+#include "data/glue.h"
 #include "interop/causal_folder.h"
 #include "interop/folder_weights.h"
 #include "interop/hugging_face.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/marian_folder.h"
+#include "runs/classifier_classes.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -112,6 +115,10 @@ ModelSource open_checkpoint_source(const fs::path& from) {
     const Safetensors file(stored_weights(checkpoint));
     source.settings = checkpoint_settings(checkpoint, file);
     for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
+    if (source.settings.task == TaskKind::glue) {
+      source.classified = to_word(source.settings.glue.task);
+      source.labels = glue_task_facts(source.settings.glue.task).labels;
+    }
     if (task_facts(source.settings.task).translates) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
     } else {
@@ -128,7 +135,9 @@ ModelSource open_hugging_face_source(const fs::path& from) {
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
           .weights = std::move(model.tensors),
-          .tokenizer = std::move(model.tokenizer)};
+          .tokenizer = std::move(model.tokenizer),
+          .classified = glue_task_word(model.task),
+          .labels = std::move(model.labels)};
 }
 
 // Without reading any weight. That there are some in a format that is read here is found out all
@@ -148,6 +157,20 @@ Settings source_settings(const fs::path& from) {
 bool is_head(const std::string& name) {
   return name.starts_with("classifier.") || name.starts_with("pooler.") ||
          name.starts_with("head.");
+}
+
+// How the source's classifier becomes the run's.
+struct TakenClasses {
+  bool same_task = false;           // else it answers another question
+  std::vector<std::int64_t> order;  // of the rows; empty: as they are
+};
+
+TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
+  if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
+  const auto order = class_order(source.labels, glue_task_facts(settings.glue.task).labels);
+  const bool same =
+      source.classified.empty() ? !order.empty() : source.classified == to_word(settings.glue.task);
+  return {.same_task = same, .order = order};
 }
 
 // "embedding.positions, head.*, layers.*.attention.u": the parameters of the language head are told
@@ -219,6 +242,8 @@ std::string start_from(const ModelSource& source, const Settings& settings,
                    : "a model of one text, or task translation");
   }
   const at::NoGradGuard no_gradient;
+  const TakenClasses classes = taken_classes(source, settings);
+  std::set<std::string> taken;
   std::vector<std::string> fresh, unused;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;
   for (const Parameter& parameter : parameters.all()) {
@@ -226,8 +251,13 @@ std::string start_from(const ModelSource& source, const Settings& settings,
     const auto found = source.weights.find(name);
     const bool same =
         found != source.weights.end() && found->second.sizes().vec() == parameter.spec.shape;
-    if (same) {
-      copies.emplace_back(parameter.value, found->second);
+    if (name.starts_with("classifier.") && !classes.same_task) {
+      fresh.push_back(name);
+    } else if (same) {
+      taken.insert(name);
+      const bool by_class = !classes.order.empty() && has_row_of_each_class(settings, name);
+      copies.emplace_back(parameter.value,
+                          by_class ? in_class_order(found->second, classes.order) : found->second);
     } else if (found == source.weights.end() || is_head(name)) {
       fresh.push_back(name);
     } else {
@@ -242,9 +272,7 @@ std::string start_from(const ModelSource& source, const Settings& settings,
     throw_usage("model.from", source.folder.string() + " has no parameter of this model");
   }
   for (const auto& [name, value] : source.weights) {
-    const Parameter* const parameter = parameters.find(name);
-    if (parameter == nullptr || parameter->spec.shape != value.sizes().vec())
-      unused.push_back(name);
+    if (!taken.contains(name)) unused.push_back(name);
   }
   for (auto& [value, weights] : copies) value.detach().copy_(weights);
   const std::string& before = source.settings.position.scheme;

@@ -23,6 +23,10 @@ struct ModelSource {
   Settings settings;                           // model.vocabulary is that of the weights
   std::map<std::string, at::Tensor> weights;   // by the names of this program
   std::shared_ptr<const Tokenizer> tokenizer;  // a translator's: the target's
+  // Of a classifier of GLUE: the word of its task ("mnli"), empty where a folder does not say it,
+  // and the names of its classes in the order of the head's rows.
+  std::string classified = {};
+  std::vector<std::string> labels = {};
 };
 
 // A run means its best checkpoint. Warns of what a folder of Hugging Face's holds and this program
@@ -41,8 +45,9 @@ std::vector<Override> model_source_keys(const std::filesystem::path& from);
 std::string model_source_fingerprint(const std::filesystem::path& from);
 
 // Fills the parameters that the source has. Returns a line that says which are new (they keep the
-// initial values of the run's seed) and which of the source's are not used. A classifier's head of
-// another shape is new. Throws Error (usage) where a shape differs otherwise.
+// initial values of the run's seed) and which of the source's are not used. New is a classifier of
+// another task, too, and a head of another shape; classes come into the task's order. Throws Error
+// (usage) where a shape differs otherwise.
 std::string start_from(const ModelSource& source, const Settings& settings,
                        ParameterStore& parameters);
 

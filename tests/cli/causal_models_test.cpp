@@ -119,6 +119,9 @@ TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
   // Without a template nothing: what transformers decodes from the prompt's ids alone.
   const std::string run_of_plain = import(with_letters(name, plain, nullptr), plain.path);
   CHECK(generated_ids({"generate", run_of_plain, prompt}) == wanted);
+  const std::string second =
+      "[" + std::to_string(wanted[1]) + ", " + std::to_string(wanted[0]) + "]";
+  CHECK(generated_ids({"generate", run_of_plain, prompt, "--decoding.end_tokens", second}).empty());
   const auto behind_end =
       generated_ids({"generate", run_of_plain, prompt, "--decoding.prompt_start", "separator"});
   CHECK(behind_end != wanted);

@@ -296,10 +296,11 @@ TEST_CASE("generation ends at the end, and leaves out what it must") {
   const auto parts = decoder.parts(CacheUse::automatic);
   GenerationOptions options{.sampling = {.temperature = 0}, .tokens = 20};
   const std::vector<std::int64_t> free = text_from(parts, {1, 2, 3}, options)[0];
-  options.end = free[4];
-  std::vector<std::int64_t> before(free.begin(), std::find(free.begin(), free.end(), options.end));
+  options.ends = {free[4]};
+  std::vector<std::int64_t> before(free.begin(),
+                                   std::find(free.begin(), free.end(), options.ends.front()));
   CHECK(text_from(parts, {1, 2, 3}, options)[0] == before);
-  options.end = -1;
+  options.ends.clear();
   options.excluded = {free[0]};
   const auto without = text_from(parts, {1, 2, 3}, options);
   for (const std::int64_t id : without[0]) CHECK(id != free[0]);

@@ -345,6 +345,32 @@ TEST_CASE("a causal folder's byte-level tokenizer.json is taken, and written aga
   CHECK_THROWS_WITH(copy.read(), Contains("the weights have rows for 48"));
 }
 
+TEST_CASE("the ids that end a text are those of the folder, and are written") {
+  const CausalCopy copy("llama");
+  const auto config = [&](const nlohmann::json& ends) {
+    nlohmann::json document = nlohmann::json::parse(read_file(copy.folder.path / "config.json"));
+    document["eos_token_id"] = ends;
+    write_file_atomically(copy.folder.path / "config.json", document.dump());
+    return copy.read().settings.decoding.end_tokens;
+  };
+  using Ids = std::vector<std::int64_t>;
+  CHECK(config(nullptr).empty());
+  CHECK(config(7) == Ids{7});
+  // What `generate` of transformers reads first.
+  std::ofstream(copy.folder.path / "generation_config.json") << R"({"eos_token_id": [5, 9]})";
+  PretrainedModel read = copy.read();
+  CHECK(read.settings.decoding.end_tokens == Ids{5, 9});
+  const TemporaryFolder folder;
+  write_causal_folder(
+      {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
+      folder.path / "out");
+  CHECK(nlohmann::json::parse(read_file(folder.path / "out" / "config.json"))["eos_token_id"] ==
+        nlohmann::json({5, 9}));
+  CHECK(read_causal_folder(folder.path / "out").settings.decoding.end_tokens == Ids{5, 9});
+  std::ofstream(copy.folder.path / "generation_config.json") << R"({"eos_token_id": "</s>"})";
+  CHECK_THROWS_WITH(copy.read(), Contains("wanted an id or a list of ids"));
+}
+
 TEST_CASE("what a causal folder's tokenizer puts before a text is read, and written") {
   const CausalCopy copy("llama");
   const auto says = [&](const nlohmann::json& config) {
@@ -418,6 +444,13 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
       const auto config =
           nlohmann::json::parse(read_file(folder.path / "out" / "tokenizer_config.json"));
       CHECK(config["eos_token"] == end);
+      read.settings.decoding.end_tokens = {1};
+      write_causal_folder(
+          {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
+          folder.path / "other");
+      read.settings.decoding.end_tokens.clear();
+      CHECK(nlohmann::json::parse(
+                read_file(folder.path / "other" / "tokenizer_config.json"))["eos_token"] == "b");
       CHECK(config.contains("bos_token") == (start == PromptStart::separator));
     }
   }

@@ -15,6 +15,8 @@
 #include "config/task_facts.h"
 #include "has.h"
 #include "report/json_lines.h"
+#include "runs/hugging_face_run.h"
+#include "runs/model_folders.h"
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
@@ -22,6 +24,7 @@
 #include "training/checkpoint.h"
 
 using namespace roformer;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -203,6 +206,57 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     };
     CHECK(has(opened(tiny.data()), "no run, no checkpoint"));
     CHECK(has(opened("/nowhere"), "is not there"));
+  }
+}
+
+TEST_CASE("a classifier of another task gives its encoder, and its head only to the same task") {
+  const TinyGlue tiny("mrpc", {{"training.steps", "1"}, {"training.warmup", "0"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  const ModelSource source = open_model_source(tiny.run());
+  for (const std::string task : {"mrpc", "rte"}) {  // of two classes both
+    CAPTURE(task);
+    const Settings settings = tiny.with({{"glue.task", task}});
+    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                          ComputePlan{});
+    const std::string line = start_from(source, settings, classifier.parameters());
+    const bool same = task == "mrpc";
+    CHECK(has(line, same ? "new: none; not used: none"
+                         : "new: classifier.weight, classifier.bias; not used: classifier.bias"));
+    CHECK(at::equal(classifier.parameters().find("classifier.weight")->value,
+                    source.weights.at("classifier.weight")) == same);
+    CHECK(at::equal(classifier.parameters().find("pooler.weight")->value,
+                    source.weights.at("pooler.weight")));
+  }
+}
+
+TEST_CASE("a folder's classes come into the task's order, whichever way it is taken") {
+  const TemporaryFolder folder;
+  const fs::path copy = folder.path / "mnli";
+  fs::copy(model_folder("bert_classification"), copy);
+  nlohmann::json config = nlohmann::json::parse(read_file(copy / "config.json"));
+  config["id2label"] = {{"0", "contradiction"}, {"1", "entailment"}, {"2", "neutral"}};
+  fs::remove(copy / "config.json");
+  write_file_atomically(copy / "config.json", config.dump());
+  import_run(copy,
+             {{"run", "mnli"}, {"runs", folder.path.string() + "/runs"}, {"glue.task", "mnli"}},
+             ExistingRun::refuse);
+  const auto rows_from = [&](const fs::path& from, const std::string& task) {
+    const ModelSource source = open_model_source(from);
+    std::vector<Override> keys = model_source_keys(from);
+    keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", task}, {"data.length", "16"}});
+    const Settings settings = default_settings(keys);
+    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                          ComputePlan{});
+    start_from(source, settings, classifier.parameters());
+    return classifier.parameters().find("classifier.weight")->value.detach().clone();
+  };
+  const at::Tensor theirs = open_model_source(copy).weights.at("classifier.weight");
+  const at::Tensor taken = rows_from(copy, "mnli");
+  CHECK(at::equal(taken, rows_from(folder.path / "runs" / "mnli", "mnli")));
+  const auto& labels = glue_task_facts(GlueTask::mnli).labels;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t row = labels[i] == "contradiction" ? 0 : labels[i] == "entailment" ? 1 : 2;
+    CHECK(at::equal(taken[static_cast<std::int64_t>(i)], theirs[row]));
   }
 }
 
