@@ -1,5 +1,6 @@
 #include "base/input_line.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +20,12 @@ bool next_line(std::istream& input, const std::string& name, std::string& line) 
                                    : std::string("cannot be read: ") + std::strerror(errno));
   }
   return found;
+}
+
+std::string as_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
 }
 
 }  // namespace roformer

@@ -151,10 +151,10 @@ OutputFolder::OutputFolder(Options options)
       previous_(beside(output_, ".previous")),
       parents_(parent_of(output_)) {
   if (output_.empty()) throw_usage(options_.flag, "is empty, wanted the name of a folder");
-  claim_.emplace(beside(output_, ".lock"), hint());
+  claim_.emplace(beside(output_, ".lock"), hint(options_));
   try {
     recover();
-    check_output();
+    check_output(options_, output_);
     claim_->take();
     make_directories(partial_);
   } catch (const Error&) {
@@ -193,8 +193,8 @@ void OutputFolder::remove_journal() {
   sync_directory(output_);
 }
 
-std::string OutputFolder::hint() const {
-  return options_.flag.empty() ? "name another folder" : "choose another " + options_.flag;
+std::string OutputFolder::hint(const Options& options) {
+  return options.flag.empty() ? "name another folder" : "choose another " + options.flag;
 }
 
 // What stands beside the output is this program's only if a claim says so.
@@ -209,21 +209,25 @@ void OutputFolder::recover() {
   for (const fs::path& path : {partial_, previous_}) {
     if (!is_there(path) || is_empty_folder(path)) continue;
     throw_failure(path.string(), "is needed for writing, but holds something else",
-                  "move it away, or " + hint());
+                  "move it away, or " + hint(options_));
   }
 }
 
-void OutputFolder::check_output() const {
-  if (!is_there(output_) || is_empty_folder(output_)) return;
+void OutputFolder::check_output(const Options& options, const fs::path& output) {
+  if (!is_there(output) || is_empty_folder(output)) return;
   std::error_code error;
-  if (!fs::is_directory(output_, error) || !options_.is_replaceable ||
-      !options_.is_replaceable(output_)) {
-    throw_failure(options_.output.string(), "exists and is not " + options_.contents, hint());
+  if (!fs::is_directory(output, error) || !options.is_replaceable ||
+      !options.is_replaceable(output)) {
+    throw_failure(options.output.string(), "exists and is not " + options.contents, hint(options));
   }
-  if (!options_.overwrite) {
-    throw_failure(options_.output.string(), "exists already",
-                  "replace it with --overwrite, or " + hint());
+  if (!options.overwrite) {
+    throw_failure(options.output.string(), "exists already",
+                  "replace it with --overwrite, or " + hint(options));
   }
+}
+
+void OutputFolder::require_free(const Options& options) {
+  check_output(options, resolved(options.output));
 }
 
 void OutputFolder::commit() {

@@ -36,6 +36,9 @@ class OutputFolder {
   // Makes OUTPUT.partial, empty but where a killed process left a journal in it. Throws Error when
   // OUTPUT exists and may not be replaced, or when another process is writing it.
   explicit OutputFolder(Options options);
+  // Throws Error where the constructor would because of what OUTPUT is, and touches nothing: for
+  // work that comes before it.
+  static void require_free(const Options& options);
   // Without commit() nothing is left, no parent folder that was made for it either.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -84,10 +87,10 @@ class OutputFolder {
   MadeParents parents_;
   std::optional<Claim> claim_;
 
-  std::string hint() const;
+  static std::string hint(const Options& options);
+  static void check_output(const Options& options, const std::filesystem::path& output);
   void recover();
   void remove_journal();
-  void check_output() const;
   void put_in_place();
   void replace_in_two_steps();
 };

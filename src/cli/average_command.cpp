@@ -22,15 +22,17 @@ struct AverageFlags {
 };
 
 void average_command(const AverageFlags& flags) {
-  fs::path run = fs::path(flags.run).lexically_normal();
-  if (!run.has_filename()) run = run.parent_path();  // a slash at the end
+  const fs::path run = flags.run;
   AverageOptions options{.run = run,
                          .count = flags.best > 0   ? flags.best
                                   : flags.last > 0 ? flags.last
                                                    : 5,
                          .best = flags.best > 0,
                          .output = flags.output};
-  if (options.output.empty()) options.output = run.string() + "-average";
+  if (options.output.empty()) {
+    // Beside the run, wherever it is named from.
+    options.output = (run / ".." / (folder_name(run) + "-average")).lexically_normal();
+  }
   if (flags.overwrite) options.existing = ExistingRun::overwrite;
   const auto checkpoints = average_run(options);
   fmt::print("{}: the average of", options.output.string());

@@ -177,17 +177,19 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
 void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
                       const PrepareFlags& common) {
   const ParallelRecipe recipe = parallel_recipe_of(command, flags, common);
+  const PreparePairsOptions options{.corpus = recipe.corpus,
+                                    .output = common.output,
+                                    .overwrite = common.overwrite,
+                                    .threads = common.threads,
+                                    .shard_tokens = common.shard_tokens,
+                                    .name = recipe.name,
+                                    .source = recipe.source,
+                                    .licence = recipe.licence,
+                                    .command = command_line()};
+  require_preparable(options);
   const PairTokenizers tokenizers = tokenizers_of(flags, common, recipe);
-  const ParallelDescription description = prepare_pairs({.corpus = recipe.corpus,
-                                                         .output = common.output,
-                                                         .overwrite = common.overwrite,
-                                                         .threads = common.threads,
-                                                         .shard_tokens = common.shard_tokens,
-                                                         .name = recipe.name,
-                                                         .source = recipe.source,
-                                                         .licence = recipe.licence,
-                                                         .command = command_line()},
-                                                        *tokenizers.source, *tokenizers.target);
+  const ParallelDescription description =
+      prepare_pairs(options, *tokenizers.source, *tokenizers.target);
   std::cout << fmt::format("{}: sentence pairs {}, {} to {}, fingerprint {:016x}\n\n",
                            common.output.string(), description.name, description.languages.source,
                            description.languages.target, description.fingerprint)

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,6 +18,7 @@
 #include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
 #include "cli/translation_printer.h"
+#include "data/line_reader.h"
 #include "runs/translation.h"
 #include "text/utf8.h"
 
@@ -54,25 +55,31 @@ constexpr ShortFlag kShortFlags[] = {
     {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
 };
 
-std::unique_ptr<std::ifstream> open_input(const std::string& path) {
-  if (path == "-") return nullptr;
-  auto file = std::make_unique<std::ifstream>(path);
-  if (!*file || fs::is_directory(path)) {
-    throw_failure(path, "cannot be read", "a file of one sentence a line, or - for standard input");
-  }
-  return file;
-}
-
-class LineReader {
+// Sentences of a file, compressed or not, or of standard input ("-").
+class Sentences {
  public:
-  LineReader(std::istream& input, std::string name) : input_(input), name_(std::move(name)) {}
+  explicit Sentences(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+    if (path == "-") return;
+    if (fs::is_directory(path)) {
+      throw_failure(path, "cannot be read",
+                    "a file of one sentence a line, or - for standard input");
+    }
+    file_.emplace(path);
+  }
 
   const std::string& name() const { return name_; }
 
   // False at the end. Carriage returns at ends of lines are dropped, malformed UTF-8 repaired.
   bool next(std::string& line) {
-    if (!next_line(input_, name_, line)) return false;
-    if (line.ends_with('\r')) line.pop_back();
+    if (file_) {
+      std::string_view read;
+      if (!file_->next(read)) return false;
+      file_->require_whole();
+      line = read;
+    } else {
+      if (!next_line(std::cin, name_, line)) return false;
+      if (line.ends_with('\r')) line.pop_back();
+    }
     std::string storage;
     const std::string_view valid = repair_utf8(line, storage, invalid);
     if (valid.data() != line.data()) line = std::string(valid);
@@ -82,8 +89,8 @@ class LineReader {
   std::uint64_t invalid = 0;
 
  private:
-  std::istream& input_;
   std::string name_;
+  std::optional<LineReader> file_;
 };
 
 // "SOURCE<tab>TRANSLATION" into its two.
@@ -119,8 +126,7 @@ void translate_command(const TranslateOptions& options) {
                             translator.settings().decoding.beam),
                 fmt::format("--beam {}", request.n_best));
   }
-  const auto file = open_input(options.input);
-  LineReader reader(file ? *file : std::cin, file ? options.input : "standard input");
+  Sentences reader(options.input);
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
       options.output);
@@ -152,8 +158,9 @@ void translate_command(const TranslateOptions& options) {
   status.clear();
   printer.finish();
   if (cut > 0) {
-    log::warn("{} lines are longer than {} tokens and were cut", format_count(cut),
-              request.longest_source);
+    const std::int64_t longest = translator.longest_source(request);
+    log::warn("{} lines are longer than {} tokens{} and were cut", format_count(cut), longest,
+              longest < request.longest_source ? ", the model's table of positions," : "");
   }
   if (reader.invalid > 0) {
     log::warn("{} malformed UTF-8 sequences were replaced by U+FFFD", reader.invalid);

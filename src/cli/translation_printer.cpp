@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/input_line.h"
 #include "base/output.h"
 
 namespace roformer {
@@ -19,13 +20,6 @@ std::string words_of(const Alignment& alignment) {
     words += fmt::format("{}{}-{}", words.empty() ? "" : " ", source, target);
   }
   return words;
-}
-
-// A vocabulary of bytes has line breaks, too; a line in stays a line out.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
 }
 
 }  // namespace
@@ -43,7 +37,7 @@ void TranslationPrinter::print(const std::string& source, const TranslatedLine& 
     for (const TranslatedText& text : line.translations) add_marian(text);
   } else {
     for (const TranslatedText& text : line.translations) {
-      text_ += one_line(text.text);
+      text_ += as_one_line(text.text);
       if (format_.alignment) text_ += " ||| " + words_of(text.alignment);
       text_ += '\n';
     }
@@ -54,7 +48,7 @@ void TranslationPrinter::print(const std::string& source, const TranslatedLine& 
 }
 
 void TranslationPrinter::add_marian(const TranslatedText& text) {
-  text_ += fmt::format("{} ||| {} ||| ", number_, one_line(text.text));
+  text_ += fmt::format("{} ||| {} ||| ", number_, as_one_line(text.text));
   if (format_.alignment) text_ += words_of(text.alignment) + " ||| ";
   text_ += fmt::format("LogProbability= {:.4f} ||| {:.4f}\n", text.log_probability, text.score);
 }

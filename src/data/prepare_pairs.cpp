@@ -228,6 +228,22 @@ void refuse_empty_split(const ParallelDescription& description, const fs::path& 
   }
 }
 
+void warn_of_missing_validation(const ParallelDescription& description) {
+  if (description[ParallelSplit::validation].sentences > 0) return;
+  log::warn(
+      "there is no validation set: these pairs can be trained on only with "
+      "--validation-fraction or --validation files");
+}
+
+OutputFolder::Options place_of(const PreparePairsOptions& options) {
+  return {.output = options.output,
+          .overwrite = options.overwrite,
+          .flag = "--output",
+          .contents = "a prepared data set",
+          .is_replaceable = is_parallel_dataset,
+          .journal = kPreparationJournal};
+}
+
 // What is known before anything is read.
 ParallelDescription described(const PreparePairsOptions& options, const Tokenizer& source,
                               const Tokenizer& target) {
@@ -280,6 +296,12 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
 
 }  // namespace
 
+void require_preparable(const PreparePairsOptions& options) {
+  check(options.corpus);
+  total_bytes(options.corpus, true);
+  OutputFolder::require_free(place_of(options));
+}
+
 ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
                                   const Tokenizer& target) {
   check(options.corpus);
@@ -287,12 +309,7 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
     throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
   }
   const PreparationIdentity identity = identity_of(options, source, target);
-  OutputFolder folder({.output = options.output,
-                       .overwrite = options.overwrite,
-                       .flag = "--output",
-                       .contents = "a prepared data set",
-                       .is_replaceable = is_parallel_dataset,
-                       .journal = kPreparationJournal});
+  OutputFolder folder(place_of(options));
   const PreparationJournal journal(folder.path(), identity);
   const auto write = [&](const FinishedPairs& finished) {
     PairWriter writer(
@@ -315,6 +332,7 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
     description = write({});
   }
   refuse_empty_split(description, options.output);
+  warn_of_missing_validation(description);
   save_translation_tokenizers(
       {.source = source, .target = description.joint_vocabulary ? source : target}, folder.path());
   write_description(description, folder.path());

@@ -51,6 +51,10 @@ struct PreparePairsOptions {
   std::string command;
 };
 
+// Throws what prepare_pairs would for a file that is missing and for an output that is taken,
+// before a vocabulary is trained, which may take long.
+void require_preparable(const PreparePairsOptions& options);
+
 // Throws Error: a file is missing or does not match its other half, the output exists, a split
 // stays empty, the disk is full. Then nothing is left behind. Equal tokenizers are stored once.
 ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,

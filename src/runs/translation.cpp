@@ -55,17 +55,22 @@ void TextTranslator::prepare_weights(bool int8) {
   }
 }
 
+std::int64_t TextTranslator::longest_source(const TranslationRequest& request) const {
+  std::int64_t longest = request.longest_source;
+  for (const TrainedTranslator& run : runs_) {
+    const std::int64_t own = run.translator->longest_source();
+    if (own > 0) longest = std::min(longest, own);
+  }
+  return longest;
+}
+
 std::vector<TranslatedLine> TextTranslator::search(
     const std::vector<std::string>& lines, const std::vector<std::vector<TokenId>>& prefixes,
     const TranslationRequest& request, bool ends_with_prefix) const {
   const Tokenizer& source = *runs_.front().tokenizers.source;
   const Tokenizer& target = *runs_.front().tokenizers.target;
   const TokenId end = sentence_tokens(source).end;
-  std::int64_t longest = request.longest_source;
-  for (const TrainedTranslator& run : runs_) {
-    const std::int64_t own = run.translator->longest_source();
-    if (own > 0) longest = std::min(longest, own);
-  }
+  const std::int64_t longest = longest_source(request);
   std::vector<TranslatedLine> results(lines.size());
   std::vector<std::size_t> numbers;  // of the lines that are not blank
   std::vector<std::vector<TokenId>> sources, begins;

@@ -52,6 +52,9 @@ class TextTranslator {
                                     const TranslationRequest& request) const;
 
   const Settings& settings() const { return runs_.front().settings; }
+  // Tokens of a source, its end counted, beyond which a line is cut: the request's, or those of the
+  // shortest table of positions.
+  std::int64_t longest_source(const TranslationRequest& request) const;
 
  private:
   std::vector<TrainedTranslator> runs_;

@@ -9,8 +9,10 @@
 #include <array>
 #include <utility>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/hexadecimal.h"
+#include "base/input_line.h"
 #include "base/log.h"
 #include "config/task_facts.h"
 #include "metrics/bleu.h"
@@ -73,12 +75,19 @@ void add_losses(const Translator& translator, const Settings& settings,
   result.accuracy = sums[2] / sums[3];
 }
 
-// The first `count` sentences of a split, each translated by one of the processes.
+// The first `count` sentences of a split, each translated by one of the processes; blank ones stay
+// blank.
 std::vector<std::string> translations(const Translator& translator, const Settings& settings,
                                       const ParallelDataset& dataset, ParallelSplit split,
                                       std::int64_t count, Processes& processes) {
+  const std::vector<std::string> texts = dataset.text(split, Side::source);
+  std::vector<std::string> own;
+  std::vector<std::size_t> numbers;  // in `own`, of the sentences that are not blank
   std::vector<std::vector<TokenId>> sources;
   for (std::int64_t i = processes.rank(); i < count; i += processes.count()) {
+    own.emplace_back();
+    if (is_blank(texts[static_cast<std::size_t>(i)])) continue;
+    numbers.push_back(own.size() - 1);
     sources.push_back(dataset.sentence(split, Side::source, i));
   }
   const std::shared_ptr<void> busy = processes.busy();
@@ -88,12 +97,10 @@ std::vector<std::string> translations(const Translator& translator, const Settin
   const InferenceWeights::Use use(&weights);
   const auto found =
       translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});
-  std::vector<std::string> own;
-  for (const auto& hypotheses : found) {
-    own.emplace_back();
-    if (hypotheses.empty()) continue;
-    const auto& ids = hypotheses[0].ids;
-    own.back() = decode_text(words, std::vector<TokenId>(ids.begin(), ids.end()));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].empty()) continue;
+    const auto& ids = found[i][0].ids;
+    own[numbers[i]] = as_one_line(decode_text(words, std::vector<TokenId>(ids.begin(), ids.end())));
   }
   return in_batch_order(processes, own);
 }

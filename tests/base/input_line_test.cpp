@@ -19,3 +19,7 @@ TEST_CASE("lines end with the input, and an input that cannot be read is not at 
   CHECK_THROWS_WITH(next_line(folder, "the folder", line),
                     Catch::Contains("the folder: cannot be read"));
 }
+
+TEST_CASE("line breaks of a text become spaces") {
+  CHECK(as_one_line("a\nb\r\nc") == "a b  c");
+}

@@ -1,4 +1,5 @@
 // `roformer translate` as a user meets it: every format, every wrong flag, lines of any kind.
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -59,6 +60,11 @@ TEST_CASE("a line in, a line out, whatever the line") {
   CHECK(run_translate({pairs.folder, "--longest-source", "64", "--lines", "1"}, input).output ==
         outcome.output);
   CHECK(lines_of(run_translate({pairs.folder}, "cab\n").output).at(0) == lines[3]);
+  // A compressed file is read as what is in it.
+  std::ofstream(pairs.file("lines.txt")) << "cab\nabc\n";
+  REQUIRE(std::system(("gzip -k " + pairs.file("lines.txt")).c_str()) == 0);
+  CHECK(run_translate({pairs.folder, "--input", pairs.file("lines.txt.gz")}, "").output ==
+        run_translate({pairs.folder}, "cab\nabc\n").output);
   CHECK(run_translate({pairs.folder}, "").output.empty());
   CHECK(run_translate({pairs.folder}, "\n").output == "\n");
   // As many lines for each, also for what has no translation.
@@ -70,7 +76,7 @@ TEST_CASE("input that breaks off is not taken for its end") {
   const Outcome broken =
       run_translate({pairs.folder, "--input", "/proc/self/mem", "--output", pairs.file("out")});
   CHECK(broken.code == 1);
-  CHECK(has(broken.errors, "/proc/self/mem: cannot be read"));
+  CHECK(has(broken.errors, "/proc/self/mem: cannot read"));
   CHECK_FALSE(fs::exists(pairs.file("out")));
 }
 
@@ -107,7 +113,7 @@ TEST_CASE("what cannot be done is one line that says so") {
   refused({"--sample", "--beam", "3"}, 2, "--sample");
   refused({"--decoding.alignment_layer", "2"}, 2, "the decoder has 1 layers");
   refused({"--format", "xml"}, 2, "--format");
-  refused({"--input", pairs.file("nothing")}, 1, "cannot be read");
+  refused({"--input", pairs.file("nothing")}, 1, "cannot read");
   refused({"--weights", "ema"}, 2, "keeps no moving average of its weights");
   refused({"--score"}, 1, "standard input:2: is not a source, a tab and a translation",
           "ab\tba\nab\n");

@@ -84,6 +84,17 @@ TEST_CASE("Columns are found by name") {
   CHECK(read_glue(folder.folder.path / "QNLI", GlueTask::qnli, GlueSplit::train).labelled);
 }
 
+TEST_CASE("a test file whose labels are secret, all of them -1, has none") {
+  Folder folder;
+  folder.add("SST-2/test.tsv", "sentence\tlabel\nfine\t-1\npoor\t-1\n");
+  const GlueExamples test = folder.read(GlueTask::sst2, GlueSplit::test);
+  CHECK(test.examples.size() == 2);
+  CHECK_FALSE(test.labelled);
+  folder.add("SST-2/dev.tsv", "sentence\tlabel\nfine\t-1\n");
+  CHECK(folder.complaint(GlueTask::sst2, GlueSplit::validation) ==
+        "SST-2/dev.tsv:2: got label '-1', wanted 0, 1");
+}
+
 TEST_CASE("Wrong rows are refused with their line, broken rows of QQP left out") {
   Folder folder;
   folder.add("RTE/train.tsv", "index\tsentence1\tsentence2\tlabel\n0\tA\tB\tentailment\n1\tA\tB\n");

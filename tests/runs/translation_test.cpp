@@ -15,6 +15,7 @@
 #include "runs/average.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
+#include "tasks/translation_task.h"
 #include "tensor/safetensors.h"
 #include "text/character_tokenizer.h"
 #include "training/checkpoint.h"
@@ -176,6 +177,56 @@ TEST_CASE("two vocabularies are a run's own: resumed, and overwritten with it") 
             ExistingRun::overwrite);
   CHECK_FALSE(fs::exists(run / "source"));
   CHECK_NOTHROW(open_trained_translator(run, {}));
+}
+
+TEST_CASE("a run that is ranked by what it decodes goes on decoding in the same way") {
+  const TinyTranslation tiny;
+  const std::string figure = GENERATE("bleu", "loss");
+  CAPTURE(figure);
+  const auto settings = [&](const char* steps, const Override& changed) {
+    return tiny.settings("run", {{"training.steps", steps},
+                                 {"translation.ranked_by", figure},
+                                 {"decoding.sentences", "2"},
+                                 changed});
+  };
+  train_run(settings("2", {"decoding.beam", "1"}), ExistingRun::refuse);
+  const fs::path file = tiny.folder.path / "runs" / "run" / "config.yaml";
+  const std::vector<Override> flags{{"runs", (tiny.folder.path / "runs").string()},
+                                    {"decoding.batch_tokens", "64"}};
+  CHECK(resumed_settings(file, flags).decoding.batch_tokens == 64);
+  std::vector<Override> other = flags;
+  other.push_back({"decoding.beam", "2"});
+  if (figure == "bleu") {
+    CHECK_THROWS_WITH(resumed_settings(file, other),
+                      Catch::Contains("--decoding.beam: is 1 in the stored run, got 2"));
+  } else {
+    CHECK(resumed_settings(file, other).decoding.beam == 2);
+  }
+}
+
+TEST_CASE("a blank source stays blank in a validation, as in a translation") {
+  const TinyTranslation tiny;
+  const fs::path pairs = tiny.folder.path / "blank";
+  PreparePairsOptions options;
+  options.corpus.languages = {.source = "en", .target = "de"};
+  options.corpus.train = {
+      {.source = tiny.folder.path / "train.en", .target = tiny.folder.path / "train.de"}};
+  std::ofstream(tiny.folder.path / "blank.en") << "abc\n\ndcb\n";
+  std::ofstream(tiny.folder.path / "blank.de") << "cba\nabc\nbcd\n";
+  options.corpus.validation = HeldOutPairs{
+      .pairs = {.source = tiny.folder.path / "blank.en", .target = tiny.folder.path / "blank.de"}};
+  options.output = pairs;
+  prepare_pairs(options, *make_byte_tokenizer(), *make_byte_tokenizer());
+  train_run(tiny.settings("run", {{"data.directory", pairs.string()}, {"training.steps", "20"}}),
+            ExistingRun::refuse);
+  const TrainedTranslator trained = open_trained_translator(tiny.folder.path / "runs" / "run", {});
+  const ParallelDataset dataset(pairs);
+  REQUIRE(dataset.sentences(ParallelSplit::validation) == 3);
+  const TranslationEvaluation found =
+      evaluate_translator(*trained.translator, trained.settings, dataset, ParallelSplit::validation,
+                          *make_single_process());
+  CHECK(found.hypotheses.at(1).empty());
+  CHECK_FALSE(found.hypotheses.at(0).empty());
 }
 
 TEST_CASE("a run that has come further is not shortened") {
