@@ -68,6 +68,12 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
   return lengths;
 }
 
+std::vector<std::int64_t> lengths_of(const EvaluateOptions& options, const TrainedModel& trained) {
+  std::vector<std::int64_t> lengths = parse_lengths(options.lengths);
+  if (lengths.empty()) lengths = {trained.settings.data.length};
+  return lengths;
+}
+
 void check_chart(const std::string& file) {
   if (file.empty() || file.ends_with(".svg") || file.ends_with(".html")) return;
   throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
@@ -118,8 +124,7 @@ void check_pseudo_perplexity(const EvaluateOptions& options, const Settings& set
 
 EvaluationReport evaluate_model(const EvaluateOptions& options, const TrainedModel& trained) {
   const Settings& settings = trained.settings;
-  std::vector<std::int64_t> lengths = parse_lengths(options.lengths);
-  if (lengths.empty()) lengths = {settings.data.length};
+  const std::vector<std::int64_t> lengths = lengths_of(options, trained);
   for (const std::int64_t length : lengths) {
     require_positions(settings, "--length", length, options.arrangement.shift);
   }
@@ -174,7 +179,7 @@ OtherModel open_other(const EvaluateOptions& options, const TrainedModel& traine
                                            .overrides = runtime(options.overrides)});
   Dataset dataset = open_stored_text(
       options.data.empty() ? trained.settings.data.directory.string() : options.data, other);
-  for (const std::int64_t length : options.lengths) {
+  for (const std::int64_t length : lengths_of(options, trained)) {
     require_positions(other.settings, "--length", length, options.arrangement.shift);
   }
   return {std::move(other), std::move(dataset)};

@@ -39,6 +39,7 @@ struct StudyCommandOptions {
   std::vector<std::filesystem::path> merge;  // records whose rows are put together, likewise
   std::string page;                          // written from them
   std::string format = "text";
+  bool format_given = false;
   bool dry_run = false;
   bool overwrite = false;
   bool file_order = false;
@@ -136,8 +137,12 @@ void leave_launch(const StudyCommandOptions& options) {
 
 void study_command(const StudyCommandOptions& options) {
   if (!options.render.empty()) {
-    std::cout << (options.chart.empty() ? to_markdown(recorded_table(options.render, options.table))
-                                        : recorded_chart(options.render, options.chart));
+    if (options.chart.empty()) {
+      print_table(recorded_table(options.render, options.table),
+                  options.format_given ? options.format : "markdown");
+    } else {
+      std::cout << recorded_chart(options.render, options.chart);
+    }
     return;
   }
   if (!options.merge.empty()) return merge_command(options);
@@ -298,10 +303,11 @@ void add_study_command(CLI::App& program) {
                     "replace the runs that were made with other settings");
   command->add_flag("--file-order", options->file_order,
                     "rows in the file's order instead of the best first");
-  command
-      ->add_option("--format", options->format,
-                   "of the table: text, markdown or csv (default text)")
-      ->check(CLI::IsMember({"text", "markdown", "csv"}));
+  CLI::Option* format =
+      command
+          ->add_option("--format", options->format,
+                       "of the table: text, markdown or csv (default text; of --render markdown)")
+          ->check(CLI::IsMember({"text", "markdown", "csv"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
   command
@@ -310,7 +316,10 @@ void add_study_command(CLI::App& program) {
                    "folder; slurm: K and N of the job array. The last draws the table")
       ->type_name("K/N");
   accept_settings(*command, options->overrides);
-  command->callback([options] { study_command(*options); });
+  command->callback([options, format] {
+    options->format_given = format->count() > 0;
+    study_command(*options);
+  });
 }
 
 }  // namespace roformer

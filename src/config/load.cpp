@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -83,11 +84,47 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
   return settings;
 }
 
+namespace {
+
+// A key that another one leaves without a meaning.
+struct IdleKey {
+  std::string_view key;
+  bool (*is_idle)(const Settings&);
+  const char* because;
+  const char* hint;
+};
+
+const std::array kIdleKeys{
+    IdleKey{"training.batch",
+            [](const Settings& settings) { return settings.training.batch_tokens > 0; },
+            "says nothing where training.batch_tokens counts what is in a batch",
+            "--training.batch_tokens N, or 0 of them for --training.batch"},
+    IdleKey{"attention.features",
+            [](const Settings& settings) {
+              return settings.attention.kernel != AttentionKernel::favor &&
+                     settings.attention.layers.empty();
+            },
+            "is of FAVOR+'s random features, which this kernel does not have",
+            "--attention.kernel favor, or leave it out"},
+    IdleKey{"attention.redraw",
+            [](const Settings& settings) {
+              return settings.attention.kernel != AttentionKernel::favor &&
+                     settings.attention.layers.empty();
+            },
+            "is of FAVOR+'s random features, which this kernel does not have",
+            "--attention.kernel favor, or leave it out"}};
+
+}  // namespace
+
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags) {
   Problems ignored;
   for (const Assignment& flag : expand_shorthands(to_assignments(flags), ignored)) {
     const Key* const key = key_of(flag, settings);
     const PositionSettings& position = settings.position;
+    for (const IdleKey& idle : kIdleKeys) {
+      if (key == nullptr || key->name != idle.key || !idle.is_idle(settings)) continue;
+      throw_usage("--" + key->name, idle.because, idle.hint);
+    }
     if (key == nullptr || key->scheme().empty() || uses_scheme(position, key->scheme()) ||
         position.cross == key->scheme()) {
       continue;

@@ -23,8 +23,9 @@ Settings load_settings(const std::filesystem::path& file,
                        const std::vector<Override>& overrides = {},
                        const SourceKeys& source_keys = {});
 
-// For commands that use one scheme: throws Error (usage) for a flag that is an option of another,
-// which would say nothing. A file may hold options of several.
+// For commands that use one scheme: throws Error (usage) for a flag that would say nothing, since
+// it is an option of another scheme or other settings take its place. A file may hold options of
+// several.
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags);
 
 // What a file and flags say, value by value: whether the values go together is not asked, and

@@ -3,8 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "metrics/clustered_mean.h"
+#include "metrics/statistics.h"
 #include "position/one_position.h"
 
 namespace roformer {
@@ -62,7 +65,8 @@ at::Tensor PositionAblation::attend(const AttendInputs& in, const at::Tensor&) {
   return output;
 }
 
-std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding) {
+std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding,
+                                           bool rotates) {
   std::vector<std::string> lines;
   if (adds_to_embedding) {
     lines.push_back(
@@ -74,7 +78,7 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
         "rotations and terms of content and position are those of query and key at one position; "
         "where that changes no score, because positions are counted by the content, q.k is all "
         "that is left");
-  } else {
+  } else if (rotates) {
     lines.push_back("queries and keys are rotated as at one position: no relative rotation");
   }
   if (scheme.has_bias() || scheme.has_bias_of_positions()) {
@@ -98,7 +102,12 @@ LossChange loss_change(const RowLosses& first, const RowLosses& second) {
     differences.push_back(second.sums[i] - first.sums[i]);
   }
   const ClusteredMean mean = clustered_mean(differences, first.targets);
-  return {.change = mean.mean, .standard_error = mean.standard_error};
+  LossChange change{.change = mean.mean, .standard_error = mean.standard_error, .reach = NAN};
+  if (mean.clusters > 1) {
+    const double degrees = static_cast<double>(mean.clusters - 1);
+    change.reach = student_quantile(0.975, degrees) * mean.standard_error;
+  }
+  return change;
 }
 
 }  // namespace roformer

@@ -37,8 +37,10 @@ class PositionAblation : public AttentionProbe {
   std::span<const PositionMeans> means_;
 };
 
-// What that is for the hooks that a scheme has, in words: one line each.
-std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding);
+// What that is for the hooks that a scheme has, in words: one line each; none where it has no
+// positions to switch off.
+std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding,
+                                           bool rotates);
 
 // The losses of texts: the sum of each row (or sentence), and the number of its targets.
 struct RowLosses {
@@ -50,6 +52,7 @@ struct RowLosses {
 struct LossChange {
   double change = 0;
   double standard_error = 0;  // NaN for one row
+  double reach = 0;           // of Student's 95 % interval, to either side; likewise
 };
 LossChange loss_change(const RowLosses& first, const RowLosses& second);
 

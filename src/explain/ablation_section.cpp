@@ -11,14 +11,13 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kMostHeads = 24;  // in a chart of losses
-constexpr double kNormal = 1.96;
 const NumberFormat kNats{.style = NumberFormat::Style::fixed, .digits = 4};
 
 Dot loss_dot(const std::string& name, const LossChange& change) {
   Dot dot{.name = name, .value = change.change};
-  if (std::isfinite(change.standard_error)) {
-    dot.low = change.change - kNormal * change.standard_error;
-    dot.high = change.change + kNormal * change.standard_error;
+  if (std::isfinite(change.reach)) {
+    dot.low = change.change - change.reach;
+    dot.high = change.change + change.reach;
   }
   return dot;
 }
@@ -50,7 +49,10 @@ DotChart chart_of_heads(const ExplainedRun& run, const std::string& prefix) {
 }  // namespace
 
 void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
-  if (!runs.front().explanation.ablated) return;
+  const auto asked = [](const ExplainedRun& run) {
+    return run.explanation.ablated || !run.explanation.ablation.empty();
+  };
+  if (std::ranges::none_of(runs, asked)) return;
   report.section("The loss without positions");
   report.paragraph(
       "Positions are switched off at evaluation, in one head, one layer or all of them; nothing "
@@ -59,6 +61,7 @@ void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
   for (const ExplainedRun& run : runs) {
     report.paragraph(
         fmt::format("**{}**: {}.", run.name, fmt::join(run.explanation.ablation, "; ")));
+    if (!run.explanation.ablated) continue;
     DotChart layers{.title = prefix_of(run, runs) + "Loss without positions, by layer",
                     .value = {.title = "change of the loss", .unit = "nats"},
                     .format = kNats,

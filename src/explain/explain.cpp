@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -93,8 +94,14 @@ class Explainer {
         .texts = texts_.in_words, .sequences = texts_.sequences, .length = texts_.longest};
     measure_loss(result);
     for (auto& one : looked_into_) add_layers(*one, result);
-    add_words(result);
-    if (ablations_) ablate(result);
+    if (ablations_) {
+      add_words(result);
+      if (result.ablation.empty()) {
+        result.ablation.push_back("it has no positions to switch off");
+      } else {
+        ablate(result);
+      }
+    }
     bar_.finish(done_);
     return result;
   }
@@ -139,6 +146,7 @@ class Explainer {
 
   void add_layers(LookedInto& one, Explanation& result) {
     std::vector<const PositionScheme*> schemes;
+    std::set<const PositionScheme*> rotating;
     for (std::int64_t i = 0; i < layers_of(one.stack); ++i) {
       const LayerRecord record = one.recorder.layer(i);
       const ExplainedLayer layer{.stack = one.stack.name, .number = i};
@@ -148,6 +156,7 @@ class Explainer {
                                .heads = explain_scores(record, layer, one.groups.groups)});
       one.means.push_back(record.positions);
       schemes.push_back(record.scheme);
+      if (record.frequencies) rotating.insert(record.scheme);
       step();
     }
     const PositionScheme& scheme = one.stack.stack->scheme();
@@ -157,7 +166,8 @@ class Explainer {
             : scheme.embedding(Positions::range(0, 1)).defined();
     if (!one.adds_to_embedding) one.means.clear();
     for (const PositionScheme* each : schemes) {
-      for (const std::string& line : ablation_in_words(*each, one.adds_to_embedding)) {
+      const bool rotates = rotating.contains(each);
+      for (const std::string& line : ablation_in_words(*each, one.adds_to_embedding, rotates)) {
         if (std::ranges::find(one.ablation, line) == one.ablation.end()) {
           one.ablation.push_back(line);
         }

@@ -20,7 +20,7 @@ code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",mon
 code{background:var(--card);border:1px solid var(--rule);border-radius:4px;padding:1px 4px}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:0 0 24px}
 .figures div{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:14px 16px}
-.figures b{display:block;font-size:21px;overflow-wrap:anywhere;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
+.figures b{display:block;font-size:21px;overflow-wrap:break-word;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
 .figures span{display:block;color:var(--soft);font-size:13px;margin-top:2px}
 figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px;position:relative;overflow-x:auto}
 figure svg{display:block;max-width:100%;height:auto}
@@ -34,7 +34,7 @@ table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:
 th,td{padding:7px 10px;text-align:left;white-space:nowrap}
 th{font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--rule);vertical-align:bottom;white-space:normal}
 tbody tr+tr td{border-top:1px solid var(--rule)}
-td.words:not(.right){white-space:normal}td.words+td.words:not(.right){overflow-wrap:anywhere}
+td.words:not(.right){white-space:normal}td.words+td.words:not(.right){overflow-wrap:break-word}
 .right{text-align:right}.center{text-align:center}
 td.best{font-weight:650;background:var(--best)}
 details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}

@@ -35,15 +35,17 @@ bool Table::is_best(std::size_t row, std::size_t column) const {
   if (own.best == Column::Best::none || !std::isfinite(value)) return false;
   // What looks the same is the same: no reader can see which of two equal figures is meant.
   const std::string text = format_number(value, own.format);
-  std::size_t figures = 0;
+  std::size_t figures = 0, equal = 0;
   for (const std::vector<Cell>& cells : rows_) {
     const double other = cell_value(cells[column]);
     if (!std::isfinite(other)) continue;
     const bool better = own.best == Column::Best::lowest ? other < value : other > value;
-    if (better && format_number(other, own.format) != text) return false;
+    const bool same = format_number(other, own.format) == text;
+    if (better && !same) return false;
     ++figures;
+    equal += same;
   }
-  return figures > 1;  // a lone figure is no winner
+  return figures > equal;  // where all are equal, or there is but one, none has won
 }
 
 double cell_value(const Cell& cell) {

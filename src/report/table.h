@@ -52,7 +52,7 @@ class Table {
   std::string text(std::size_t row, std::size_t column) const;
   // The part of it from the sign on, " ± 0.01"; empty where the cell has no deviation.
   std::string deviation_text(std::size_t row, std::size_t column) const;
-  // True for a figure that its column marks as the best; several may share that.
+  // True for a figure that its column marks as the best; several may share that, but not all.
   bool is_best(std::size_t row, std::size_t column) const;
 
  private:
@@ -72,7 +72,8 @@ struct TextTableOptions {
 };
 std::string to_text(const Table& table, const TextTableOptions& options = {});
 
-// The width of the terminal on standard output; 100 where it is not a terminal.
+// The width of the terminal on standard output; no limit where it is not a terminal, so that what
+// reads a file or a pipe finds every word whole.
 std::size_t terminal_width();
 
 std::string to_markdown(const Table& table);

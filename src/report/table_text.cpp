@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/terminal.h"
 #include "report/table.h"
@@ -139,7 +140,7 @@ std::string to_text(const Table& table, const TextTableOptions& options) {
 }
 
 std::size_t terminal_width() {
-  return terminal_columns(STDOUT_FILENO, 100);
+  return terminal_columns(STDOUT_FILENO, std::numeric_limits<std::size_t>::max());
 }
 
 std::string to_markdown(const Table& table) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -139,12 +140,22 @@ void warn_of_file(const fs::path& file, const GivenValues& given, const Settings
   }
 }
 
+// A translator's checkpoints are ranked by what a validation decodes, unless by its loss: with
+// other rules the next figure would be another measure than the best one so far.
+bool ranks_checkpoints(const Key& key, const Settings& settings) {
+  constexpr std::array kOfSpeed = {"decoding.batch_tokens", "decoding.alignment_layer"};
+  const TranslationRanking by = settings.translation.ranked_by;
+  return task_facts(settings.task).translates && key.name.starts_with("decoding.") &&
+         (by == TranslationRanking::bleu || by == TranslationRanking::chrf) &&
+         std::ranges::find(kOfSpeed, key.name) == kOfSpeed.end();
+}
+
 // All flags that a continuation cannot follow.
 void refuse_changes(const Settings& stored, const Settings& wanted) {
   Problems problems;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    if (key.may_change()) continue;
+    if (key.may_change() && !ranks_checkpoints(key, stored)) continue;
     problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),

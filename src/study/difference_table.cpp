@@ -153,20 +153,44 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
   return nullptr;
 }
 
+namespace {
+
+// As the metric is written, with more digits where a difference would be nothing but zeros.
+NumberFormat difference_format(const Column& metric, const std::vector<Comparison>& comparisons) {
+  constexpr int kMost = 6;
+  NumberFormat format = metric.format;
+  if (format.style != NumberFormat::Style::fixed) return format;
+  for (const Comparison& comparison : comparisons) {
+    const PairedComparison& result = comparison.result;
+    double most = std::abs(result.mean_difference);
+    if (!result.degenerate) {
+      most = std::max({most, std::abs(result.interval.low), std::abs(result.interval.high)});
+    }
+    if (!comparison.shown || !(most > 0) || !std::isfinite(most)) continue;
+    const int needed = static_cast<int>(std::ceil(-std::log10(most))) + 1;
+    format.digits = std::max(format.digits, std::min(kMost, needed));
+  }
+  return format;
+}
+
+}  // namespace
+
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = compared_metric(study);
+  const std::vector<Comparison> comparisons = comparisons_of(study, rows, metric);
+  const NumberFormat format = difference_format(metric, comparisons);
   constexpr auto kWords = Column::Alignment::left;
   const std::string other = study.reference.empty() ? "best" : "reference";
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
   Table table({{.title = "row", .alignment = kWords},
                {.title = other, .alignment = kWords},
                {.title = "seeds", .format = {NumberFormat::Style::count}},
-               {.title = "difference", .unit = metric.unit, .format = metric.format},
-               {.title = "95 % from", .key = "low", .format = metric.format},
-               {.title = "to", .key = "high", .format = metric.format},
+               {.title = "difference", .unit = metric.unit, .format = format},
+               {.title = "95 % from", .key = "low", .format = format},
+               {.title = "to", .key = "high", .format = format},
                {.title = "p", .format = kPValue},
                {.title = "p, Holm", .key = "p_holm", .format = kPValue}});
-  for (const Comparison& comparison : comparisons_of(study, rows, metric)) {
+  for (const Comparison& comparison : comparisons) {
     if (!comparison.shown) continue;
     const PairedComparison& result = comparison.result;
     std::vector<Cell> cells{comparison.row->title(), comparison.other->title(), comparison.seeds,

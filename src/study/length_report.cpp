@@ -141,9 +141,15 @@ std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
       trained.push_back(
           {.value = static_cast<double>(*training_length), .label = "trained length"});
     }
+    const bool several = std::ranges::any_of(rows, [&](const LengthRow& row) {
+      return shown(row) && std::ranges::any_of(row.cells, [](const LengthCell& cell) {
+               return cell.runs.size() > 1;
+             });
+    });
     LineChart by_length{
         .title = "Loss against length: " + whose,
-        .subtitle = "Same held-out text for all",
+        .subtitle = several ? "Means over the seeds; same held-out text for all"
+                            : "Same held-out text for all",
         .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
         .y = {.title = "loss", .unit = "nats"},
         .references = trained};
@@ -155,7 +161,9 @@ std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
     }
     add_lines(by_length, rows, shown, loss_over_lengths);
     LineChart by_position{.title = "Loss at each position of the longest text: " + whose,
-                          .subtitle = "Means over neighbouring positions",
+                          .subtitle = several ? "Means over neighbouring positions, of the first "
+                                                "seed of each row"
+                                              : "Means over neighbouring positions",
                           .x = {.title = "position"},
                           .y = {.title = "loss", .unit = "nats"},
                           .references = trained,

@@ -127,9 +127,10 @@ std::string table_caption(const MergedTable& merged) {
       std::any_of(merged.rows.begin(), merged.rows.end(),
                   [](const StudyRow& row) { return row.title().find('[') != std::string::npos; });
   if (!merged.machine.empty()) {
-    text +=
-        fmt::format(" Made on: {}{}. Times and memory compare on one machine only.", merged.machine,
-                    elsewhere ? ", but for rows with another machine in brackets" : "");
+    text += fmt::format(
+        " Made on: {}{}. Times and memory compare on one machine only, and times only "
+        "where nothing ran beside a training, as another one does with --jobs 2.",
+        merged.machine, elsewhere ? ", but for rows with another machine in brackets" : "");
   }
   return text;
 }
@@ -196,10 +197,12 @@ Table records_table(const ReadRecords& records) {
 std::string records_page(const std::vector<fs::path>& files, const StudyOrigin& origin) {
   const ReadRecords records = read_records(files);
   const std::vector<MergedTable> merged = merge_records(records.protocols);
-  std::string subtitle = "Positional schemes under one protocol";
-  if (!merged.empty()) {
-    subtitle += fmt::format(", version {}", merged.front().study.version);
+  std::vector<std::string> versions;
+  for (const MergedTable& one : merged) {
+    versions.push_back(fmt::format("{} version {}", one.protocol, one.study.version));
   }
+  std::string subtitle = "Positional schemes under one protocol";
+  if (!versions.empty()) subtitle += fmt::format(": {}", fmt::join(versions, ", "));
   HtmlReport report({.title = "Leaderboard of positional schemes",
                      .subtitle = subtitle,
                      .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,

@@ -76,7 +76,7 @@ void add_curves(const StudySettings& study, const StudyResults& results,
   const Column metric = metric_column(figure);
   LineChart chart{.title = metric.title + " over the steps",
                   .x = {.title = "steps"},
-                  .y = {.title = metric.title},
+                  .y = {.title = metric.title, .unit = metric.unit},
                   .references = results.references,
                   .markers = LineChart::Markers::never};
   std::vector<std::string> families;
@@ -87,6 +87,10 @@ void add_curves(const StudySettings& study, const StudyResults& results,
     families.push_back(family_of(study, row));
   }
   if (chart.series.empty()) return;
+  // A single validation is a point, and no line.
+  if (std::ranges::any_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) {
+    chart.markers = LineChart::Markers::always;
+  }
   chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
                                      "to either side; same held-out text for all"
                                    : "Same held-out text for all";

@@ -165,11 +165,13 @@ void add_lengths(HtmlReport& report, const StudySettings& study,
   report.section("At other lengths");
   report.table(
       length_table(lengths, training_length),
-      fmt::format("Loss in nats of held-out text in rows of each length, the same rows for "
-                  "all of a column; {}. {} The best of each column is bold.",
-                  training_length ? fmt::format("trained at {}", *training_length)
-                                  : "not all were trained at the same length",
-                  weights_sentence(lengths)));
+      fmt::format(
+          "Loss in nats of held-out text in rows of each length, the same rows for "
+          "all of a column; {}. {} ± is the standard deviation over the seeds, where there are "
+          "several. The best of each column is bold.",
+          training_length ? fmt::format("trained at {}", *training_length)
+                          : "not all were trained at the same length",
+          weights_sentence(lengths)));
   const Table missing = missing_lengths(lengths);
   if (!missing.rows().empty()) report.table(missing);
   for (const NamedChart& one : charts) {

@@ -45,6 +45,18 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(json["evaluations"][0]["loss_standard_error"].get<double>() > 0);
     CHECK(json["evaluations"][0]["against"]["difference"] == 0);
   }
+  SECTION("a length that the other run's table does not have is refused before anything runs") {
+    const TinyRun learned("learned");
+    train_run(learned.settings, ExistingRun::refuse);
+    const Outcome outcome =
+        run({"evaluate", folder, "--against", learned.run().string(), "--length", "16,1024"});
+    CHECK(outcome.code == 2);
+    CHECK(has(outcome.errors, "--length"));
+    CHECK(outcome.output.empty());
+    CHECK(
+        run({"evaluate", folder, "--against", learned.run().string(), "--length", "16,32"}).code ==
+        0);
+  }
   SECTION("the loss at each position is CSV") {
     const Outcome outcome =
         run({"evaluate", folder, "--by-position", "--tokens", "640", "--drop-middle", "0.25"});
@@ -88,6 +100,8 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(run({"evaluate", folder, "--length", "16,x"}).code == 2);
     CHECK(has(run({"evaluate", folder, "--position", "learned"}).errors, "parameters differ"));
     CHECK(has(run({"evaluate", folder, "--model.width", "64"}).errors, "unknown flag"));
+    CHECK(has(run({"evaluate", folder, "--position.t5.buckets", "8"}).errors,
+              "is an option of t5, and the positions are rope"));
     CHECK(has(run({"evaluate", folder, "--chart", "a.png"}).errors, "--chart"));
     CHECK(run({"evaluate", (tiny.folder.path / "nothing").string()}).code == 1);
     CHECK(has(run({"generate", folder, "Click"}).errors, "fill-mask"));

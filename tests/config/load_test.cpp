@@ -232,6 +232,15 @@ TEST_CASE("a flag that is an option of another scheme says nothing, and is refus
   CHECK(has(refused({{"position", "rope"}, {"position.t5.buckets", "8"}}),
             "--position.t5.buckets: is an option of t5, and the positions are rope"));
   CHECK(refused({{"position", "t5"}, {"position.buckets", "8"}}) == "no error");
+  CHECK(has(
+      refused({{"task", "translation"}, {"training.batch_tokens", "512"}, {"training.batch", "4"}}),
+      "--training.batch: says nothing where training.batch_tokens counts"));
+  CHECK(refused({{"training.batch", "4"}}) == "no error");
+  CHECK(has(refused({{"task", "causal_lm"}, {"attention.features", "16"}}),
+            "--attention.features: is of FAVOR+'s random features"));
+  CHECK(refused(
+            {{"task", "causal_lm"}, {"attention.kernel", "favor"}, {"attention.features", "16"}}) ==
+        "no error");
   CHECK(refused({{"position.layers", "{0: none, 1-3: rope}"}, {"position.rope.base", "500"}}) ==
         "no error");
 }

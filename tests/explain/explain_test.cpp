@@ -277,8 +277,13 @@ TEST_CASE("translators of every scheme are explained, both stacks") {
       const ExplainedTranslator one(name, fitting(name));
       const Explanation found = one.explain({.sequences = 8});
       CHECK(found.sequences == 8);
-      REQUIRE(found.stacks.size() == 2);
       REQUIRE(found.layers.size() == 4);
+      CHECK(found.ablated == (name != "none"));
+      if (name == "none") {
+        CHECK(found.ablation == std::vector<std::string>{"it has no positions to switch off"});
+        return;
+      }
+      REQUIRE(found.stacks.size() == 2);
       CHECK(found.layers[0].layer.title() == "encoder layer 0");
       CHECK(found.layers[3].layer.name() == "decoder 1");
       CHECK(std::isfinite(found.without_positions.change));

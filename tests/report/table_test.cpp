@@ -83,6 +83,10 @@ TEST_CASE("the best figure of a column") {
   CHECK_FALSE(table.is_best(1, 0));
   CHECK(table.is_best(2, 0));
   CHECK(table.is_best(3, 0));
+  Table even({{.title = "score", .best = Column::Best::highest}});
+  even.add_row({0.0});
+  even.add_row({0.0});
+  CHECK_FALSE(even.is_best(0, 0));  // where all have won, none has
 }
 
 TEST_CASE("an infinity is neither the best nor in the way of it") {
