@@ -120,7 +120,8 @@ std::vector<Tick> make_ticks(const AxisScale& scale, int target) {
   }
   if (scale.scale == Axis::Scale::logarithmic) {
     std::vector<double> values = logarithmic_ticks(scale.low, scale.high, target);
-    if (values.size() >= 2) {
+    // Fewer say too little of a scale that spans no decade: there even steps do.
+    if (values.size() >= 3) {
       std::vector<Tick> ticks;
       // Powers of ten differ too much to share digits.
       for (const double value : values) ticks.push_back(labelled({value}).front());

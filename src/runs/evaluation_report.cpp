@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -155,19 +156,32 @@ std::string losses_to_csv(const EvaluationReport& report) {
 }
 
 LineChart loss_by_length(const EvaluationReport& report) {
-  LineChart chart{.title = "Loss against length",
-                  .subtitle = fmt::format("{}, {}", report.position, report.model),
-                  .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
-                  .y = {.title = "loss", .unit = "nats"},
-                  .references = {{.value = static_cast<double>(report.training_length),
-                                  .label = "trained length"}}};
-  std::map<std::string, Series> series;  // one for each arrangement
+  LineChart chart{
+      .title = "Loss against length",
+      .subtitle = fmt::format("{}, {}; the band is a standard error, by the rows of text",
+                              report.position, report.model),
+      .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
+      .y = {.title = "loss", .unit = "nats"},
+      .references = {
+          {.value = static_cast<double>(report.training_length), .label = "trained length"}}};
+  std::map<std::string, Series> series;  // one for each arrangement, of either model
   for (const EvaluatedLength& entry : report.lengths) {
     const std::string name = describe(entry.arrangement);
     Series& line = series[name];
     line.name = name;
     line.x.push_back(static_cast<double>(entry.length));
     line.y.push_back(entry.figures.loss);
+    // Of a single row there is none.
+    const double error =
+        std::isfinite(entry.figures.standard_error) ? entry.figures.standard_error : 0;
+    line.low.push_back(entry.figures.loss - error);
+    line.high.push_back(entry.figures.loss + error);
+    if (entry.paired) {
+      Series& other = series[name + " " + report.against];
+      other.name = fmt::format("{}, {}", name, report.against);
+      other.x.push_back(static_cast<double>(entry.length));
+      other.y.push_back(entry.figures.loss + entry.paired->difference);
+    }
     chart.x.ticks.push_back(static_cast<double>(entry.length));
   }
   for (auto& [name, line] : series) chart.series.push_back(std::move(line));

@@ -12,6 +12,7 @@
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
 #include "tensor/on_device.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -88,6 +89,7 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
       at::zeros({static_cast<std::int64_t>(texts.size()), head_.outputs()}, at::kFloat);
   for (std::int64_t n = processes.rank(); n < buckets.batches_per_epoch(); n += processes.count()) {
     processes.alive();
+    stop_validation_if_asked(processes);
     const BucketBatch chosen = buckets[n];
     TextBatch batch;
     for (const std::int64_t text : chosen.sequences) {

@@ -95,8 +95,9 @@ std::vector<std::string> translations(const Translator& translator, const Settin
   InferenceWeights weights;
   translator.add_to(weights);
   const InferenceWeights::Use use(&weights);
-  const auto found =
-      translate({&translator}, sources, translation_tokens(words), {.decoding = settings.decoding});
+  const auto found = translate({&translator}, sources, translation_tokens(words),
+                               {.decoding = settings.decoding,
+                                .before_group = [&] { stop_validation_if_asked(processes); }});
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].empty()) continue;
     const auto& ids = found[i][0].ids;

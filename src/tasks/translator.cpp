@@ -302,6 +302,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
   const auto groups = groups_of(sources, decoding.batch_tokens / rows);
   std::vector<std::vector<Hypothesis>> results(sources.size());
   const auto work = [&](std::size_t number, const std::vector<const Translator*>& set) {
+    if (options.before_group) options.before_group();
     const std::vector<std::size_t>& group = groups[number];
     auto found = search.of_group(group, set);
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -105,6 +106,8 @@ struct TranslationOptions {
   std::int64_t n_best = 1;                      // or samples
   std::optional<TranslationSampling> sampling;  // none: the beam search
   bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
+  // Called on any thread before each group of sentences; what it throws ends the search.
+  std::function<void()> before_group = {};
 };
 
 // The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences

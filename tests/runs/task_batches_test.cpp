@@ -1,13 +1,18 @@
 // What the trainer counts on of every task of the registry.
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
 #include "catch.h"
+#include "config/words.h"
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
+#include "runs/tiny_translation.h"
+#include "runs/trained_model.h"
 #include "tasks/registry.h"
+#include "tasks/translator.h"
 #include "training/signals.h"
 
 using namespace roformer;
@@ -45,6 +50,29 @@ void check(const Settings& settings) {
 
 }  // namespace
 
+TEST_CASE("the search of a set ends where it is told to") {
+  const TinyTranslation pairs;
+  const Settings settings = pairs.settings("pairs");
+  train_run(pairs.settings("pairs", {{"training.steps", "1"}, {"decoding.sentences", "1"}}),
+            ExistingRun::refuse);
+  const TrainedTranslator trained = open_trained_translator(settings.runs / "pairs", {});
+  const ParallelDataset dataset(pairs.data());
+  std::atomic<int> groups = 0;
+  TranslationOptions options{.decoding = settings.decoding};
+  options.decoding.batch_tokens = 8;
+  options.before_group = [&] {
+    if (++groups == 3) throw ValidationStopped();
+  };
+  std::vector<std::vector<TokenId>> sources;
+  for (int i = 0; i < 12; ++i) {
+    sources.push_back(dataset.sentence(ParallelSplit::validation, Side::source, i));
+  }
+  CHECK_THROWS_AS(translate({trained.translator.get()}, sources,
+                            translation_tokens(dataset.tokenizer(Side::target)), options),
+                  ValidationStopped);
+  CHECK(groups >= 3);
+}
+
 TEST_CASE("a batch is a function of its number, in every task") {
   check(TinyRun("rope").settings);
   check(TinyRun("alibi", {{"task", "causal_lm"}}).settings);
@@ -53,10 +81,14 @@ TEST_CASE("a batch is a function of its number, in every task") {
   check(TinyGlue("stsb", {{"training.batch_tokens", "64"}}).settings);
 }
 
-TEST_CASE("a signal stops a validation of language models and probes") {
+TEST_CASE("a signal stops a validation of every task") {
   const TinyRun tiny("rope");
+  const TinyGlue glue("mrpc");
+  const TinyTranslation pairs;
   for (const Settings& settings :
-       {tiny.settings, default_settings({{"task", "probe"}, {"model.layers", "1"}})}) {
+       {tiny.settings, default_settings({{"task", "probe"}, {"model.layers", "1"}}), glue.settings,
+        pairs.settings("pairs")}) {
+    CAPTURE(to_word(settings.task));
     const OpenedTask opened =
         open_task({.settings = settings,
                    .plan = plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width)});
