@@ -37,8 +37,10 @@ struct ExplainFlags {
 // Opens the run; what it gives back explains it.
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
 Explaining open_one(const ExplainFlags& flags, const std::string& run) {
-  const TrainedModelOptions opening{
-      .checkpoint = flags.checkpoint, .weights = flags.weights, .overrides = flags.overrides};
+  const TrainedModelOptions opening{.checkpoint = flags.checkpoint,
+                                    .weights = flags.weights,
+                                    .overrides = flags.overrides,
+                                    .among_others = flags.runs.size() > 1};
   if (task_of_run(run, flags.checkpoint).translates) {
     auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
     require_explainable(opened->settings);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -69,16 +70,21 @@ class Sentences {
 
   const std::string& name() const { return name_; }
 
-  // False at the end. Carriage returns at ends of lines are dropped, malformed UTF-8 repaired.
+  // False at the end. Carriage returns at ends of lines and a byte order mark are dropped,
+  // malformed UTF-8 is repaired. Of a line of a file what is behind LineReader::kLongestLine is
+  // missing: no model reads so far.
   bool next(std::string& line) {
     if (file_) {
       std::string_view read;
       if (!file_->next(read)) return false;
-      file_->require_whole();
       line = read;
     } else {
       if (!next_line(std::cin, name_, line)) return false;
       if (line.ends_with('\r')) line.pop_back();
+      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+      if (std::exchange(first_, false) && line.starts_with(kByteOrderMark)) {
+        line.erase(0, kByteOrderMark.size());
+      }
     }
     std::string storage;
     const std::string_view valid = repair_utf8(line, storage, invalid);
@@ -90,6 +96,7 @@ class Sentences {
 
  private:
   std::string name_;
+  bool first_ = true;
   std::optional<LineReader> file_;
 };
 
@@ -115,9 +122,10 @@ void translate_command(const TranslateOptions& options) {
   if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
-    runs.push_back(open_trained_translator(
-        run,
-        {.checkpoint = options.checkpoint, .weights = options.weights, .overrides = overrides}));
+    runs.push_back(open_trained_translator(run, {.checkpoint = options.checkpoint,
+                                                 .weights = options.weights,
+                                                 .overrides = overrides,
+                                                 .among_others = options.runs.size() > 1}));
   }
   const TextTranslator translator(std::move(runs), options.int8);
   if (!options.sample && request.n_best > translator.settings().decoding.beam) {

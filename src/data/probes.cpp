@@ -1,5 +1,7 @@
 #include "data/probes.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -179,6 +181,16 @@ ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key) {
   }
   ROFORMER_ASSERT(false);
   return {};
+}
+
+std::uint64_t probe_fingerprint(ProbeKind kind) {
+  std::string all;
+  for (std::uint64_t key = 0; key < 16; ++key) {
+    const ProbeText probe = make_probe(kind, static_cast<std::int64_t>(1 + key), key);
+    all += probe.text;
+    for (const std::size_t target : probe.targets) all += std::to_string(target) + ' ';
+  }
+  return XXH3_64bits(all.data(), all.size());
 }
 
 }  // namespace roformer

@@ -28,6 +28,9 @@ std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 // Pairs of recall are as many as there are keys.
 std::int64_t largest_probe(ProbeKind kind);
 
+// Of what is asked: another one where questions of this kind were changed.
+std::uint64_t probe_fingerprint(ProbeKind kind);
+
 // A function of its arguments; size in [1, largest_probe()].
 ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key);
 

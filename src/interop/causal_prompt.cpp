@@ -90,12 +90,12 @@ std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer&
     std::vector<std::int64_t> ids;
     const json list = found->is_array() ? *found : json::array({*found});
     for (const json& id : list) {
-      if (!id.is_number_integer() || id.get<std::int64_t>() < 0) {
+      if (!id.is_number_integer()) {
         throw_failure(file.string(),
                       fmt::format("\"eos_token_id\" is {}, wanted an id or a list of ids",
                                   printable(found->dump())));
       }
-      ids.push_back(id.get<std::int64_t>());
+      if (id.get<std::int64_t>() >= 0) ids.push_back(id.get<std::int64_t>());  // -1: none
     }
     if (ids == text_ends(tokenizer, {})) ids.clear();
     return ids;

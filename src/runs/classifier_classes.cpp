@@ -41,6 +41,11 @@ std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
   return theirs.size() == ours.size() ? order : std::vector<std::int64_t>{};
 }
 
+bool are_unnamed(const std::vector<std::string>& labels) {
+  return std::ranges::all_of(labels,
+                             [](const std::string& label) { return label.starts_with("LABEL_"); });
+}
+
 bool has_row_of_each_class(const Settings& settings, const std::string& parameter) {
   const std::string last =
       settings.glue.head == ClassifierHead::roformer ? "classifier.output" : "classifier";

@@ -20,6 +20,9 @@ std::string glue_task_word(const std::string& name);
 std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
                                       const std::vector<std::string>& ours);
 
+// Whether the names say nothing: none, or transformers' own "LABEL_0", "LABEL_1".
+bool are_unnamed(const std::vector<std::string>& labels);
+
 // Whether a parameter is the head's last projection, which has a row for each class.
 bool has_row_of_each_class(const Settings& settings, const std::string& parameter);
 // Its rows by that order.

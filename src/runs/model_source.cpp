@@ -168,8 +168,9 @@ struct TakenClasses {
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
   if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
   const auto order = class_order(source.labels, glue_task_facts(settings.glue.task).labels);
-  const bool same =
-      source.classified.empty() ? !order.empty() : source.classified == to_word(settings.glue.task);
+  // A folder that names neither its task nor its classes is taken at the user's word.
+  const bool same = source.classified.empty() ? !order.empty() || are_unnamed(source.labels)
+                                              : source.classified == to_word(settings.glue.task);
   return {.same_task = same, .order = order};
 }
 
@@ -270,6 +271,12 @@ std::string start_from(const ModelSource& source, const Settings& settings,
   }
   if (copies.empty()) {
     throw_usage("model.from", source.folder.string() + " has no parameter of this model");
+  }
+  const bool guessed = settings.task == TaskKind::glue && source.classified.empty() &&
+                       classes.order.empty() && taken.contains("classifier.weight");
+  if (guessed && !glue_task_facts(settings.glue.task).is_regression()) {
+    log::warn("{}: its classes are taken as {}, in this order", source.folder.string(),
+              fmt::join(glue_task_facts(settings.glue.task).labels, ", "));
   }
   for (const auto& [name, value] : source.weights) {
     if (!taken.contains(name)) unused.push_back(name);

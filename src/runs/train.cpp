@@ -136,18 +136,8 @@ void warn_of_file(const fs::path& file, const GivenValues& given, const Settings
     if (name == "run" || name == "runs" || idle || here == there) continue;
     log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
               name, shown(there), shown(here),
-              key.may_change() ? ", --" + name + " changes it" : std::string());
+              may_change_when_resumed(key, stored) ? ", --" + name + " changes it" : std::string());
   }
-}
-
-// A translator's checkpoints are ranked by what a validation decodes, unless by its loss: with
-// other rules the next figure would be another measure than the best one so far.
-bool ranks_checkpoints(const Key& key, const Settings& settings) {
-  constexpr std::array kOfSpeed = {"decoding.batch_tokens", "decoding.alignment_layer"};
-  const TranslationRanking by = settings.translation.ranked_by;
-  return task_facts(settings.task).translates && key.name.starts_with("decoding.") &&
-         (by == TranslationRanking::bleu || by == TranslationRanking::chrf) &&
-         std::ranges::find(kOfSpeed, key.name) == kOfSpeed.end();
 }
 
 // All flags that a continuation cannot follow.
@@ -155,7 +145,7 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   Problems problems;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    if (key.may_change() && !ranks_checkpoints(key, stored)) continue;
+    if (may_change_when_resumed(key, stored)) continue;
     problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}", shown(key.get(stored)),
@@ -167,6 +157,16 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
 }
 
 }  // namespace
+
+bool may_change_when_resumed(const Key& key, const Settings& stored) {
+  constexpr std::array kOfSpeed = {"decoding.batch_tokens", "decoding.alignment_layer"};
+  const TranslationRanking by = stored.translation.ranked_by;
+  const bool decoded = by == TranslationRanking::bleu || by == TranslationRanking::chrf;
+  const bool ranks = task_facts(stored.task).translates && decoded &&
+                     key.name.starts_with("decoding.") &&
+                     std::ranges::find(kOfSpeed, key.name) == kOfSpeed.end();
+  return key.may_change() && !ranks;
+}
 
 Settings read_run_settings(const fs::path& run_or_checkpoint) {
   const fs::path file = run_or_checkpoint / "config.yaml";

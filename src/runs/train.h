@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/schema.h"
 #include "config/settings.h"
 #include "distributed/processes.h"
 #include "training/run_directory.h"
@@ -25,6 +26,11 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing);  // o
 
 // The resolved settings that a run or a checkpoint stored; its paths are absolute.
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
+
+// Whether a run may go on with another value of the key. What a translator's validations decode by
+// may not where that ranks its checkpoints: the next figure would be another measure than the best
+// one so far.
+bool may_change_when_resumed(const Key& key, const Settings& stored);
 
 // The settings with which the run that the file and the flags name goes on: those it stored, with
 // the flags. Of the file only the run's name counts; a key of it that says something else than the

@@ -96,7 +96,7 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
   const Settings stored = read_run_settings(result.checkpoint);
   result.settings = load_settings(result.checkpoint / "config.yaml",
                                   with_shared_options(stored, options.overrides));
-  refuse_idle_flags(result.settings, options.overrides);
+  if (!options.among_others) refuse_idle_flags(result.settings, options.overrides);
   return result;
 }
 

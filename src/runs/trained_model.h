@@ -27,6 +27,8 @@ struct TrainedModelOptions {
   // used is mentioned.
   std::optional<WeightsKind> weights;
   std::vector<Override> overrides;
+  // The same overrides are for other runs, too: one may be an option of their schemes only.
+  bool among_others = false;
 };
 
 // How a trained model computes: in fp32 unless training.precision is among the overrides, so that

@@ -18,6 +18,7 @@
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "report/json_lines.h"
+#include "runs/train.h"
 #include "study/data_facts.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
@@ -147,6 +148,16 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
   }
 }
 
+// Of a run that has to go on; the weights of one that has ended are decoded anew.
+void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
+                            std::vector<std::string>& changes) {
+  for (const std::string& name : diff(stored, run.settings)) {
+    const Key& key = *find_key(name);
+    if (!key.may_change() || may_change_when_resumed(key, stored)) continue;
+    changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(run.settings)));
+  }
+}
+
 // Throws Error (failure) for a folder whose files are damaged.
 void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
   using State = TrainingRunStatus::State;
@@ -157,6 +168,7 @@ void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& s
   status.done = ended ? 1 : training_progress(run).done;
   status.diverged = ended && summary->reason == StopReason::diverged;
   if (ended) status.state = State::finished;
+  if (!ended) add_changes_of_ranking(load_settings(folder / "config.yaml"), run, status.changes);
   if (!status.changes.empty()) status.state = State::changed;
 }
 
@@ -168,10 +180,10 @@ fs::path run_folder(const StudyRun& run) {
 
 std::vector<std::string> resuming_flags(const StudyRun& run) {
   std::vector<std::string> flags{"--resume"};
-  for (const std::string& name :
-       diff(load_settings(run_folder(run) / "config.yaml"), run.settings)) {
+  const Settings stored = load_settings(run_folder(run) / "config.yaml");
+  for (const std::string& name : diff(stored, run.settings)) {
     const Key& key = *find_key(name);
-    if (!key.may_change() || name == "run" || name == "runs") continue;
+    if (!may_change_when_resumed(key, stored) || name == "run" || name == "runs") continue;
     flags.insert(flags.end(), {"--" + name, key.get(run.settings)});
   }
   return flags;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/random.h"
 #include "config/position_facts.h"
 #include "config/task_facts.h"
@@ -211,6 +212,7 @@ OpenedTask open_probe_task(const TaskSources& sources) {
   return {.task = std::make_unique<ProbeTask>(sources.settings, tokenizer, sources.plan),
           .tokenizer = tokenizer,
           .data = {{"folder", ""},
+                   {"fingerprint", hexadecimal(probe_fingerprint(sources.settings.probe.kind))},
                    {"name",
                     to_word(sources.settings.task) + ": " + to_word(sources.settings.probe.kind)}}};
 }

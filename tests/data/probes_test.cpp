@@ -99,3 +99,12 @@ TEST_CASE("a length holds the largest probe that fits") {
   }
   CHECK(largest_probe(ProbeKind::recall) == 244);
 }
+
+TEST_CASE("questions of a kind have a fingerprint of their own") {
+  std::map<std::uint64_t, int> fingerprints;
+  for (std::size_t i = 0; i < Words<ProbeKind>::texts.size(); ++i) {
+    ++fingerprints[probe_fingerprint(static_cast<ProbeKind>(i))];
+  }
+  CHECK(fingerprints.size() == Words<ProbeKind>::texts.size());
+  CHECK(probe_fingerprint(ProbeKind::copy) == probe_fingerprint(ProbeKind::copy));
+}

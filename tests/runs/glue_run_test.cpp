@@ -260,6 +260,16 @@ TEST_CASE("a folder's classes come into the task's order, whichever way it is ta
   }
 }
 
+TEST_CASE("a folder that names no classes gives its head, as an import does") {
+  const ModelSource source = open_model_source(model_folder("roformer_classification"));
+  std::vector<Override> keys = model_source_keys(model_folder("roformer_classification"));
+  keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", "stsb"}, {"data.length", "16"}});
+  const Settings settings = default_settings(keys);
+  Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+                        ComputePlan{});
+  CHECK(has(start_from(source, settings, classifier.parameters()), "new: none"));
+}
+
 TEST_CASE("frozen layers keep their weights, and patience ends a training early") {
   const TinyGlue tiny("mrpc", {{"model.freeze_embeddings", "true"},
                                {"model.freeze_layers", "1"},
