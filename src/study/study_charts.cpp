@@ -70,6 +70,11 @@ bool any_band(const LineChart& chart) {
                      [](const Series& series) { return !series.low.empty(); });
 }
 
+// A share, which its unit calls a percentage.
+void to_percent(std::vector<double>& shares) {
+  for (double& share : shares) share *= 100;
+}
+
 void add_curves(const StudySettings& study, const StudyResults& results,
                 const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
   const std::string figure = median_of(study.metric).value_or(study.metric);
@@ -87,6 +92,12 @@ void add_curves(const StudySettings& study, const StudyResults& results,
     families.push_back(family_of(study, row));
   }
   if (chart.series.empty()) return;
+  if (metric.format.style == NumberFormat::Style::percent) {
+    for (Series& one : chart.series) {
+      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) to_percent(*values);
+    }
+    for (ReferenceLine& line : chart.references) line.value *= 100;
+  }
   // A single validation is a point, and no line.
   if (std::ranges::any_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) {
     chart.markers = LineChart::Markers::always;

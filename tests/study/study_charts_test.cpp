@@ -56,6 +56,23 @@ TEST_CASE("a study of few rows has one chart of curves, and dots") {
   CHECK(dots->dots[0].group.empty());
 }
 
+TEST_CASE("curves of a share are in the per cent that the axis says, and single points are seen") {
+  const FakeStudy fake("none, rope");
+  StudySettings study = fake.load();
+  study.metric = "masked_accuracy";
+  std::vector<StudyRow> rows = rows_of(study);
+  for (StudyRow& row : rows) {
+    for (RunResult& run : row.runs) run.curves["masked_accuracy"] = {{.x = 10, .y = 0.25}};
+  }
+  const std::vector<NamedChart> charts = study_charts(study, {.rows = rows});
+  const auto* curves = chart_named<LineChart>(charts, "curves");
+  REQUIRE(curves != nullptr);
+  CHECK(curves->y.unit == "%");
+  REQUIRE(curves->series.size() == 2);
+  CHECK(curves->series[0].y == std::vector<double>{25});
+  CHECK(curves->markers == LineChart::Markers::always);
+}
+
 TEST_CASE("more lines than colours become a panel for each family of schemes") {
   const FakeStudy fake("none, rope, rerope, sinusoidal, learned, shaw, t5, kerple, fire");
   const StudySettings study = fake.load();
