@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/sealed_json.h"
 #include "config/load.h"
+#include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "report/json_lines.h"
@@ -64,12 +65,20 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
   return changes;
 }
 
+// An option of a scheme that neither has, which the study's file gives for other rows.
+bool is_idle(const Key& key, const Settings& stored, const Settings& wanted) {
+  const auto uses = [&](const PositionSettings& position) {
+    return uses_scheme(position, key.scheme()) || position.cross == key.scheme();
+  };
+  return !key.scheme().empty() && !uses(stored.position) && !uses(wanted.position);
+}
+
 std::vector<std::string> changes_between(const nlohmann::json& record, const Settings& stored,
                                          const Settings& wanted) {
   std::vector<std::string> changes;
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
-    if (!key.is_compared()) continue;
+    if (!key.is_compared() || is_idle(key, stored, wanted)) continue;
     changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
   }
   const std::vector<std::string> data = data_changes(record, stored, wanted);

@@ -8,6 +8,7 @@
 #include "base/directory_lock.h"
 #include "catch.h"
 #include "config/load.h"
+#include "config/schemes/rope.h"
 #include "data/dataset.h"
 #include "fake_program.h"
 #include "has.h"
@@ -124,6 +125,17 @@ TEST_CASE("runs made with other settings are refused, and replaced when that is 
   run_study(longer, options);
   run_study(longer, options);  // no longer others: nothing to replace
   CHECK(fake.starts("rope") == Starts{"", " --overwrite"});
+}
+
+TEST_CASE("an option of one row's scheme changes no other row") {
+  const FakeStudy fake("rope, none");
+  run_study(fake.load(), fake.options());
+  // As the study's file would say it now, for all rows.
+  StudySettings study = fake.load();
+  for (StudyRun& row : study.runs) row.settings.position.of<RopeSettings>().base = 500;
+  const std::string message = message_of([&] { run_study(study, fake.options()); });
+  CHECK(has(message, "1 of 2 runs were made with other settings"));
+  CHECK(has(message, "position.rope.base"));
 }
 
 TEST_CASE("runs made on other data are refused, data that were only moved are the same") {
