@@ -141,8 +141,9 @@ AttentionEquality compare_attention(at::Device device) {
         Named made;
         try {
           made = results(one, inputs.on(device));
-          for (auto& [what, tensor] : made) tensor = tensor.to(at::kCPU);  // waits for a GPU
-        } catch (const std::exception& error) {                            // the other checks go on
+          // Here a GPU is waited for, and says what went wrong.
+          for (auto& [what, tensor] : made) tensor = tensor.to(at::kCPU);
+        } catch (const std::exception& error) {  // the other checks go on
           equality.difference = std::numeric_limits<double>::infinity();
           equality.worst = fmt::format(
               "heads of {}: {}", width,

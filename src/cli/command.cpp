@@ -204,8 +204,9 @@ int run_command(CLI::App& program, int argc, char** argv) {
 }
 
 constexpr const char* kMemoryRemedies =
-    " (hint: a smaller batch (--training.batch, of a translator --training.batch_tokens; --batch) or shorter rows (--data.length), with "
-    "--training.accumulation to make up for it, or a smaller model)";
+    " (hint: a smaller batch (--training.batch, of a translator --training.batch_tokens; --batch) "
+    "or shorter rows (--data.length), with --training.accumulation to make up for it, or a smaller "
+    "model)";
 
 // The exit code of what is run, with one line for whatever stops it.
 template <typename Run>

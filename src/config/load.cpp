@@ -94,25 +94,20 @@ struct IdleKey {
   const char* hint;
 };
 
+bool has_no_random_features(const Settings& settings) {
+  return settings.attention.kernel != AttentionKernel::favor && settings.attention.layers.empty();
+}
+constexpr const char* kOfRandomFeatures =
+    "is of FAVOR+'s random features, which this kernel does not have";
+constexpr const char* kFavor = "--attention.kernel favor, or leave it out";
+
 const std::array kIdleKeys{
     IdleKey{"training.batch",
             [](const Settings& settings) { return settings.training.batch_tokens > 0; },
             "says nothing where training.batch_tokens counts what is in a batch",
             "--training.batch_tokens N, or 0 of them for --training.batch"},
-    IdleKey{"attention.features",
-            [](const Settings& settings) {
-              return settings.attention.kernel != AttentionKernel::favor &&
-                     settings.attention.layers.empty();
-            },
-            "is of FAVOR+'s random features, which this kernel does not have",
-            "--attention.kernel favor, or leave it out"},
-    IdleKey{"attention.redraw",
-            [](const Settings& settings) {
-              return settings.attention.kernel != AttentionKernel::favor &&
-                     settings.attention.layers.empty();
-            },
-            "is of FAVOR+'s random features, which this kernel does not have",
-            "--attention.kernel favor, or leave it out"}};
+    IdleKey{"attention.features", has_no_random_features, kOfRandomFeatures, kFavor},
+    IdleKey{"attention.redraw", has_no_random_features, kOfRandomFeatures, kFavor}};
 
 }  // namespace
 
@@ -120,12 +115,13 @@ void refuse_idle_flags(const Settings& settings, const std::vector<Override>& fl
   Problems ignored;
   for (const Assignment& flag : expand_shorthands(to_assignments(flags), ignored)) {
     const Key* const key = key_of(flag, settings);
-    const PositionSettings& position = settings.position;
+    if (key == nullptr) continue;
     for (const IdleKey& idle : kIdleKeys) {
-      if (key == nullptr || key->name != idle.key || !idle.is_idle(settings)) continue;
+      if (key->name != idle.key || !idle.is_idle(settings)) continue;
       throw_usage("--" + key->name, idle.because, idle.hint);
     }
-    if (key == nullptr || key->scheme().empty() || uses_scheme(position, key->scheme()) ||
+    const PositionSettings& position = settings.position;
+    if (key->scheme().empty() || uses_scheme(position, key->scheme()) ||
         position.cross == key->scheme()) {
       continue;
     }

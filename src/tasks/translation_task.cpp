@@ -75,12 +75,12 @@ void add_losses(const Translator& translator, const Settings& settings,
   result.accuracy = sums[2] / sums[3];
 }
 
-// The first `count` sentences of a split, each translated by one of the processes; blank ones stay
-// blank.
+// The first sentences of a split, as many as there are `texts` of them, each translated by one of
+// the processes; blank ones stay blank.
 std::vector<std::string> translations(const Translator& translator, const Settings& settings,
                                       const ParallelDataset& dataset, ParallelSplit split,
-                                      std::int64_t count, Processes& processes) {
-  const std::vector<std::string> texts = dataset.text(split, Side::source);
+                                      const std::vector<std::string>& texts, Processes& processes) {
+  const std::int64_t count = std::ssize(texts);
   std::vector<std::string> own;
   std::vector<std::size_t> numbers;  // in `own`, of the sentences that are not blank
   std::vector<std::vector<TokenId>> sources;
@@ -111,12 +111,12 @@ void add_scores(const Translator& translator, const Settings& settings,
                 TranslationEvaluation& result) {
   std::int64_t count = dataset.sentences(split);
   if (settings.decoding.sentences > 0) count = std::min(count, settings.decoding.sentences);
-  const std::vector<std::string> texts =
-      translations(translator, settings, dataset, split, count, processes);
   result.references = dataset.text(split, Side::target);
   result.sources = dataset.text(split, Side::source);
   result.references.resize(static_cast<std::size_t>(count));
   result.sources.resize(static_cast<std::size_t>(count));
+  const std::vector<std::string> texts =
+      translations(translator, settings, dataset, split, result.sources, processes);
   CorpusBleu bleu(bleu_for(result.target_language));
   Chrf chrf{ChrfSettings{}};
   std::vector<double> sums(chrf.width());
