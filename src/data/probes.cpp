@@ -102,13 +102,16 @@ ProbeText dyck(std::int64_t size, Random& random) {
 }
 
 // Every byte but a digit, "=" and the line end.
-std::string recall_keys() {
-  std::string keys;
-  for (int byte = 0; byte < 256; ++byte) {
-    const auto key = static_cast<char>(byte);
-    if (key != '=' && key != '\n' && (key < '0' || key > '9')) keys += key;
-  }
-  return keys;
+const std::string& recall_keys() {
+  static const std::string all = [] {
+    std::string keys;
+    for (int byte = 0; byte < 256; ++byte) {
+      const auto key = static_cast<char>(byte);
+      if (key != '=' && key != '\n' && (key < '0' || key > '9')) keys += key;
+    }
+    return keys;
+  }();
+  return all;
 }
 
 // Keys with a digit each, none twice, and then all of them in another order: one question a text

@@ -25,7 +25,7 @@ std::int64_t probe_length(ProbeKind kind, std::int64_t size);
 // The largest size whose texts have at most so many characters; 0: not even the smallest.
 std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
-// Pairs of recall are as many as there are keys.
+// The largest size of its questions: recall has no more pairs than keys, the others have no end.
 std::int64_t largest_probe(ProbeKind kind);
 
 // Of what is asked: another one where questions of this kind were changed.
