@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <array>
 #include <vector>
@@ -55,53 +56,57 @@ at::Tensor rotated_parts(const PackedHeads& packed, const std::optional<PackedRo
       parts.push_back(part);
     }
   }
+  std::vector<RotationRows> rows;
   for (const Part& part : parts) {
     const std::int64_t offset = part.first * width;
-    rotate_rows({.source = from,
-                 .source_offset = offset,
-                 .source_row = row,
-                 .source_head = width,
-                 .destination = result,
-                 .destination_offset = offset,
-                 .destination_row = row,
-                 .destination_head = width,
-                 .tokens = from.size(0),
-                 .heads = part.heads,
-                 .width = width,
-                 .bias = bias.defined() ? bias.narrow(0, offset, part.heads * width) : bias,
-                 .rotation = part.rotation});
+    rows.push_back({.source = from,
+                    .source_offset = offset,
+                    .source_row = row,
+                    .source_head = width,
+                    .destination = result,
+                    .destination_offset = offset,
+                    .destination_row = row,
+                    .destination_head = width,
+                    .tokens = from.size(0),
+                    .heads = part.heads,
+                    .width = width,
+                    .bias = bias.defined() ? bias.narrow(0, offset, part.heads * width) : bias,
+                    .rotation = part.rotation});
   }
+  rotate_parts(rows);
   return result;
 }
 
 // From the gradients of q, k and v [T, N, D] that of [T, N * D] before the rotation, `like` which
-// it is made.
+// it is made; its sums over the tokens are added to `sums`.
 at::Tensor rotated_back(const PackedHeads& packed, const std::optional<PackedRotation>& rotation,
-                        const Gradients& gradients, const at::Tensor& like) {
+                        const Gradients& gradients, const at::Tensor& like,
+                        const at::Tensor& sums) {
   const at::Tensor result = at::empty_like(like);
   const std::int64_t row = result.size(1);
   const std::int64_t width = row / (packed.heads + 2 * packed.key_value_heads);
   const auto parts = three_parts(packed, rotation);
+  std::vector<RotationRows> rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
-    const std::int64_t offset = part.first * width, columns = part.heads * width;
-    if (!gradients[i].defined()) {
-      result.narrow(1, offset, columns).zero_();
-      continue;
-    }
-    rotate_rows({.source = gradients[i].contiguous(),
-                 .source_row = columns,
-                 .source_head = width,
-                 .destination = result,
-                 .destination_offset = offset,
-                 .destination_row = row,
-                 .destination_head = width,
-                 .tokens = result.size(0),
-                 .heads = part.heads,
-                 .width = width,
-                 .rotation = part.rotation,
-                 .inverse = true});
+    const std::int64_t columns = part.heads * width;
+    const at::Tensor gradient = gradients[i].defined()
+                                    ? gradients[i]
+                                    : at::zeros({result.size(0), columns}, result.options());
+    rows.push_back({.source = gradient.reshape({result.size(0), columns}).contiguous(),
+                    .source_row = columns,
+                    .source_head = width,
+                    .destination = result,
+                    .destination_offset = part.first * width,
+                    .destination_row = row,
+                    .destination_head = width,
+                    .tokens = result.size(0),
+                    .heads = part.heads,
+                    .width = width,
+                    .rotation = part.rotation,
+                    .inverse = true});
   }
+  rotate_parts(rows, sums);
   return result;
 }
 
@@ -144,13 +149,16 @@ QueryKeyValue in_one_pass(const PackedHeads& packed,
   // The closure's copy holds no tensor of the graph.
   const PackedHeads sizes{.heads = packed.heads, .key_value_heads = packed.key_value_heads};
   const QueryKeyValue views = split(output, sizes);
-  const std::vector<at::Tensor> made =
-      recorder.finish({views.query, views.key, views.value},
-                      [sizes, rotation, biased = bias.defined(),
-                       like = output.detach()](const Gradients& gradients) -> Gradients {
-                        const at::Tensor back = rotated_back(sizes, rotation, gradients, like);
-                        return {back, biased ? column_sums(back) : at::Tensor()};
-                      });
+  const std::vector<at::Tensor> made = recorder.finish(
+      {views.query, views.key, views.value},
+      [sizes, rotation, parameter = packed.bias, wide,
+       like = output.detach()](const Gradients& gradients) -> Gradients {
+        if (!parameter.defined()) {
+          return {rotated_back(sizes, rotation, gradients, like, {}), {}};
+        }
+        const ParameterGradient sums(parameter, like.size(1), like.options().dtype(wide));
+        return {rotated_back(sizes, rotation, gradients, like, sums.total), sums.returned};
+      });
   return {.query = made[0], .key = made[1], .value = made[2]};
 }
 

@@ -91,9 +91,9 @@ double matmul_ceiling(const ComputePlan& plan, std::int64_t wanted) {
 RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
                        const std::function<StepTime(std::int64_t number)>& round) {
   RoundTimes times;
-  std::optional<OperationProfile> profile;
+  std::unique_ptr<OperationProfile> profile;
   for (std::int64_t i = 0; i < rounds.warmup + rounds.measured; ++i) {
-    if (i == rounds.warmup && rounds.profile) profile.emplace();
+    if (i == rounds.warmup && rounds.profile) profile = start_profile(*rounds.profile, rounds.trace);
     const StepTime time = round(i);
     if (i >= rounds.warmup) times.measured.push_back(time);
   }

@@ -39,7 +39,10 @@ struct StepBenchmark {
 struct BenchmarkRounds {
   std::int64_t measured = 10;
   std::int64_t warmup = 3;  // before them, not counted
-  bool profile = false;     // of those measured; recording it costs some microseconds an operation
+  // Whose time is told part by part, of those measured; recording it costs some microseconds an
+  // operation.
+  std::optional<c10::Device> profile = {};
+  std::string trace = "";  // of a profile on a GPU: the file (operation_profile.h)
 };
 
 // Full training steps (batch, forward, backward, clipping, AdamW) of settings' model on random

@@ -44,8 +44,12 @@ std::string_view area_of(const OperationTime& operation) {
 }
 
 std::string title_of(const OperationTime& operation) {
-  if (operation.name.empty()) return operation.scope;
-  return operation.scope.empty() ? operation.name : operation.scope + " > " + operation.name;
+  std::string title;
+  for (const std::string& part : {operation.scope, operation.name, operation.kernel}) {
+    if (part.empty()) continue;
+    title += (title.empty() ? "" : " > ") + part;
+  }
+  return title;
 }
 
 void sort_by_time(std::vector<StepPart>& parts) {
@@ -60,9 +64,7 @@ StepProfile step_profile(const OperationProfile& profile, std::int64_t steps,
                          std::int64_t threads) {
   const auto count = static_cast<double>(steps);
   const double wall = profile.wall_milliseconds();
-  StepProfile result{.milliseconds = wall / count,
-                     .idle_share = std::max(0.0, 1 - profile.processor_milliseconds() /
-                                                         (wall * static_cast<double>(threads)))};
+  StepProfile result{.milliseconds = wall / count, .idle_share = profile.idle_share(threads)};
   const auto part = [&](std::string name, double milliseconds, double calls) {
     return StepPart{.name = std::move(name),
                     .milliseconds = milliseconds / count,

@@ -38,6 +38,7 @@ struct BenchOptions {
   bool json = false;
   bool lengths = false;
   bool profile = false;
+  std::string trace;
   std::vector<Override> overrides;
 };
 
@@ -86,11 +87,16 @@ Table parts_table(const std::string& title, const std::vector<StepPart>& parts) 
   return table;
 }
 
-void print_profile(const StepProfile& profile) {
-  fmt::print(
-      "\nWhile a profile was made, a step took {:.1f} ms; of the cores that it may use, "
-      "{:.0f} %\nof the time went to waiting: for another thread, or for work.\n\n",
-      profile.milliseconds, 100 * profile.idle_share);
+void print_profile(const StepProfile& profile, at::Device device) {
+  fmt::print("\nWhile a profile was made, a step took {:.1f} ms; ", profile.milliseconds);
+  if (device.is_cpu()) {
+    fmt::print(
+        "of the cores that it may use, {:.0f} %\nof the time went to waiting: for another "
+        "thread, or for work.\n\n",
+        100 * profile.idle_share);
+  } else {
+    fmt::print("{:.0f} % of it the GPU had nothing to do.\n\n", 100 * profile.idle_share);
+  }
   const TextTableOptions width{.width = terminal_width()};
   fmt::print("{}\n", to_text(parts_table("part of a step", profile.parts), width));
   fmt::print("{}", to_text(parts_table("its longest operations", profile.operations), width));
@@ -119,12 +125,15 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
   const Settings settings = benchmark_settings(options);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
-  if (options.profile && plan.device.is_cuda()) {
-    throw_usage("--profile", "counts the time of a CPU's operations, and here a GPU computes",
-                "--device cpu, or NVIDIA's Nsight Systems around the command");
+  BenchmarkRounds rounds{.measured = options.steps, .warmup = warmup};
+  if (options.profile || !options.trace.empty()) rounds.profile = plan.device;
+  if (!options.trace.empty() && plan.device.is_cpu()) {
+    throw_usage("--trace",
+                "shows a GPU's kernels beside the host's operations, and here the CPU computes",
+                "--profile says where a step's time goes");
   }
-  const StepBenchmark result = benchmark(
-      settings, plan, {.measured = options.steps, .warmup = warmup, .profile = options.profile});
+  rounds.trace = options.trace;
+  const StepBenchmark result = benchmark(settings, plan, rounds);
   const std::optional<double> utilization = model_flops_utilization(plan, result);
   if (options.json) {
     nlohmann::ordered_json object = to_json(settings, plan, result);
@@ -161,7 +170,7 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
   if (utilization) {
     fmt::print("MFU        {:.1f} % of the card's dense bf16 peak\n", 100 * *utilization);
   }
-  if (result.profile) print_profile(*result.profile);
+  if (result.profile) print_profile(*result.profile, plan.device);
 }
 
 std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& steps,
@@ -172,6 +181,8 @@ std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& 
   command.add_flag("--json", options->json, "one JSON object");
   command.add_flag("--profile", options->profile,
                    "and where a step's time goes, part by part (it takes a little longer then)");
+  command.add_option("--trace", options->trace,
+                     "on a GPU: a file for Perfetto or chrome://tracing, with what ran when");
   accept_settings(command, options->overrides);
   return options;
 }

@@ -50,17 +50,19 @@ kernels::BiasActivation<T> work_on(const at::Tensor& input, const at::Tensor& bi
           .columns = input.size(-1)};
 }
 
-Gradients backward_of_gpu(const at::Tensor& input, const at::Tensor& bias,
+// `typed`: what the forward pass added, of the parameter `bias` or in its place.
+Gradients backward_of_gpu(const at::Tensor& input, const at::Tensor& typed, const at::Tensor& bias,
                           const at::Tensor& gradient, ActivationKind activation) {
   at::Tensor input_gradient = at::empty_like(input);
-  at::Tensor bias_gradient;
+  const ParameterGradient bias_gradient(bias, input.size(-1), typed.options());
   with_type(input.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
-    kernels::BiasActivation<T> work = work_on<T>(input, bias, input_gradient, activation);
+    kernels::BiasActivation<T> work = work_on<T>(input, typed, input_gradient, activation);
     work.output_gradient = gradient.const_data_ptr<T>();
-    bias_gradient = gpu::bias_activation_backward(work, input.size(0), input.device());
+    work.bias_gradient = bias_gradient.total.mutable_data_ptr<kernels::Accumulate<T>>();
+    gpu::bias_activation_backward(work, input.size(0), input.device());
   });
-  return {input_gradient, bias_gradient};
+  return {input_gradient, bias_gradient.returned};
 }
 
 Gradients backward_of_loops(const at::Tensor& slope, const at::Tensor& gradient) {
@@ -109,18 +111,15 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
       kernels::table<T>().bias_activation_forward(work, begin, end);
     });
   });
-  const bool biased = bias.defined();
-  const auto without_bias = [biased](Gradients gradients) {
-    if (!biased) gradients[1] = at::Tensor();
-    return gradients;
-  };
   if (form == Form::gpu_kernels) {
     return recorder.finish(output, [=](const Gradients& gradients) {
-      return without_bias(backward_of_gpu(input, typed, gradients[0].contiguous(), activation));
+      return backward_of_gpu(input, typed, bias, gradients[0].contiguous(), activation);
     });
   }
-  return recorder.finish(output, [=](const Gradients& gradients) {
-    return without_bias(backward_of_loops(slope, gradients[0].contiguous()));
+  return recorder.finish(output, [slope, biased = bias.defined()](const Gradients& gradients) {
+    Gradients result = backward_of_loops(slope, gradients[0].contiguous());
+    if (!biased) result[1] = at::Tensor();
+    return result;
   });
 }
 

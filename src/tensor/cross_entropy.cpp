@@ -24,9 +24,10 @@ namespace {
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kBlockBytesOfGpu = std::int64_t{512} << 20;
 
-// Of how many numbers a row of logits is a multiple in a GPU's memory: a vocabulary is any number,
-// and tensor cores are fed at full speed from rows that begin at multiples of 16 bytes.
-constexpr std::int64_t kColumnsTogether = 64;
+// Of how many targets and words a product is made on a GPU in bfloat16: both are any number, and
+// tensor cores work at full speed on multiples only (cuBLAS on an H200, 2,457 targets of 30,522
+// words of 768: 0.50 ms instead of 0.18).
+constexpr std::int64_t kTogetherOnGpu = 64;
 
 std::int64_t rounded_up(std::int64_t rows, std::int64_t multiple) {
   return (rows + multiple - 1) / multiple * multiple;
@@ -81,21 +82,13 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
   });
 }
 
-// The rows of x, and zeros behind them where there are fewer than that.
-at::Tensor with_rows(const at::Tensor& x, std::int64_t rows) {
-  if (x.size(0) == rows) return x.contiguous();
-  at::Tensor padded = at::empty({rows, x.size(1)}, x.options());
+// The rows of x in that type, and zeros behind them where there are fewer than that.
+at::Tensor with_rows(const at::Tensor& x, std::int64_t rows, at::ScalarType type) {
+  if (x.size(0) == rows) return x.to(type).contiguous();
+  at::Tensor padded = at::empty({rows, x.size(1)}, x.options().dtype(type));
   padded.narrow(0, 0, x.size(0)).copy_(x);
   padded.narrow(0, x.size(0), rows - x.size(0)).zero_();
   return padded;
-}
-
-// Room for the logits of a block, [rows, vocabulary].
-at::Tensor room_for_logits(std::int64_t rows, std::int64_t vocabulary,
-                           const at::TensorOptions& options, bool loops) {
-  if (loops) return at::empty({rows, vocabulary}, options);
-  return at::empty({rows, rounded_up(vocabulary, kColumnsTogether)}, options)
-      .narrow(1, 0, vocabulary);
 }
 
 }  // namespace
@@ -110,10 +103,13 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
   GradientRecorder recorder("loss/cross_entropy", {hidden, table, bias});
   const bool trains = recorder.wanted();
   const std::int64_t targets = hidden.size(0), vocabulary = table.size(0);
-  const bool loops = runs_loops(hidden);
-  const std::int64_t together = loops && hidden.scalar_type() == at::kBFloat16 ? kRowsTogether : 1;
-  const at::Tensor states = with_rows(hidden.detach(), rounded_up(targets, together));
-  const at::Tensor typed = table.detach().to(states.scalar_type());
+  const bool loops = runs_loops(hidden), narrow = hidden.scalar_type() == at::kBFloat16;
+  const std::int64_t words_together = loops || !narrow ? 1 : kTogetherOnGpu;
+  const std::int64_t together = loops && narrow ? kRowsTogether : words_together;
+  const at::Tensor states =
+      with_rows(hidden.detach(), rounded_up(targets, together), hidden.scalar_type());
+  const at::Tensor typed =
+      with_rows(table.detach(), rounded_up(vocabulary, words_together), states.scalar_type());
   const auto per_target = [&](at::ScalarType type) {
     return at::empty({targets}, at::TensorOptions().dtype(type).device(states.device()));
   };
@@ -125,11 +121,11 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     hidden_gradient = at::empty_like(states);
     bias_gradient = at::zeros_like(bias);
   }
-  const auto row_bytes = vocabulary * static_cast<std::int64_t>(states.element_size());
+  const auto row_bytes = typed.size(0) * static_cast<std::int64_t>(states.element_size());
   const std::int64_t bytes = loops ? kBlockBytes : kBlockBytesOfGpu;
   const std::int64_t block = std::max(together, bytes / row_bytes / together * together);
   const at::Tensor buffer =
-      room_for_logits(std::min(block, states.size(0)), vocabulary, states.options(), loops);
+      at::empty({std::min(block, states.size(0)), typed.size(0)}, states.options());
   for (std::int64_t begin = 0; begin < targets; begin += block) {
     const std::int64_t size = std::min(block, targets - begin);
     const std::int64_t padded = rounded_up(size, together);
@@ -137,7 +133,7 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     const at::Tensor rows = states.narrow(0, begin, padded);
     at::Tensor logits = buffer.narrow(0, 0, padded);
     at::mm_out(logits, rows, typed.t());
-    block_losses(logits.narrow(0, 0, size), bias, part(labels), smoothing,
+    block_losses(logits.narrow(0, 0, size).narrow(1, 0, vocabulary), bias, part(labels), smoothing,
                  {part(losses.losses), part(losses.smoothed), part(losses.correct)});
     if (!trains) continue;
     logits.narrow(0, size, padded - size).zero_();
@@ -146,11 +142,11 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     if (size < targets) {
       if (begin == 0) {
         const auto wide = typed.options().dtype(accumulate_type(typed.scalar_type()));
-        table_gradient = at::zeros(typed.sizes(), wide);
+        table_gradient = at::zeros(table.sizes(), wide);
       }
-      add_transposed_product(table_gradient, logits, rows);
+      add_transposed_product(table_gradient, logits.narrow(1, 0, vocabulary), rows);
     }
-    bias_gradient.add_(column_sums(logits));
+    bias_gradient.add_(column_sums(logits.narrow(1, 0, vocabulary)));
   }
   const at::Tensor loss_sum =
       recorder.finish(losses.smoothed.sum(), [=](const Gradients& gradients) -> Gradients {
@@ -161,7 +157,7 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
         if (table_gradient.defined()) {
           total.add_(table_gradient.mul_(scale));
         } else {
-          add_transposed_product(total, buffer, states * scale);
+          add_transposed_product(total, buffer.narrow(1, 0, vocabulary), states * scale);
         }
         return {hidden_gradient.narrow(0, 0, targets) * scale, from_table, bias_gradient * scale};
       });

@@ -26,27 +26,32 @@ kernels::GatedActivation<T> gated_work(const at::Tensor& input, const at::Tensor
           .columns = input.size(1) / 2};
 }
 
-Gradients gated_backward(const at::Tensor& input, const at::Tensor& bias,
+// `typed`: what the forward pass added, of the parameter `bias` or in its place.
+Gradients gated_backward(const at::Tensor& input, const at::Tensor& typed, const at::Tensor& bias,
                          const at::Tensor& gradient, ActivationKind activation, Form form) {
   at::Tensor input_gradient = at::empty_like(input);
-  at::Tensor bias_gradient;
+  at::Tensor to_bias;
   with_type(input.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
-    kernels::GatedActivation<T> work = gated_work<T>(input, bias, input_gradient, activation);
+    kernels::GatedActivation<T> work = gated_work<T>(input, typed, input_gradient, activation);
     work.output_gradient = gradient.const_data_ptr<T>();
+    using A = kernels::Accumulate<T>;
     if (form == Form::gpu_kernels) {
-      bias_gradient = gpu::gated_activation_backward(work, input.size(0), input.device());
+      const ParameterGradient bias_gradient(bias, input.size(1), typed.options());
+      work.bias_gradient = bias_gradient.total.mutable_data_ptr<A>();
+      gpu::gated_activation_backward(work, input.size(0), input.device());
+      to_bias = bias_gradient.returned;
       return;
     }
-    using A = kernels::Accumulate<T>;
-    bias_gradient = for_rows_with_sums<A>(
+    to_bias = for_rows_with_sums<A>(
         input.size(0), 2 * work.columns, 1, [&](std::int64_t begin, std::int64_t end, A* partial) {
           kernels::GatedActivation<T> piece = work;
           piece.bias_gradient = partial;
           kernels::table<T>().gated_activation_backward(piece, begin, end);
         })[0];
   });
-  return {input_gradient, bias_gradient};
+  if (!bias.defined()) to_bias = at::Tensor();
+  return {input_gradient, to_bias};
 }
 
 // The same from LibTorch's operations, for devices without the loops.
@@ -81,10 +86,8 @@ at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
       kernels::table<T>().gated_activation_forward(work, begin, end);
     });
   });
-  return recorder.finish(output, [=, biased = bias.defined()](const Gradients& gradients) {
-    Gradients result = gated_backward(input, typed, gradients[0].contiguous(), activation, form);
-    if (!biased) result[1] = at::Tensor();
-    return result;
+  return recorder.finish(output, [=](const Gradients& gradients) {
+    return gated_backward(input, typed, bias, gradients[0].contiguous(), activation, form);
   });
 }
 

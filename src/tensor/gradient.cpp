@@ -1,5 +1,6 @@
 #include "tensor/gradient.h"
 
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
@@ -31,6 +32,20 @@ bool any_wants_gradient(const std::vector<at::Tensor>& tensors) {
 }
 
 }  // namespace
+
+ParameterGradient::ParameterGradient(const at::Tensor& parameter, std::int64_t count,
+                                     const at::TensorOptions& options) {
+  if (parameter.defined() && parameter.is_leaf() && parameter.requires_grad()) {
+    const at::Tensor& own = parameter.grad();
+    if (own.defined() && own.is_contiguous() &&
+        own.scalar_type() == options.dtype().toScalarType()) {
+      total = own;
+      return;
+    }
+  }
+  total = at::zeros({count}, options);
+  if (parameter.defined()) returned = total.view(parameter.sizes());
+}
 
 GradientRecorder::GradientRecorder(const char* name, std::vector<at::Tensor> inputs)
     : name_(name),

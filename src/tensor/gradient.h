@@ -14,6 +14,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -23,6 +24,18 @@ namespace roformer {
 
 using Gradients = std::vector<at::Tensor>;
 using Backward = std::function<Gradients(const Gradients&)>;
+
+// Where a closure adds up the gradient of a parameter of theirs [n], which need not be a leaf.
+struct ParameterGradient {
+  // A parameter's own gradient, if it has one of that type, which saves autograd a pass over it;
+  // else zeros. `count` numbers, also where the parameter is undefined.
+  ParameterGradient(const at::Tensor& parameter, std::int64_t count,
+                    const at::TensorOptions& options);
+
+  at::Tensor total;  // [count]
+  at::Tensor
+      returned;  // what the closure returns for it: undefined where `total` is the parameter's
+};
 
 class GradientRecorder {
  public:

@@ -3,12 +3,13 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
 #include <ctime>
 #include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/kernel_profile.h"
 
 namespace roformer {
 namespace {
@@ -39,16 +40,11 @@ struct Recording {
 };
 thread_local std::unique_ptr<Recording> recording;
 
-// Our names have an area and no namespace: "attention/tiles", in the backward pass too.
-bool is_ours(const char* name) {
-  return std::strchr(name, '/') != nullptr && std::strchr(name, ':') == nullptr;
-}
-
 std::unique_ptr<at::ObserverContext> begin_operation(const at::RecordFunction& operation) {
   if (recording == nullptr) return nullptr;
   auto frame = std::make_unique<Frame>();
   frame->caller = recording->current;
-  if (is_ours(operation.name())) {
+  if (is_scope(operation.name())) {
     frame->scope = operation.name();
   } else {
     if (frame->caller != nullptr) frame->scope = frame->caller->scope;
@@ -76,7 +72,61 @@ double processor_clock() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
+class ProcessorProfile : public OperationProfile {
+ public:
+  ProcessorProfile() {
+    ROFORMER_ASSERT(recording == nullptr);
+    recording = std::make_unique<Recording>();
+    callback_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(begin_operation, end_operation)
+            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                     at::RecordScope::USER_SCOPE}));
+    processor_start_ = processor_clock();
+    start_ = Clock::now();
+  }
+  ~ProcessorProfile() override {
+    stop();
+    recording.reset();
+  }
+
+  void stop() final {
+    if (callback_ == 0) return;
+    wall_ = milliseconds_between(start_, Clock::now());
+    processor_ = processor_clock() - processor_start_;
+    at::removeCallback(std::exchange(callback_, 0));
+  }
+
+  std::vector<OperationTime> operations() const override {
+    std::vector<OperationTime> result;
+    for (const auto& [key, totals] : recording->totals) {
+      result.push_back({.scope = key.first,
+                        .name = key.second,
+                        .milliseconds = totals.milliseconds,
+                        .calls = totals.calls});
+    }
+    std::sort(result.begin(), result.end(), [](const OperationTime& a, const OperationTime& b) {
+      return a.milliseconds > b.milliseconds;
+    });
+    return result;
+  }
+
+  double wall_milliseconds() const override { return wall_; }
+  double idle_share(std::int64_t threads) const override {
+    return std::max(0.0, 1 - processor_ / (wall_ * static_cast<double>(threads)));
+  }
+
+ private:
+  std::uint64_t callback_ = 0;
+  Clock::time_point start_;
+  double processor_start_ = 0;
+  double wall_ = 0, processor_ = 0;  // milliseconds; of all threads of the process
+};
+
 }  // namespace
+
+bool is_scope(const std::string& name) {
+  return name.find('/') != std::string::npos && name.find(':') == std::string::npos;
+}
 
 OperationScope::OperationScope(const char* name) {
   if (!at::hasCallbacks()) return;
@@ -86,41 +136,9 @@ OperationScope::OperationScope(const char* name) {
 
 OperationScope::~OperationScope() = default;
 
-OperationProfile::OperationProfile() {
-  ROFORMER_ASSERT(recording == nullptr);
-  recording = std::make_unique<Recording>();
-  callback_ = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(begin_operation, end_operation)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                   at::RecordScope::USER_SCOPE}));
-  processor_start_ = processor_clock();
-  start_ = Clock::now();
-}
-
-void OperationProfile::stop() {
-  if (callback_ == 0) return;
-  wall_ = milliseconds_between(start_, Clock::now());
-  processor_ = processor_clock() - processor_start_;
-  at::removeCallback(std::exchange(callback_, 0));
-}
-
-OperationProfile::~OperationProfile() {
-  stop();
-  recording.reset();
-}
-
-std::vector<OperationTime> OperationProfile::operations() const {
-  std::vector<OperationTime> result;
-  for (const auto& [key, totals] : recording->totals) {
-    result.push_back({.scope = key.first,
-                      .name = key.second,
-                      .milliseconds = totals.milliseconds,
-                      .calls = totals.calls});
-  }
-  std::sort(result.begin(), result.end(), [](const OperationTime& a, const OperationTime& b) {
-    return a.milliseconds > b.milliseconds;
-  });
-  return result;
+std::unique_ptr<OperationProfile> start_profile(c10::Device device, const std::string& trace) {
+  if (device.is_cuda()) return start_kernel_profile(trace);
+  return std::make_unique<ProcessorProfile>();
 }
 
 }  // namespace roformer

@@ -32,10 +32,11 @@ kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
 // What the forward pass leaves for the backward one.
 struct Saved {
   at::Tensor sum, mean, deviation, gain;  // undefined without a norm
+  at::Tensor bias, trained_gain, shift;   // the parameters themselves
   DropoutSpec dropout;
   Form form = Form::loops;
   bool centred = true;
-  bool has_input = false, has_bias = false, has_residual = false, has_shift = false;
+  bool has_input = false, has_residual = false;
 };
 
 Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Tensor& from_normed) {
@@ -49,6 +50,7 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
   };
   const at::Tensor to_input = empty_if(saved.has_input);
   const at::Tensor to_residual = empty_if(saved.has_residual && !shared);
+  Gradients result(5);
   at::Tensor sums;
   with_type(shape.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -65,25 +67,36 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
                                         .input_gradient = mutable_pointer<T>(to_input),
                                         .residual_gradient = mutable_pointer<T>(to_residual)};
     if (saved.form == Form::gpu_kernels) {
-      sums = gpu::residual_norm_backward(work, rows, shape.device());
+      kernels::ResidualNorm<T> adding = work;
+      const auto options = shape.options().dtype(accumulate_type(shape.scalar_type()));
+      const auto gradient_of = [&](const at::Tensor& parameter, std::size_t index) -> A* {
+        if (!parameter.defined()) return nullptr;
+        const ParameterGradient gradient(parameter, columns, options);
+        result[index] = gradient.returned;
+        return gradient.total.mutable_data_ptr<A>();
+      };
+      adding.bias_gradient = gradient_of(saved.bias, 1);
+      adding.gain_gradient = gradient_of(saved.trained_gain, 3);
+      adding.shift_gradient = gradient_of(saved.shift, 4);
+      gpu::residual_norm_backward(adding, rows, shape.device());
       return;
     }
     sums = for_rows_with_sums<A>(rows, columns, 3,
                                  [&](std::int64_t begin, std::int64_t end, A* partial) {
                                    kernels::ResidualNorm<T> piece = work;
-                                   piece.bias_gradient = saved.has_bias ? partial : nullptr;
+                                   piece.bias_gradient = saved.bias.defined() ? partial : nullptr;
                                    piece.gain_gradient = partial + columns;
                                    piece.shift_gradient = partial + 2 * columns;
                                    kernels::table<T>().residual_norm_backward(piece, begin, end);
                                  });
   });
-  Gradients result(5);
   result[0] = to_input;
-  if (saved.has_bias) result[1] = sums[0];
   result[2] = shared ? to_input : to_residual;
+  if (!sums.defined()) return result;
+  if (saved.bias.defined()) result[1] = sums[0];
   if (saved.gain.defined()) {
     result[3] = sums[1];
-    if (saved.has_shift) result[4] = sums[2];
+    if (saved.shift.defined()) result[4] = sums[2];
   }
   return result;
 }
@@ -110,13 +123,14 @@ NormedSum residual_norm(const ResidualNormInputs& in) {
   const at::Tensor input = contiguous_or_undefined(in.input);
   const at::Tensor residual = contiguous_or_undefined(in.residual);
   const at::Tensor sum = at::empty(shape.sizes(), plain);
-  Saved saved{.dropout = in.dropout,
+  Saved saved{.bias = in.bias,
+              .trained_gain = in.gain,
+              .shift = in.shift,
+              .dropout = in.dropout,
               .form = form,
               .centred = in.norm == NormKind::layer_norm,
               .has_input = input.defined(),
-              .has_bias = in.bias.defined(),
-              .has_residual = residual.defined(),
-              .has_shift = in.shift.defined()};
+              .has_residual = residual.defined()};
   at::Tensor normed;
   if (in.gain.defined()) {
     normed = at::empty(shape.sizes(), plain);

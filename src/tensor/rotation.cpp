@@ -9,6 +9,7 @@
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
+#include "tensor/operations.h"
 #include "tensor/parallel.h"
 
 namespace roformer {
@@ -57,37 +58,68 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse) {
   return output.transpose(1, 2);
 }
 
+template <typename T>
+kernels::Rotate<T> work_on(const RotationRows& rows) {
+  using A = kernels::Accumulate<T>;
+  kernels::Rotate<T> work{
+      .input = rows.source.const_data_ptr<T>() + rows.source_offset,
+      .output = rows.destination.mutable_data_ptr<T>() + rows.destination_offset,
+      .bias = rows.bias.defined() ? rows.bias.const_data_ptr<A>() : nullptr,
+      .input_row = rows.source_row,
+      .output_row = rows.destination_row,
+      .input_head = rows.source_head,
+      .output_head = rows.destination_head,
+      .heads = rows.heads,
+      .width = rows.width,
+      .inverse = rows.inverse};
+  if (rows.rotation == nullptr) return work;
+  ROFORMER_ASSERT(rows.rotation->cosine.is_contiguous() && rows.rotation->sine.is_contiguous());
+  work.rotary_width = rows.rotation->width();
+  work.interleaved = rows.rotation->layout == RotaryLayout::interleaved;
+  work.cosine = rows.rotation->cosine.const_data_ptr<A>();
+  work.sine = rows.rotation->sine.const_data_ptr<A>();
+  work.positions = rows.rotation->cosine.size(0);
+  return work;
+}
+
 }  // namespace
 
 void rotate_rows(const RotationRows& rows) {
   with_type(rows.source.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
-    using A = kernels::Accumulate<T>;
-    kernels::Rotate<T> work{
-        .input = rows.source.const_data_ptr<T>() + rows.source_offset,
-        .output = rows.destination.mutable_data_ptr<T>() + rows.destination_offset,
-        .bias = rows.bias.defined() ? rows.bias.const_data_ptr<A>() : nullptr,
-        .input_row = rows.source_row,
-        .output_row = rows.destination_row,
-        .input_head = rows.source_head,
-        .output_head = rows.destination_head,
-        .heads = rows.heads,
-        .width = rows.width,
-        .inverse = rows.inverse};
-    if (rows.rotation != nullptr) {
-      ROFORMER_ASSERT(rows.rotation->cosine.is_contiguous() && rows.rotation->sine.is_contiguous());
-      work.rotary_width = rows.rotation->width();
-      work.interleaved = rows.rotation->layout == RotaryLayout::interleaved;
-      work.cosine = rows.rotation->cosine.const_data_ptr<A>();
-      work.sine = rows.rotation->sine.const_data_ptr<A>();
-      work.positions = rows.rotation->cosine.size(0);
-    }
+    const kernels::Rotate<T> work = work_on<T>(rows);
     if (form_of(rows.source) == Form::gpu_kernels) {
-      return gpu::rotate(work, rows.tokens, rows.source.device());
+      return gpu::rotate<T>({work}, rows.tokens, rows.source.device());
     }
     for_rows(rows.tokens, rows.heads * rows.width, [&](std::int64_t begin, std::int64_t end) {
       kernels::table<T>().rotate(work, begin, end);
     });
+  });
+}
+
+void rotate_parts(const std::vector<RotationRows>& parts, const at::Tensor& sums) {
+  const RotationRows& first = parts.front();
+  if (form_of(first.source) != Form::gpu_kernels) {
+    std::int64_t column = 0;
+    for (const RotationRows& part : parts) {
+      rotate_rows(part);
+      const std::int64_t columns = part.heads * part.width;
+      if (sums.defined()) {
+        const at::Tensor written = part.destination.as_strided(
+            {part.tokens, columns}, {part.destination_row, 1}, part.destination_offset);
+        sums.narrow(0, column, columns).add_(column_sums(written));
+      }
+      column += columns;
+    }
+    return;
+  }
+  with_type(first.source.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using A = kernels::Accumulate<T>;
+    std::vector<kernels::Rotate<T>> works;
+    for (const RotationRows& part : parts) works.push_back(work_on<T>(part));
+    gpu::rotate<T>(works, first.tokens, first.source.device(),
+                   sums.defined() ? sums.mutable_data_ptr<A>() : nullptr);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "config/schemes/rotary_layout.h"
 
@@ -34,5 +35,9 @@ struct RotationRows {
   bool inverse = false;
 };
 void rotate_rows(const RotationRows& rows);
+// Parts of the same tokens, three at most, side by side in one destination. Adds the sums over the
+// tokens of what was written to `sums`, of as many columns as the parts have together, float or
+// double, where it is defined.
+void rotate_parts(const std::vector<RotationRows>& parts, const at::Tensor& sums = {});
 
 }  // namespace roformer

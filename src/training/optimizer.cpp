@@ -222,10 +222,12 @@ OptimizerOutcome AdamW::step_by_kernels(const OptimizerStep& step) {
   const at::Tensor& gradients = parameters_.flat_gradients();
   const at::Device device = gradients.device();
   const auto options = at::TensorOptions().device(device);
-  const at::Tensor norm = at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble);
+  const at::Tensor squares = gpu::sums_of_squares(gradients);
+  const at::Tensor norm = at::empty({}, options.dtype(at::kDouble));
   const at::Tensor skipped = at::empty({}, options.dtype(at::kBool));
   const at::Tensor decided = at::empty({gpu::kDecidedNumbers}, options.dtype(at::kDouble));
-  gpu::adamw_decide({.gradient_norm = norm.mutable_data_ptr<double>(),
+  gpu::adamw_decide({.squares = squares.const_data_ptr<double>(),
+                     .gradient_norm = norm.mutable_data_ptr<double>(),
                      .skipped = skipped.mutable_data_ptr<bool>(),
                      .updates = updates_.mutable_data_ptr<float>(),
                      .decided = decided.mutable_data_ptr<double>(),

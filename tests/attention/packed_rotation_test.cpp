@@ -92,7 +92,9 @@ TEST_CASE("texts of one length share the rows of a table, by loops and by kernel
       run(packed, PackedRotation{.query = of_tokens, .key = of_tokens});
   const auto check = [&] {
     const auto got = run(packed, PackedRotation{.query = table, .key = table});
-    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(at::allclose(got[i], wanted[i]));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      CHECK(at::allclose(got[i], wanted[i], 1e-5, 1e-6));  // sums are in another order
+    }
   };
   check();
   const gpu::KernelEmulation emulation(emulate_kernel);

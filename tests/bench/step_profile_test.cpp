@@ -33,15 +33,15 @@ double calls_of(const std::vector<OperationTime>& operations, const std::string&
 TEST_CASE("operations are recorded forward and backward, by the scope they ran in") {
   const at::Tensor x = at::rand({8, 4}).set_requires_grad(true);
   const at::Tensor weight = at::rand({4, 4}).set_requires_grad(true);
-  OperationProfile profile;
+  const std::unique_ptr<OperationProfile> profile = start_profile(at::kCPU);
   project(x, weight).sum().backward();
-  profile.stop();
-  const std::vector<OperationTime> operations = profile.operations();
+  profile->stop();
+  const std::vector<OperationTime> operations = profile->operations();
   CHECK(calls_of(operations, "products/project", "") == 2);          // and its backward pass
   CHECK(calls_of(operations, "products/project", "aten::mm") == 3);  // and both gradients
   CHECK(calls_of(operations, "", "aten::sum") >= 1);
   at::rand({4}).add(1);
-  CHECK(profile.operations().size() == operations.size());
+  CHECK(profile->operations().size() == operations.size());
 }
 
 TEST_CASE("the parts of a step sum to it") {
@@ -53,7 +53,7 @@ TEST_CASE("the parts of a step sum to it") {
                                               {"data.length", "16"},
                                               {"training.batch", "4"}});
   const StepBenchmark result =
-      benchmark_language_model(settings, {}, {.measured = 3, .warmup = 1, .profile = true});
+      benchmark_language_model(settings, {}, {.measured = 3, .warmup = 1, .profile = at::kCPU});
   REQUIRE(result.profile);
   double sum = 0;
   for (const StepPart& part : result.profile->parts) {

@@ -228,7 +228,8 @@ TEST_CASE("NVRTC compiles the kernels' sources, keeps them and mends what was da
     CHECK(made.symbol.find(kernel.substr(0, kernel.find('<'))) != std::string::npos);
   }
   const auto kernel = [&] {
-    return gpu::compiled_kernel("rotate", "rotate<float, 1>", "sm_90", folder.path / "of-rotate");
+    return gpu::compiled_kernel("rotate", "rotate<float, 1, false>", "sm_90",
+                                folder.path / "of-rotate");
   };
   const gpu::CompiledKernel made = kernel();
   std::filesystem::path file;
@@ -241,6 +242,7 @@ TEST_CASE("NVRTC compiles the kernels' sources, keeps them and mends what was da
   write_file_atomically(file, whole.substr(0, whole.size() / 2));
   CHECK(kernel().image == made.image);
   CHECK(read_file(file) == whole);
-  CHECK_THROWS_WITH(gpu::compile_kernel("rotate", "rotate<nothing, 1>", "sm_90"),
-                    Catch::Contains("rotate.cu: rotate<nothing, 1> for sm_90 cannot be compiled"));
+  CHECK_THROWS_WITH(
+      gpu::compile_kernel("rotate", "rotate<nothing, 1, false>", "sm_90"),
+      Catch::Contains("rotate.cu: rotate<nothing, 1, false> for sm_90 cannot be compiled"));
 }

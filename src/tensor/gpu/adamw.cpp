@@ -1,5 +1,6 @@
 #include "tensor/gpu/adamw.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,35 +10,62 @@
 #include "tensor/gpu/launch.h"
 
 namespace roformer::gpu {
+namespace {
+
+constexpr std::int64_t kThreadsOfAdamW = 256;
+
+const char* type_name(bool wide) {
+  return wide ? "double" : "float";
+}
+
+}  // namespace
+
+at::Tensor sums_of_squares(const at::Tensor& gradient) {
+  constexpr std::int64_t kVector = 4;
+  const bool wide = gradient.scalar_type() == at::kDouble;
+  ROFORMER_ASSERT((wide || gradient.scalar_type() == at::kFloat) && gradient.is_contiguous());
+  const at::Tensor sums = at::empty({kSquareSums}, gradient.options().dtype(at::kDouble));
+  const void* const numbers = gradient.const_data_ptr();
+  const std::int64_t size = gradient.numel();
+  const bool whole = size % kVector == 0 && reinterpret_cast<std::uintptr_t>(numbers) % 16 == 0;
+  double* const to = sums.mutable_data_ptr<double>();
+  launch({.source = "adamw",
+          .kernel = fmt::format("squares<{}, {}>", type_name(wide), whole ? kVector : 1),
+          .blocks_x = kSquareSums,
+          .threads = kThreadsOfAdamW,
+          .values = {&numbers, &size, &to}},
+         gradient.device());
+  return sums;
+}
 
 void adamw_decide(const AdamWDecision& work, const at::Tensor& loss) {
   const bool wide = loss.scalar_type() == at::kDouble;
   ROFORMER_ASSERT(wide || loss.scalar_type() == at::kFloat);
   const void* const number = loss.const_data_ptr();
   launch({.source = "adamw",
-          .kernel = wide ? "adamw_decide<double>" : "adamw_decide<float>",
-          .threads = 1,
+          .kernel = fmt::format("adamw_decide<{}>", type_name(wide)),
+          .threads = kThreadsOfAdamW,
           .values = {&work, &number}},
          loss.device());
 }
 
 template <typename T>
 void adamw_update(const AdamWUpdate<T>& work, at::Device device) {
-  constexpr std::int64_t kThreads = 256, kBlocks = 4096, kVector = 4;
+  constexpr std::int64_t kBlocks = 4096, kVector = 4;
   // A piece begins anywhere in the flat buffers, which all begin alike.
   const auto start = reinterpret_cast<std::uintptr_t>(work.value) |
                      reinterpret_cast<std::uintptr_t>(work.gradient) |
                      reinterpret_cast<std::uintptr_t>(work.first) |
                      reinterpret_cast<std::uintptr_t>(work.second);
   const std::int64_t vector = work.size % kVector == 0 && start % 16 == 0 ? kVector : 1;
-  const std::int64_t blocks = (work.size / vector + kThreads - 1) / kThreads;
-  launch({.source = "adamw",
-          .kernel = fmt::format("adamw_update<{}, {}>",
-                                std::is_same_v<T, double> ? "double" : "float", vector),
-          .blocks_x = std::min(blocks, kBlocks),
-          .threads = kThreads,
-          .values = {&work}},
-         device);
+  const std::int64_t blocks = (work.size / vector + kThreadsOfAdamW - 1) / kThreadsOfAdamW;
+  launch(
+      {.source = "adamw",
+       .kernel = fmt::format("adamw_update<{}, {}>", type_name(std::is_same_v<T, double>), vector),
+       .blocks_x = std::min(blocks, kBlocks),
+       .threads = kThreadsOfAdamW,
+       .values = {&work}},
+      device);
 }
 template void adamw_update(const AdamWUpdate<float>&, at::Device);
 template void adamw_update(const AdamWUpdate<double>&, at::Device);

@@ -1,5 +1,5 @@
-// AdamW over flat buffers by kernels of our own on a GPU, in two of them: one decides, from the
-// norm of the gradient and the loss, whether and how the step is made, one makes it. Nothing waits
+// AdamW over flat buffers by kernels of our own on a GPU: one adds up the gradient's squares, one
+// decides, from them and the loss, whether and how the step is made, one makes it. Nothing waits
 // for the device. Read by the kernels, too (sources/adamw.cu).
 #pragma once
 
@@ -13,7 +13,8 @@ namespace roformer::gpu {
 
 // Pointers are to the device.
 struct AdamWDecision {
-  double* gradient_norm = nullptr;  // of the sum over the targets; then of the mean
+  const double* squares = nullptr;  // [kSquareSums], of the gradient of the sum over the targets
+  double* gradient_norm = nullptr;  // made: of the gradient of the mean
   bool* skipped = nullptr;          // the norm or the loss is not finite
   float* updates = nullptr;         // made so far
   double* decided = nullptr;        // [kDecidedNumbers], for AdamWUpdate
@@ -22,6 +23,8 @@ struct AdamWDecision {
   double beta1 = 0.9;
   double beta2 = 0.999;
 };
+
+inline constexpr int kSquareSums = 1024;
 
 inline constexpr int kSkips = 0;          // not 0: the values stay
 inline constexpr int kGradientScale = 1;  // clipping and the mean over the targets
@@ -46,6 +49,8 @@ struct AdamWUpdate {
 };
 
 #ifndef __CUDACC_RTC__
+// gradient [n] of float or double -> [kSquareSums] of double, whose sum is that of its squares.
+at::Tensor sums_of_squares(const at::Tensor& gradient);
 // loss: a scalar of float or double on the device.
 void adamw_decide(const AdamWDecision& work, const at::Tensor& loss);
 // T is float or double.

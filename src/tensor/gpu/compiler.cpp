@@ -109,6 +109,7 @@ constexpr const char* kLibrary = "tensor/gpu/sources/device_library.h";
 
 constexpr const char* kPreamble =
     "#define ROFORMER_KERNELS_NAMESPACE device\n"
+    "#define ROFORMER_GPU\n"
     "#define ROFORMER_INLINE __device__ __forceinline__\n";
 
 const SourceFile& source_file(std::string_view name) {

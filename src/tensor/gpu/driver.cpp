@@ -126,17 +126,18 @@ std::string architecture_of(c10::Device device) {
   return fmt::format("sm_{}", compute_capability(device));
 }
 
-Function load_kernel(const CompiledKernel& kernel, std::int64_t shared_bytes, c10::Device device) {
+Function load_kernel(const CompiledKernel& kernel, c10::Device device) {
   enter_context(device);
   Module module = nullptr;
   must(driver().load_module(&module, kernel.image.data()), "loading a kernel");
   Function function = nullptr;
   must(driver().find_function(&function, module, kernel.symbol.c_str()), kernel.symbol.c_str());
-  if (shared_bytes > 0) {
-    must(driver().set_attribute(function, kMostDynamicSharedBytes, static_cast<int>(shared_bytes)),
-         "shared memory of a kernel");
-  }
   return function;
+}
+
+void allow_shared_memory(Function function, std::int64_t bytes) {
+  must(driver().set_attribute(function, kMostDynamicSharedBytes, static_cast<int>(bytes)),
+       "shared memory of a kernel");
 }
 
 void start_kernel(Function function, const Grid& grid, const void* const* values,

@@ -26,10 +26,11 @@ int compute_capability(c10::Device device);
 // "sm_90" of the device.
 std::string architecture_of(c10::Device device);
 
-// A kernel in the device's memory; lives as long as the program. shared_bytes: what its launches
-// give a block.
+// A kernel in the device's memory; lives as long as the program.
 using Function = void*;
-Function load_kernel(const CompiledKernel& kernel, std::int64_t shared_bytes, c10::Device device);
+Function load_kernel(const CompiledKernel& kernel, c10::Device device);
+// From here on its launches may give a block so much, beside what it declares itself.
+void allow_shared_memory(Function function, std::int64_t bytes);
 
 struct Grid {
   std::int64_t blocks_x = 1;

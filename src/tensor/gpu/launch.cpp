@@ -22,15 +22,22 @@ KernelEmulation::Emulate& emulation() {
 
 Function function_of(const Launch& what, c10::Device device) {
   static std::mutex mutex;
-  static std::map<std::pair<int, std::string>, Function> loaded;
+  struct Loaded {
+    Function function = nullptr;
+    std::int64_t shared_bytes = 0;
+  };
+  static std::map<std::pair<int, std::string>, Loaded> all;
   const std::lock_guard lock(mutex);
-  Function& function = loaded[{device.index(), what.kernel}];
-  if (function == nullptr) {
-    function = load_kernel(
-        compiled_kernel(what.source, what.kernel, architecture_of(device), kernel_cache()),
-        what.shared_bytes, device);
+  Loaded& loaded = all[{device.index(), what.kernel}];
+  if (loaded.function == nullptr) {
+    loaded.function = load_kernel(
+        compiled_kernel(what.source, what.kernel, architecture_of(device), kernel_cache()), device);
   }
-  return function;
+  if (what.shared_bytes > loaded.shared_bytes) {
+    allow_shared_memory(loaded.function, what.shared_bytes);
+    loaded.shared_bytes = what.shared_bytes;
+  }
+  return loaded.function;
 }
 
 // Why not, after compiling and loading one kernel for the GPU that this process has taken.
@@ -38,7 +45,7 @@ std::string find_reason() {
   if (!reason_against_driver().empty()) return reason_against_driver();
   if (!reason_against_compiler().empty()) return reason_against_compiler();
   try {
-    function_of({.source = "rotate", .kernel = "rotate<float, 1>"},
+    function_of({.source = "rotate", .kernel = "rotate<float, 1, false>"},
                 c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice());
   } catch (const Error& error) {
     return error.what();
@@ -51,6 +58,11 @@ std::string find_reason() {
 const std::string& reason_against_kernels() {
   static const std::string reason = find_reason();
   return reason;
+}
+
+std::int64_t certain_shared_memory(at::Device device) {
+  constexpr std::int64_t kUnasked = 48 << 10;
+  return device.is_cpu() || compute_capability(device) >= 80 ? kLeastSharedMemory : kUnasked;
 }
 
 bool runs_kernels(const at::Tensor& x) {

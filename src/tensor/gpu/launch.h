@@ -28,6 +28,11 @@ struct Launch {
 // Puts it behind the device's other work; `device` is a GPU, or a CPU with an emulation.
 void launch(const Launch& what, at::Device device);
 
+// What the least card from compute capability 8.0 on gives a block that asks for it (8.6, 8.9, 12).
+inline constexpr std::int64_t kLeastSharedMemory = 99 << 10;
+// What a block can have for certain: that, or what older cards give without being asked.
+std::int64_t certain_shared_memory(at::Device device);
+
 // Whether kernels of our own run on the tensor's device; if not, why, in words, for a person.
 bool runs_kernels(const at::Tensor& x);
 const std::string& reason_against_kernels();

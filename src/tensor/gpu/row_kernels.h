@@ -1,11 +1,11 @@
 // The operations on rows of operations.h by kernels of our own on a GPU, on the same structures as
-// the CPU's loops (kernels.h). T is float, double or c10::BFloat16. All rows at once; what a loop
-// adds to gradients of columns is returned.
+// the CPU's loops (kernels.h). T is float, double or c10::BFloat16. All rows at once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "tensor/kernels.h"
 
@@ -14,29 +14,28 @@ namespace roformer::gpu {
 template <typename T>
 void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_t rows,
                              at::Device device);
-// The gradient of the bias [columns].
 template <typename T>
-at::Tensor bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                                    at::Device device);
+void bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
+                              at::Device device);
 
 template <typename T>
 void gated_activation_forward(const kernels::GatedActivation<T>& work, std::int64_t rows,
                               at::Device device);
-// The gradient of the bias [2 * columns].
 template <typename T>
-at::Tensor gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                                     at::Device device);
+void gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
+                               at::Device device);
 
 template <typename T>
 void residual_norm_forward(const kernels::ResidualNorm<T>& work, std::int64_t rows,
                            at::Device device);
-// The gradients of bias, gain and shift [3, columns].
 template <typename T>
-at::Tensor residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t rows,
-                                  at::Device device);
+void residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t rows,
+                            at::Device device);
 
+// `sums`, which is added to: of the columns of what is written, part after part; or null.
 template <typename T>
-void rotate(const kernels::Rotate<T>& work, std::int64_t rows, at::Device device);
+void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at::Device device,
+            kernels::Accumulate<T>* sums = nullptr);
 
 // Of all rows of logits from work.logits on. labels and results [rows].
 template <typename T>

@@ -33,8 +33,6 @@ constexpr int streamed_rows(std::int64_t width) {
 constexpr int pair_keys(std::int64_t width) {
   return width > 112 ? 16 : streamed_rows(width);
 }
-// What the least card from compute capability 8.0 on gives a block that asks for it (8.6, 8.9, 12).
-inline constexpr std::int64_t kLeastSharedMemory = 99 << 10;
 // Numbers behind each row of slopes in shared memory. With them a row's length is odd, so that a
 // diagonal goes through all banks, and the rows of a store meet in few.
 inline constexpr int kSlopePadding = 5;

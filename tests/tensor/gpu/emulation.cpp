@@ -210,6 +210,7 @@ unsigned char* dynamic_shared() {
 #include "tensor/gpu/sources/cross_entropy.cu"
 #include "tensor/gpu/sources/residual_norm.cu"
 #include "tensor/gpu/sources/rotate.cu"
+#include "tensor/gpu/sources/sums.cu"
 #include "tensor/gpu/sources/tiled_attention.cu"
 #undef ROFORMER_INLINE
 #undef ROFORMER_KERNELS_NAMESPACE
@@ -242,19 +243,25 @@ const std::vector<Kernel>& kernels_here() {
   using namespace kernels::emulated;
 #define KERNEL(source, ...) \
   { source, #__VA_ARGS__, caller(__VA_ARGS__) }
-#define OWNED(T, vector, owned)                                     \
-  KERNEL("residual_norm", residual_norm_forward<T, vector, owned>), \
-      KERNEL("residual_norm", residual_norm_backward<T, vector, owned>)
-#define VECTOR(T, vector)                                                            \
-  KERNEL("activations", bias_activation_forward<T, vector>),                         \
-      KERNEL("activations", bias_activation_backward<T, vector>),                    \
-      KERNEL("activations", gated_activation_forward<T, vector>),                    \
-      KERNEL("activations", gated_activation_backward<T, vector>),                   \
-      KERNEL("rotate", rotate<T, vector>), OWNED(T, vector, 1), OWNED(T, vector, 2), \
-      OWNED(T, vector, 3)
-#define TYPE(T) VECTOR(T, 1), VECTOR(T, 4), KERNEL("cross_entropy", cross_entropy<T>)
-#define WIDE(T)                                                          \
-  KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>), \
+#define OWNED(T, vector, owned, warp)                                     \
+  KERNEL("residual_norm", residual_norm_forward<T, vector, owned, warp>), \
+      KERNEL("residual_norm", residual_norm_backward<T, vector, owned, warp>)
+#define VECTOR(T, vector)                                                                    \
+  KERNEL("activations", bias_activation_forward<T, vector>),                                 \
+      KERNEL("activations", bias_activation_backward<T, vector>),                            \
+      KERNEL("activations", gated_activation_forward<T, vector>),                            \
+      KERNEL("activations", gated_activation_backward<T, vector>),                           \
+      KERNEL("rotate", rotate<T, vector, false>), KERNEL("rotate", rotate<T, vector, true>), \
+      OWNED(T, vector, 1, true), OWNED(T, vector, 2, true), OWNED(T, vector, 3, true),       \
+      OWNED(T, vector, 2, false), OWNED(T, vector, 5, false)
+#define TYPE(T)                                                                   \
+  VECTOR(T, 1), VECTOR(T, 4), KERNEL("cross_entropy", cross_entropy<T, 1, true>), \
+      KERNEL("cross_entropy", cross_entropy<T, 4, true>),                         \
+      KERNEL("cross_entropy", cross_entropy<T, 1, false>),                        \
+      KERNEL("cross_entropy", cross_entropy<T, 4, false>)
+#define WIDE(T)                                                                                  \
+  KERNEL("sums", add_pieces<T>), KERNEL("adamw", squares<T, 1>), KERNEL("adamw", squares<T, 4>), \
+      KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>),                     \
       KERNEL("adamw", adamw_update<T, 4>)
 #define ADDED(width, added)                                              \
   KERNEL("tiled_attention", attention_forward<width, added>),            \
@@ -264,17 +271,21 @@ const std::vector<Kernel>& kernels_here() {
   ADDED(width, 0), ADDED(width, 1), ADDED(width, 2),     \
       KERNEL("tiled_attention", attention_shift<width>), \
       KERNEL("tiled_attention", attention_pair_gradient<width>)
-  static const std::vector<Kernel> all = {TYPE(float),
-                                          TYPE(double),
-                                          TYPE(c10::BFloat16),
-                                          WIDE(float),
-                                          WIDE(double),
-                                          ATTENTION(16),
-                                          ATTENTION(48),
-                                          ATTENTION(64),
-                                          ATTENTION(128),
-                                          KERNEL("tiled_attention", attention_windows),
-                                          KERNEL("tiled_attention", attention_difference_sums)};
+  static const std::vector<Kernel> all = {
+      TYPE(float),
+      TYPE(double),
+      TYPE(c10::BFloat16),
+      VECTOR(c10::BFloat16, 8),
+      KERNEL("cross_entropy", cross_entropy<c10::BFloat16, 8, true>),
+      KERNEL("cross_entropy", cross_entropy<c10::BFloat16, 8, false>),
+      WIDE(float),
+      WIDE(double),
+      ATTENTION(16),
+      ATTENTION(48),
+      ATTENTION(64),
+      ATTENTION(128),
+      KERNEL("tiled_attention", attention_windows),
+      KERNEL("tiled_attention", attention_difference_sums)};
 #undef ATTENTION
 #undef ADDED
 #undef WIDE

@@ -5,34 +5,31 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-template <typename A>
-ROFORMER_INLINE A activate_as(Activation activation, A x) {
-  switch (activation) {
-    case Activation::gelu:
-      return activate<Activation::gelu>(x);
-    case Activation::gelu_tanh:
-      return activate<Activation::gelu_tanh>(x);
-    case Activation::relu:
-      return activate<Activation::relu>(x);
-    case Activation::swish:
-      return activate<Activation::swish>(x);
+// An activation as a type, so that loops are compiled for each.
+template <Activation kActivation>
+struct Chosen {
+  template <typename A>
+  ROFORMER_INLINE A value(A x) const {
+    return activate<kActivation>(x);
   }
-  return x;
-}
+  template <typename A>
+  ROFORMER_INLINE A slope(A x) const {
+    return activate_slope<kActivation>(x);
+  }
+};
 
-template <typename A>
-ROFORMER_INLINE A activate_slope_as(Activation activation, A x) {
+template <typename Loop>
+ROFORMER_INLINE void with_activation(Activation activation, const Loop& loop) {
   switch (activation) {
     case Activation::gelu:
-      return activate_slope<Activation::gelu>(x);
+      return loop(Chosen<Activation::gelu>());
     case Activation::gelu_tanh:
-      return activate_slope<Activation::gelu_tanh>(x);
+      return loop(Chosen<Activation::gelu_tanh>());
     case Activation::relu:
-      return activate_slope<Activation::relu>(x);
+      return loop(Chosen<Activation::relu>());
     case Activation::swish:
-      return activate_slope<Activation::swish>(x);
+      return loop(Chosen<Activation::swish>());
   }
-  return x;
 }
 
 // The first of a thread's columns, and the rows of its piece.
@@ -50,46 +47,79 @@ struct ColumnPart {
   }
 };
 
+// So many rows of a thread are on their way from memory at once.
+constexpr int kRowsTogether = 2;
+
+// Calls each(row, tensors...) for the rows of a part, where each tensor's neighbours of that row
+// lie in registers; `starts` are the tensors' at row 0, the next row `strides` behind.
+template <int kVector, typename T, int kTensors, typename Each>
+ROFORMER_INLINE void for_rows_of(const ColumnPart<kVector>& part,
+                                 const T* const (&starts)[kTensors],
+                                 const std::int64_t (&strides)[kTensors], const Each& each) {
+  for (std::int64_t first = part.begin; first < part.end; first += kRowsTogether) {
+    Neighbours<T, kVector> read[kRowsTogether][kTensors];
+#pragma unroll
+    for (int r = 0; r < kRowsTogether; ++r) {
+      if (first + r >= part.end) break;
+#pragma unroll
+      for (int t = 0; t < kTensors; ++t) {
+        read[r][t] = read_neighbours<kVector>(starts[t] + (first + r) * strides[t]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRowsTogether; ++r) {
+      if (first + r >= part.end) break;
+      each(first + r, read[r]);
+    }
+  }
+}
+
 template <typename T, int kVector>
 __global__ void bias_activation_forward(BiasActivation<T> o, std::int64_t rows) {
   using A = Accumulate<T>;
   const ColumnPart<kVector> part(rows);
   if (part.column >= o.columns) return;
-  A bias[kVector], numbers[kVector];
+  A bias[kVector];
   for (int i = 0; i < kVector; ++i) bias[i] = o.bias[part.column + i];
-  for (std::int64_t row = part.begin; row < part.end; ++row) {
-    const std::int64_t at = row * o.columns + part.column;
-    load_neighbours<kVector>(o.input + at, numbers);
-    for (int i = 0; i < kVector; ++i) {
-      numbers[i] = activate_as(o.activation, numbers[i] + bias[i]);
-    }
-    store_neighbours<kVector>(o.output + at, numbers);
-  }
+  with_activation(o.activation, [&](const auto& activation) {
+    for_rows_of<kVector, T, 1>(part, {o.input + part.column}, {o.columns},
+                               [&](std::int64_t row, const Neighbours<T, kVector>(&read)[1]) {
+                                 A numbers[kVector];
+                                 load_neighbours<kVector, T>(read[0], numbers);
+                                 for (int i = 0; i < kVector; ++i) {
+                                   numbers[i] = activation.value(numbers[i] + bias[i]);
+                                 }
+                                 store_neighbours<kVector>(o.output + row * o.columns + part.column,
+                                                           numbers);
+                               });
+  });
 }
 
-// bias_gradient is [pieces, columns] here: of each piece its own.
+// `sums` [pieces, columns]: the gradient of the bias from each piece's rows.
 template <typename T, int kVector>
-__global__ void bias_activation_backward(BiasActivation<T> o, std::int64_t rows) {
+__global__ void bias_activation_backward(BiasActivation<T> o, std::int64_t rows,
+                                         Accumulate<T>* sums) {
   using A = Accumulate<T>;
   const ColumnPart<kVector> part(rows);
   if (part.column >= o.columns) return;
-  A bias[kVector], sums[kVector], numbers[kVector], gradient[kVector];
-  for (int i = 0; i < kVector; ++i) {
-    bias[i] = o.bias[part.column + i];
-    sums[i] = 0;
-  }
-  for (std::int64_t row = part.begin; row < part.end; ++row) {
-    const std::int64_t at = row * o.columns + part.column;
-    load_neighbours<kVector>(o.input + at, numbers);
-    load_neighbours<kVector>(o.output_gradient + at, gradient);
-    for (int i = 0; i < kVector; ++i) {
-      gradient[i] *= activate_slope_as(o.activation, numbers[i] + bias[i]);
-      sums[i] += gradient[i];
-    }
-    store_neighbours<kVector>(o.output + at, gradient);
-  }
-  A* const to_bias = o.bias_gradient + blockIdx.y * o.columns + part.column;
-  for (int i = 0; i < kVector; ++i) to_bias[i] = sums[i];
+  A bias[kVector], own[kVector] = {};
+  for (int i = 0; i < kVector; ++i) bias[i] = o.bias[part.column + i];
+  with_activation(o.activation, [&](const auto& activation) {
+    for_rows_of<kVector, T, 2>(
+        part, {o.input + part.column, o.output_gradient + part.column}, {o.columns, o.columns},
+        [&](std::int64_t row, const Neighbours<T, kVector>(&read)[2]) {
+          A numbers[kVector], gradient[kVector];
+          load_neighbours<kVector, T>(read[0], numbers);
+          load_neighbours<kVector, T>(read[1], gradient);
+          for (int i = 0; i < kVector; ++i) {
+            numbers[i] = gradient[i] * activation.slope(numbers[i] + bias[i]);
+            own[i] += numbers[i];
+          }
+          store_neighbours<kVector>(o.output + row * o.columns + part.column, numbers);
+        });
+  });
+  A* const to = sums + blockIdx.y * o.columns + part.column;
+  for (int i = 0; i < kVector; ++i) to[i] = own[i];
 }
 
 template <typename T, int kVector>
@@ -98,55 +128,63 @@ __global__ void gated_activation_forward(GatedActivation<T> o, std::int64_t rows
   const ColumnPart<kVector> part(rows);
   const std::int64_t n = o.columns;
   if (part.column >= n) return;
-  A inner_bias[kVector], gate_bias[kVector], inner[kVector], gate[kVector];
+  A inner_bias[kVector], gate_bias[kVector];
   for (int i = 0; i < kVector; ++i) {
     inner_bias[i] = o.bias[part.column + i];
     gate_bias[i] = o.bias[n + part.column + i];
   }
-  for (std::int64_t row = part.begin; row < part.end; ++row) {
-    const T* const input = o.input + 2 * row * n + part.column;
-    load_neighbours<kVector>(input, inner);
-    load_neighbours<kVector>(input + n, gate);
-    for (int i = 0; i < kVector; ++i) {
-      inner[i] = activate_as(o.activation, inner[i] + inner_bias[i]) * (gate[i] + gate_bias[i]);
-    }
-    store_neighbours<kVector>(o.output + row * n + part.column, inner);
-  }
+  with_activation(o.activation, [&](const auto& activation) {
+    for_rows_of<kVector, T, 2>(
+        part, {o.input + part.column, o.input + n + part.column}, {2 * n, 2 * n},
+        [&](std::int64_t row, const Neighbours<T, kVector>(&read)[2]) {
+          A inner[kVector], gate[kVector];
+          load_neighbours<kVector, T>(read[0], inner);
+          load_neighbours<kVector, T>(read[1], gate);
+          for (int i = 0; i < kVector; ++i) {
+            inner[i] = activation.value(inner[i] + inner_bias[i]) * (gate[i] + gate_bias[i]);
+          }
+          store_neighbours<kVector>(o.output + row * n + part.column, inner);
+        });
+  });
 }
 
-// bias_gradient is [pieces, 2 * columns] here.
+// `sums` [pieces, 2 * columns].
 template <typename T, int kVector>
-__global__ void gated_activation_backward(GatedActivation<T> o, std::int64_t rows) {
+__global__ void gated_activation_backward(GatedActivation<T> o, std::int64_t rows,
+                                          Accumulate<T>* sums) {
   using A = Accumulate<T>;
   const ColumnPart<kVector> part(rows);
   const std::int64_t n = o.columns;
   if (part.column >= n) return;
-  A inner_bias[kVector], gate_bias[kVector], inner[kVector], gate[kVector], outer[kVector];
-  A inner_sums[kVector], gate_sums[kVector];
+  A inner_bias[kVector], gate_bias[kVector], inner_sums[kVector] = {}, gate_sums[kVector] = {};
   for (int i = 0; i < kVector; ++i) {
     inner_bias[i] = o.bias[part.column + i];
     gate_bias[i] = o.bias[n + part.column + i];
-    inner_sums[i] = gate_sums[i] = 0;
   }
-  for (std::int64_t row = part.begin; row < part.end; ++row) {
-    const std::int64_t at = 2 * row * n + part.column;
-    load_neighbours<kVector>(o.input + at, inner);
-    load_neighbours<kVector>(o.input + at + n, gate);
-    load_neighbours<kVector>(o.output_gradient + row * n + part.column, outer);
-    for (int i = 0; i < kVector; ++i) {
-      const A x = inner[i] + inner_bias[i];
-      inner[i] = outer[i] * (gate[i] + gate_bias[i]) * activate_slope_as(o.activation, x);
-      gate[i] = outer[i] * activate_as(o.activation, x);
-      inner_sums[i] += inner[i];
-      gate_sums[i] += gate[i];
-    }
-    store_neighbours<kVector>(o.output + at, inner);
-    store_neighbours<kVector>(o.output + at + n, gate);
-  }
-  A* const to_bias = o.bias_gradient + blockIdx.y * 2 * n + part.column;
+  with_activation(o.activation, [&](const auto& activation) {
+    for_rows_of<kVector, T, 3>(
+        part, {o.input + part.column, o.input + n + part.column, o.output_gradient + part.column},
+        {2 * n, 2 * n, n}, [&](std::int64_t row, const Neighbours<T, kVector>(&read)[3]) {
+          A inner[kVector], gate[kVector], outer[kVector];
+          load_neighbours<kVector, T>(read[0], inner);
+          load_neighbours<kVector, T>(read[1], gate);
+          load_neighbours<kVector, T>(read[2], outer);
+          for (int i = 0; i < kVector; ++i) {
+            const A x = inner[i] + inner_bias[i];
+            inner[i] = outer[i] * (gate[i] + gate_bias[i]) * activation.slope(x);
+            gate[i] = outer[i] * activation.value(x);
+            inner_sums[i] += inner[i];
+            gate_sums[i] += gate[i];
+          }
+          T* const output = o.output + 2 * row * n + part.column;
+          store_neighbours<kVector>(output, inner);
+          store_neighbours<kVector>(output + n, gate);
+        });
+  });
+  A* const to = sums + blockIdx.y * 2 * n + part.column;
   for (int i = 0; i < kVector; ++i) {
-    to_bias[i] = inner_sums[i];
-    to_bias[n + i] = gate_sums[i];
+    to[i] = inner_sums[i];
+    to[n + i] = gate_sums[i];
   }
 }
 

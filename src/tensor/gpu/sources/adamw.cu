@@ -5,10 +5,34 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// One thread. updates: those made before, and after.
+// A block of kSquareThreads for each of `sums` [kSquareSums].
+template <typename T, int kVector>
+__global__ void squares(const T* gradient, std::int64_t size, double* sums) {
+  __shared__ double scratch[32];
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x * kVector;
+  double own = 0;
+  for (std::int64_t i =
+           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kVector;
+       i < size; i += stride) {
+    T numbers[kVector];
+    load_neighbours<kVector>(gradient + i, numbers);
+    for (int j = 0; j < kVector; ++j) {
+      own += static_cast<double>(numbers[j]) * static_cast<double>(numbers[j]);
+    }
+  }
+  own = over_block(own, Sum(), 0.0, scratch);
+  if (threadIdx.x == 0) sums[blockIdx.x] = own;
+}
+
+// One block of whole warps. updates: those made before, and after.
 template <typename T>
 __global__ void adamw_decide(gpu::AdamWDecision o, const T* loss) {
-  const double norm = *o.gradient_norm / o.targets;
+  __shared__ double scratch[32];
+  double total = 0;
+  for (unsigned i = threadIdx.x; i < gpu::kSquareSums; i += blockDim.x) total += o.squares[i];
+  total = over_block(total, Sum(), 0.0, scratch);
+  if (threadIdx.x != 0) return;
+  const double norm = std::sqrt(total) / o.targets;
   const bool skipped = !std::isfinite(norm) || !std::isfinite(static_cast<double>(*loss));
   *o.gradient_norm = norm;
   *o.skipped = skipped;

@@ -8,6 +8,23 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
+#if ROFORMER_GPU_ROUNDS
+// Two numbers as neighbours in memory, rounded to nearest even.
+ROFORMER_INLINE std::uint32_t bfloat16_pair(float first, float second) {
+  std::uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+#endif
+
+#ifdef ROFORMER_GPU
+// The block's shared memory of a size that its launch gives.
+ROFORMER_INLINE unsigned char* dynamic_shared() {
+  extern __shared__ uint4 dynamic_shared_memory[];
+  return reinterpret_cast<unsigned char*>(dynamic_shared_memory);
+}
+#endif
+
 // Neighbours in memory, moved by one instruction.
 template <typename T, int kVector>
 struct alignas(sizeof(T) * kVector > 16 ? 16 : sizeof(T) * kVector) Neighbours {
@@ -15,14 +32,31 @@ struct alignas(sizeof(T) * kVector > 16 ? 16 : sizeof(T) * kVector) Neighbours {
 };
 
 template <int kVector, typename T>
-ROFORMER_INLINE void load_neighbours(const T* from, Accumulate<T>* numbers) {
-  const auto read = *reinterpret_cast<const Neighbours<T, kVector>*>(from);
+ROFORMER_INLINE Neighbours<T, kVector> read_neighbours(const T* from) {
+  return *reinterpret_cast<const Neighbours<T, kVector>*>(from);
+}
+template <int kVector, typename T>
+ROFORMER_INLINE void load_neighbours(const Neighbours<T, kVector>& read, Accumulate<T>* numbers) {
   for (int i = 0; i < kVector; ++i) numbers[i] = load(read.numbers[i]);
+}
+template <int kVector, typename T>
+ROFORMER_INLINE void load_neighbours(const T* from, Accumulate<T>* numbers) {
+  load_neighbours<kVector, T>(read_neighbours<kVector>(from), numbers);
 }
 
 template <int kVector, typename T>
 ROFORMER_INLINE void store_neighbours(T* to, const Accumulate<T>* numbers) {
   Neighbours<T, kVector> written;
+#if ROFORMER_GPU_ROUNDS
+  if constexpr (std::is_same_v<T, c10::BFloat16> && kVector % 2 == 0) {
+    for (int i = 0; i < kVector; i += 2) {
+      const std::uint32_t pair = bfloat16_pair(numbers[i], numbers[i + 1]);
+      std::memcpy(written.numbers + i, &pair, sizeof pair);
+    }
+    *reinterpret_cast<Neighbours<T, kVector>*>(to) = written;
+    return;
+  }
+#endif
   for (int i = 0; i < kVector; ++i) store(written.numbers[i], numbers[i]);
   *reinterpret_cast<Neighbours<T, kVector>*>(to) = written;
 }

@@ -8,14 +8,7 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-#ifdef __CUDACC_RTC__
-// Two numbers as neighbours in memory, rounded to nearest even.
-ROFORMER_INLINE std::uint32_t bfloat16_pair(float first, float second) {
-  std::uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-}
-
+#ifdef ROFORMER_GPU
 // sums += left * right
 ROFORMER_INLINE void add_product(float (&sums)[4], const std::uint32_t (&left)[4],
                                  std::uint32_t right_above, std::uint32_t right_below) {
@@ -65,19 +58,6 @@ ROFORMER_INLINE void begin_copy(void* to, const void* from, bool there) {
 }
 ROFORMER_INLINE void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
-// 2^x to 22 bits; 0 for -infinity.
-ROFORMER_INLINE float power_of_2(float x) {
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-}
-
-// The block's shared memory of a size that its launch gives.
-ROFORMER_INLINE unsigned char* dynamic_shared() {
-  extern __shared__ uint4 dynamic_shared_memory[];
-  return reinterpret_cast<unsigned char*>(dynamic_shared_memory);
 }
 #endif
 

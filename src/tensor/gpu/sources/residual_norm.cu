@@ -1,45 +1,70 @@
-// Residual, bias, dropout and norm in one pass. A block of whole warps works on a row, of which
-// each thread holds kOwned times kVector neighbouring columns in registers.
+// Residual, bias, dropout and norm in one pass. A row is a warp's, or a whole block's where it is
+// wide; each thread holds kOwned times kVector neighbouring columns in registers.
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// Calls each(i, column) for the thread's groups of columns of a row: group i begins at `column`.
-template <int kVector, int kOwned, typename Each>
-ROFORMER_INLINE void for_owned(std::int64_t columns, const Each& each) {
-#pragma unroll
-  for (int i = 0; i < kOwned; ++i) {
-    const std::int64_t column = (threadIdx.x + static_cast<std::int64_t>(i) * blockDim.x) * kVector;
-    if (column < columns) each(i, column);
-  }
-}
+// The threads of a row.
+template <bool kWarp>
+struct RowThreads {
+  unsigned thread = kWarp ? threadIdx.x % 32 : threadIdx.x;
+  unsigned count = kWarp ? 32 : blockDim.x;
 
-// One block a row.
-template <typename T, int kVector, int kOwned>
-__global__ void residual_norm_forward(ResidualNorm<T> o) {
+  // Of all blocks: which row the thread works on, and how many are worked on at once.
+  ROFORMER_INLINE std::int64_t first() const {
+    return kWarp ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32
+                 : blockIdx.x;
+  }
+  template <typename A>
+  ROFORMER_INLINE A sum(A value, A* scratch) const {
+    return kWarp ? over_warp(value, Sum()) : over_block(value, Sum(), A(0), scratch);
+  }
+
+  // Calls each(i, column) for the thread's groups of columns: group i begins at `column`.
+  template <int kVector, int kOwned, typename Each>
+  ROFORMER_INLINE void for_owned(std::int64_t columns, const Each& each) const {
+#pragma unroll
+    for (int i = 0; i < kOwned; ++i) {
+      const std::int64_t column = (thread + static_cast<std::int64_t>(i) * count) * kVector;
+      if (column < columns) each(i, column);
+    }
+  }
+};
+
+template <typename T, int kVector, int kOwned, bool kWarp>
+__global__ void residual_norm_forward(ResidualNorm<T> o, std::int64_t rows) {
   using A = Accumulate<T>;
   __shared__ A scratch[32];
-  const std::int64_t n = o.columns, row = blockIdx.x, start = row * n;
+  const RowThreads<kWarp> own;
+  const std::int64_t n = o.columns, row = own.first(), start = row * n;
+  if (row >= rows) return;
   const DropoutRow dropout(o.dropout, row);
   const bool drops = o.dropout.probability > 0;
+  Neighbours<T, kVector> input[kOwned], residual[kOwned];  // all on their way before one is used
+  own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+    if (o.input != nullptr) input[i] = read_neighbours<kVector>(o.input + start + column);
+    if (o.residual != nullptr) residual[i] = read_neighbours<kVector>(o.residual + start + column);
+  });
   A sums[kOwned][kVector];
   A total = 0;
-  for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+  own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
     A* const numbers = sums[i];
     if (o.input == nullptr) {
-      load_neighbours<kVector>(o.residual + start + column, numbers);
+      load_neighbours<kVector, T>(residual[i], numbers);
     } else {
-      load_neighbours<kVector>(o.input + start + column, numbers);
+      load_neighbours<kVector, T>(input[i], numbers);
+      A bias[kVector] = {};
+      if (o.bias != nullptr) load_neighbours<kVector>(o.bias + column, bias);
       for (int j = 0; j < kVector; ++j) {
-        if (o.bias != nullptr) numbers[j] += o.bias[column + j];
+        numbers[j] += bias[j];
         if (drops) {
           numbers[j] *= static_cast<A>(dropout(static_cast<std::uint32_t>(column + j)));
         }
       }
       if (o.residual != nullptr) {
-        A residual[kVector];
-        load_neighbours<kVector>(o.residual + start + column, residual);
-        for (int j = 0; j < kVector; ++j) numbers[j] += residual[j];
+        A added[kVector];
+        load_neighbours<kVector, T>(residual[i], added);
+        for (int j = 0; j < kVector; ++j) numbers[j] += added[j];
       }
     }
     store_neighbours<kVector>(o.sum + start + column, numbers);
@@ -49,21 +74,23 @@ __global__ void residual_norm_forward(ResidualNorm<T> o) {
     }
   });
   if (o.gain == nullptr) return;
-  const A mean = o.centred ? over_block(total, Sum(), A(0), scratch) / static_cast<A>(n) : A(0);
+  const A mean = o.centred ? own.sum(total, scratch) / static_cast<A>(n) : A(0);
   A squares = 0;
-  for_owned<kVector, kOwned>(n, [&](int i, std::int64_t) {
+  own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t) {
     for (int j = 0; j < kVector; ++j) squares += (sums[i][j] - mean) * (sums[i][j] - mean);
   });
-  squares = over_block(squares, Sum(), A(0), scratch);
+  squares = own.sum(squares, scratch);
   const A inverse = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(o.epsilon));
-  if (threadIdx.x == 0) {
+  if (own.thread == 0) {
     o.mean[row] = mean;
     o.inverse_deviation[row] = inverse;
   }
-  for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+  own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+    A gain[kVector], shift[kVector] = {};
+    load_neighbours<kVector>(o.gain + column, gain);
+    if (o.shift != nullptr) load_neighbours<kVector>(o.shift + column, shift);
     for (int j = 0; j < kVector; ++j) {
-      sums[i][j] = (sums[i][j] - mean) * inverse * o.gain[column + j];
-      if (o.shift != nullptr) sums[i][j] += o.shift[column + j];
+      sums[i][j] = (sums[i][j] - mean) * inverse * gain[j] + shift[j];
     }
     store_neighbours<kVector>(o.normed + start + column, sums[i]);
   });
@@ -71,48 +98,61 @@ __global__ void residual_norm_forward(ResidualNorm<T> o) {
 
 // One block a piece of the rows. `sums` [pieces, 3, columns]: the gradients of bias, gain and shift
 // from the rows of each piece.
-template <typename T, int kVector, int kOwned>
+template <typename T, int kVector, int kOwned, bool kWarp>
 __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Accumulate<T>* sums) {
   using A = Accumulate<T>;
-  __shared__ A scratch[32];
+  __shared__ A scratch[kWarp ? 32 * kVector * kOwned : 32];
+  const RowThreads<kWarp> own;
   const std::int64_t n = o.columns;
-  const std::int64_t piece = (rows + gridDim.x - 1) / gridDim.x;
-  const std::int64_t begin = blockIdx.x * piece;
-  const std::int64_t end = begin + piece < rows ? begin + piece : rows;
-  A to_bias[kOwned][kVector] = {}, to_gain[kOwned][kVector] = {}, to_shift[kOwned][kVector] = {};
-  for (std::int64_t row = begin; row < end; ++row) {
+  const std::int64_t together =
+      kWarp ? static_cast<std::int64_t>(gridDim.x) * (blockDim.x / 32) : gridDim.x;
+  A of_rows[3][kOwned][kVector] = {};  // of bias, gain and shift
+  for (std::int64_t row = own.first(); row < rows; row += together) {
     const std::int64_t start = row * n;
+    const bool norms = o.normed_gradient != nullptr;
+    Neighbours<T, kVector> of_sum[kOwned], of_normed[kOwned], from_sum[kOwned];
+    own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+      if (norms) {
+        of_sum[i] = read_neighbours<kVector>(o.sum + start + column);
+        of_normed[i] = read_neighbours<kVector>(o.normed_gradient + start + column);
+      }
+      if (o.sum_gradient != nullptr) {
+        from_sum[i] = read_neighbours<kVector>(o.sum_gradient + start + column);
+      }
+    });
     A gradient[kOwned][kVector] = {};
-    if (o.normed_gradient != nullptr) {
+    if (norms) {
       const A mean = o.mean[row], inverse = o.inverse_deviation[row];
       A centred[kOwned][kVector];
       A total = 0, projection = 0;
-      for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
-        load_neighbours<kVector>(o.sum + start + column, centred[i]);
-        load_neighbours<kVector>(o.normed_gradient + start + column, gradient[i]);
+      own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+        load_neighbours<kVector, T>(of_sum[i], centred[i]);
+        load_neighbours<kVector, T>(of_normed[i], gradient[i]);
+        A gain[kVector];
+        load_neighbours<kVector>(o.gain + column, gain);
         for (int j = 0; j < kVector; ++j) {
           centred[i][j] = (centred[i][j] - mean) * inverse;
-          to_gain[i][j] += gradient[i][j] * centred[i][j];
-          to_shift[i][j] += gradient[i][j];
-          gradient[i][j] *= o.gain[column + j];
+          of_rows[1][i][j] += gradient[i][j] * centred[i][j];
+          of_rows[2][i][j] += gradient[i][j];
+          gradient[i][j] *= gain[j];
           total += gradient[i][j];
           projection += gradient[i][j] * centred[i][j];
         }
       });
-      total = o.centred ? over_block(total, Sum(), A(0), scratch) / static_cast<A>(n) : A(0);
-      projection = over_block(projection, Sum(), A(0), scratch) / static_cast<A>(n);
-      for_owned<kVector, kOwned>(n, [&](int i, std::int64_t) {
+      total = o.centred ? own.sum(total, scratch) / static_cast<A>(n) : A(0);
+      projection = own.sum(projection, scratch) / static_cast<A>(n);
+      own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t) {
         for (int j = 0; j < kVector; ++j) {
           gradient[i][j] = inverse * (gradient[i][j] - total - centred[i][j] * projection);
         }
       });
     }
     const DropoutRow dropout(o.dropout, row);
-    for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+    own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
       if (o.sum_gradient != nullptr) {
-        A from_sum[kVector];
-        load_neighbours<kVector>(o.sum_gradient + start + column, from_sum);
-        for (int j = 0; j < kVector; ++j) gradient[i][j] += from_sum[j];
+        A added[kVector];
+        load_neighbours<kVector, T>(from_sum[i], added);
+        for (int j = 0; j < kVector; ++j) gradient[i][j] += added[j];
       }
       if (o.residual_gradient != nullptr) {
         store_neighbours<kVector>(o.residual_gradient + start + column, gradient[i]);
@@ -122,19 +162,34 @@ __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Acc
         if (o.dropout.probability > 0) {
           gradient[i][j] *= static_cast<A>(dropout(static_cast<std::uint32_t>(column + j)));
         }
-        to_bias[i][j] += gradient[i][j];
+        of_rows[0][i][j] += gradient[i][j];
       }
       store_neighbours<kVector>(o.input_gradient + start + column, gradient[i]);
     });
   }
-  A* const own = sums + blockIdx.x * 3 * n;
-  for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
-    for (int j = 0; j < kVector; ++j) {
-      own[column + j] = to_bias[i][j];
-      own[n + column + j] = to_gain[i][j];
-      own[2 * n + column + j] = to_shift[i][j];
+  A* const to = sums + blockIdx.x * 3 * n;
+#pragma unroll
+  for (int part = 0; part < 3; ++part) {  // in registers, so that its number must be a constant
+    if constexpr (kWarp) {
+      // One warp after the other adds to what those before it have.
+      const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+      for (unsigned turn = 0; turn < warps; ++turn) {
+        if (turn == warp) {
+          own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+            for (int j = 0; j < kVector; ++j) {
+              if (turn > 0) of_rows[part][i][j] += scratch[column + j];
+              if (turn + 1 < warps) scratch[column + j] = of_rows[part][i][j];
+            }
+          });
+        }
+        __syncthreads();
+      }
+      if (warp + 1 != warps) continue;
     }
-  });
+    own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+      for (int j = 0; j < kVector; ++j) to[part * n + column + j] = of_rows[part][i][j];
+    });
+  }
 }
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

@@ -1,0 +1,159 @@
+#include "tensor/kernel_profile.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <kineto/ActivityType.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace roformer {
+namespace {
+
+namespace profiler = torch::autograd::profiler;
+using Clock = std::chrono::steady_clock;
+using libkineto::ActivityType;
+
+void wait_for_gpu() {
+  const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
+  guard.synchronizeDevice(guard.getDevice().index());
+}
+
+class KernelProfile : public OperationProfile {
+ public:
+  explicit KernelProfile(std::string trace) : trace_(std::move(trace)) {
+    const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+    const std::set activities{profiler::ActivityType::CPU, profiler::ActivityType::CUDA};
+    wait_for_gpu();
+    profiler::prepareProfiler(config, activities);
+    profiler::enableProfiler(config, activities,
+                             {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                              at::RecordScope::USER_SCOPE});
+    start_ = Clock::now();
+  }
+  ~KernelProfile() override { stop(); }
+
+  void stop() final {
+    if (std::exchange(stopped_, true)) return;
+    wait_for_gpu();
+    wall_ = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    const std::unique_ptr<profiler::ProfilerResult> result = profiler::disableProfiler();
+    if (!trace_.empty()) result->save(trace_);
+    std::vector<HostOperation> operations;
+    std::vector<DeviceWork> work;
+    std::vector<std::uint64_t> launches;                       // of `work`: its correlation
+    std::unordered_map<std::uint64_t, std::uint64_t> started;  // by correlation
+    for (const profiler::KinetoEvent& event : result->events()) {
+      switch (static_cast<ActivityType>(event.activityType())) {
+        case ActivityType::CPU_OP:
+        case ActivityType::USER_ANNOTATION:
+          operations.push_back(
+              {.name = event.name(), .begin = event.startNs(), .end = event.endNs()});
+          break;
+        case ActivityType::CUDA_RUNTIME:
+        case ActivityType::CUDA_DRIVER:
+          started.emplace(event.correlationId(), event.startNs());
+          break;
+        case ActivityType::CONCURRENT_KERNEL:
+        case ActivityType::GPU_MEMCPY:
+        case ActivityType::GPU_MEMSET:
+          work.push_back({.kernel = event.name(),
+                          .milliseconds = static_cast<double>(event.durationNs()) * 1e-6});
+          launches.push_back(event.correlationId());
+          busy_ += work.back().milliseconds;
+          break;
+        default:
+          break;
+      }
+    }
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (const auto launch = started.find(launches[i]); launch != started.end()) {
+        work[i].started_at = launch->second;
+      }
+    }
+    operations_ = by_operation(std::move(operations), std::move(work));
+  }
+
+  std::vector<OperationTime> operations() const override { return operations_; }
+  double wall_milliseconds() const override { return wall_; }
+  double idle_share(std::int64_t) const override { return std::max(0.0, 1 - busy_ / wall_); }
+
+ private:
+  std::string trace_;
+  Clock::time_point start_;
+  bool stopped_ = false;
+  double wall_ = 0, busy_ = 0;  // milliseconds
+  std::vector<OperationTime> operations_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperationProfile> start_kernel_profile(const std::string& trace) {
+  return std::make_unique<KernelProfile>(trace);
+}
+
+std::string short_kernel_name(const std::string& name) {
+  std::string_view rest = name;
+  if (rest.starts_with("void ")) rest.remove_prefix(5);
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
+  std::string found;
+  int depth = 0;  // of template arguments
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    if (rest.substr(i).starts_with(kUnnamed)) {
+      i += kUnnamed.size() - 1;
+      continue;
+    }
+    const char c = rest[i];
+    if (c == '<') ++depth;
+    if (depth == 0 && c == '(') break;
+    if (depth == 0) found += c;
+    if (c == '>') --depth;
+  }
+  if (const std::size_t colon = found.rfind("::"); colon != std::string::npos) {
+    found.erase(0, colon + 2);
+  }
+  return found.substr(0, found.find_last_not_of(' ') + 1);
+}
+
+std::vector<OperationTime> by_operation(std::vector<HostOperation> operations,
+                                        std::vector<DeviceWork> work) {
+  std::sort(operations.begin(), operations.end(),
+            [](const HostOperation& a, const HostOperation& b) { return a.begin < b.begin; });
+  std::sort(work.begin(), work.end(),
+            [](const DeviceWork& a, const DeviceWork& b) { return a.started_at < b.started_at; });
+  std::map<std::tuple<std::string, std::string, std::string>, OperationTime> totals;
+  std::vector<const HostOperation*> open;  // the innermost last
+  std::size_t next = 0;
+  for (const DeviceWork& each : work) {
+    while (next < operations.size() && operations[next].begin <= each.started_at) {
+      open.push_back(&operations[next++]);
+    }
+    std::erase_if(open, [&](const HostOperation* one) { return one->end < each.started_at; });
+    OperationTime time{.kernel = short_kernel_name(each.kernel)};
+    for (auto one = open.rbegin(); one != open.rend() && time.scope.empty(); ++one) {
+      if (is_scope((*one)->name)) {
+        time.scope = (*one)->name;
+      } else if (time.name.empty()) {
+        time.name = (*one)->name;
+      }
+    }
+    OperationTime& total =
+        totals.try_emplace({time.scope, time.name, time.kernel}, time).first->second;
+    total.milliseconds += each.milliseconds;
+    ++total.calls;
+  }
+  std::vector<OperationTime> result;
+  for (auto& [key, total] : totals) result.push_back(std::move(total));
+  std::stable_sort(result.begin(), result.end(),
+                   [](const OperationTime& a, const OperationTime& b) {
+                     return a.milliseconds > b.milliseconds;
+                   });
+  return result;
+}
+
+}  // namespace roformer
