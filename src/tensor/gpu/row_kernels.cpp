@@ -325,7 +325,8 @@ template <typename T>
 void cross_entropy(const CrossEntropyRows<T>& work, at::Device device) {
   constexpr std::int64_t kMost = 1024;  // threads
   const std::int64_t columns = work.row.columns;
-  std::int64_t vector = neighbours(work.stride, sizeof(T), {work.row.logits});
+  ROFORMER_ASSERT(columns < (std::int64_t{1} << 30));
+  std::int64_t vector = neighbours(work.stride, sizeof(T), {work.row.logits}, {work.row.bias});
   if (rounded_up(columns, vector) > work.stride) vector = 1;
   const std::int64_t bytes = rounded_up(columns, vector) * static_cast<std::int64_t>(sizeof(T));
   const bool shared = bytes <= certain_shared_memory(device) - kScratchBytes;

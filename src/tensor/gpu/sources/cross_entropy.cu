@@ -5,13 +5,14 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// Calls each(column, numbers, count) for the thread's groups of kVector columns, of which `count`
-// are below `columns`.
+// Calls each(column, count) for the thread's groups of kVector columns, of which `count` are below
+// `columns`.
 template <int kVector, typename Each>
-ROFORMER_INLINE void for_groups(std::int64_t columns, const Each& each) {
-  for (std::int64_t c = threadIdx.x * kVector; c < columns; c += blockDim.x * kVector) {
-    each(c, columns - c < kVector ? static_cast<int>(columns - c) : kVector);
-  }
+ROFORMER_INLINE void for_groups(int columns, const Each& each) {
+  const int step = static_cast<int>(blockDim.x) * kVector;
+  int c = static_cast<int>(threadIdx.x) * kVector;
+  for (; c + kVector <= columns; c += step) each(c, kVector);
+  if (c < columns) each(c, columns - c);
 }
 
 // o.logits is row 0, the next one `stride` behind it, and with kVector neighbours the row's memory
@@ -21,18 +22,24 @@ __global__ void cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const s
                               double* losses, double* smoothed, bool* correct) {
   using A = Accumulate<T>;
   __shared__ A scratch[32];
-  const std::int64_t row = blockIdx.x, columns = o.columns, label = labels[row];
+  const std::int64_t row = blockIdx.x;
+  const int columns = static_cast<int>(o.columns), label = static_cast<int>(labels[row]);
   T* const logits = o.logits + row * stride;
   T* const held = kShared ? reinterpret_cast<T*>(dynamic_shared()) : logits;
   const A lowest = -A(3e38);
   A largest = lowest, sum = 0;
-  for_groups<kVector>(columns, [&](std::int64_t c, int count) {
-    A numbers[kVector];
+  for_groups<kVector>(columns, [&](int c, int count) {
+    A numbers[kVector], bias[kVector];
     load_neighbours<kVector>(logits + c, numbers);
+    if (count == kVector) {
+      load_neighbours<kVector>(o.bias + c, bias);
+    } else {
+      for (int i = 0; i < kVector; ++i) bias[i] = i < count ? o.bias[c + i] : A(0);
+    }
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i >= count) continue;
-      numbers[i] = rounded_to<T>(numbers[i] + o.bias[c + i]);
+      numbers[i] = rounded_to<T>(numbers[i] + bias[i]);
       largest = numbers[i] > largest ? numbers[i] : largest;
       sum += numbers[i];
     }
@@ -42,7 +49,7 @@ __global__ void cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const s
   sum = over_block(sum, Sum(), A(0), scratch);
   const A at_label = load(held[label]);
   A total = 0, before = 0;
-  for_groups<kVector>(columns, [&](std::int64_t c, int count) {
+  for_groups<kVector>(columns, [&](int c, int count) {
     A numbers[kVector];
     load_neighbours<kVector>(held + c, numbers);
 #pragma unroll
@@ -56,7 +63,7 @@ __global__ void cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const s
   before = over_block(before, Largest(), A(0), scratch);  // and everyone has read the label's
   const A factor = A(1) / total;
   const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
-  for_groups<kVector>(columns, [&](std::int64_t c, int count) {
+  for_groups<kVector>(columns, [&](int c, int count) {
     A numbers[kVector];
     load_neighbours<kVector>(held + c, numbers);
 #pragma unroll
