@@ -107,11 +107,10 @@ __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Acc
   const std::int64_t together =
       kWarp ? static_cast<std::int64_t>(gridDim.x) * (blockDim.x / 32) : gridDim.x;
   A of_rows[3][kOwned][kVector] = {};  // of bias, gain and shift
-  const bool norms = o.normed_gradient != nullptr;
-  // A row's numbers are on their way while the one before is worked on.
-  Neighbours<T, kVector> of_sum[kOwned], of_normed[kOwned], from_sum[kOwned];
-  const auto begin_row = [&](std::int64_t row) {
+  for (std::int64_t row = own.first(); row < rows; row += together) {
     const std::int64_t start = row * n;
+    const bool norms = o.normed_gradient != nullptr;
+    Neighbours<T, kVector> of_sum[kOwned], of_normed[kOwned], from_sum[kOwned];
     own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
       if (norms) {
         of_sum[i] = read_neighbours<kVector>(o.sum + start + column);
@@ -121,23 +120,14 @@ __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Acc
         from_sum[i] = read_neighbours<kVector>(o.sum_gradient + start + column);
       }
     });
-  };
-  if (own.first() < rows) begin_row(own.first());
-  for (std::int64_t row = own.first(); row < rows; row += together) {
-    const std::int64_t start = row * n;
-    A gradient[kOwned][kVector] = {}, centred[kOwned][kVector], added[kOwned][kVector] = {};
-    own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t) {
-      if (norms) {
-        load_neighbours<kVector, T>(of_sum[i], centred[i]);
-        load_neighbours<kVector, T>(of_normed[i], gradient[i]);
-      }
-      if (o.sum_gradient != nullptr) load_neighbours<kVector, T>(from_sum[i], added[i]);
-    });
-    if (row + together < rows) begin_row(row + together);
+    A gradient[kOwned][kVector] = {};
     if (norms) {
       const A mean = o.mean[row], inverse = o.inverse_deviation[row];
+      A centred[kOwned][kVector];
       A total = 0, projection = 0;
       own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
+        load_neighbours<kVector, T>(of_sum[i], centred[i]);
+        load_neighbours<kVector, T>(of_normed[i], gradient[i]);
         A gain[kVector];
         load_neighbours<kVector>(o.gain + column, gain);
         for (int j = 0; j < kVector; ++j) {
@@ -159,7 +149,11 @@ __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Acc
     }
     const DropoutRow dropout(o.dropout, row);
     own.template for_owned<kVector, kOwned>(n, [&](int i, std::int64_t column) {
-      for (int j = 0; j < kVector; ++j) gradient[i][j] += added[i][j];
+      if (o.sum_gradient != nullptr) {
+        A added[kVector];
+        load_neighbours<kVector, T>(from_sum[i], added);
+        for (int j = 0; j < kVector; ++j) gradient[i][j] += added[j];
+      }
       if (o.residual_gradient != nullptr) {
         store_neighbours<kVector>(o.residual_gradient + start + column, gradient[i]);
       }

@@ -45,32 +45,6 @@ struct Way {
   Accumulate<T>* sums;
 };
 
-// So many rows of a thread are on their way from memory while one is worked on.
-constexpr int kAhead = 2;
-
-// Goes down a thread's rows: begin(row, slot) for the reading of a row into one of kAhead places,
-// then work(row, slot, begin_another), which calls begin_another() when it has taken the row from
-// there.
-template <typename T, typename Begin, typename Work>
-ROFORMER_INLINE void for_rows_ahead(const Way<T>& way, const Begin& begin, const Work& work) {
-#pragma unroll
-  for (int slot = 0; slot < kAhead; ++slot) {
-    const std::uint32_t row = way.begin + static_cast<std::uint32_t>(slot) * way.step;
-    if (row < way.end) begin(row, slot);
-  }
-  for (std::uint32_t first = way.begin; first < way.end; first += kAhead * way.step) {
-#pragma unroll
-    for (int slot = 0; slot < kAhead; ++slot) {
-      const std::uint32_t row = first + static_cast<std::uint32_t>(slot) * way.step;
-      if (row >= way.end) break;
-      work(row, slot, [&] {
-        const std::uint32_t another = row + kAhead * way.step;
-        if (another < way.end) begin(another, slot);
-      });
-    }
-  }
-}
-
 // What is added to each row's numbers, or with kSums, what they have added up to.
 template <typename A, int kVector, bool kSums>
 struct BiasOrSums {
@@ -112,39 +86,38 @@ ROFORMER_INLINE void rotate_pairs(const Rotate<T>& o, std::int64_t head, std::in
   const T* const input = o.input + head * o.input_head;
   T* const output = o.output + head * o.output_head;
   A cosine[kVector], sine[kVector];
-  std::uint32_t known = positions;  // the position of which they are
-  Neighbours<T, kVector> next[kAhead][2];
-  for_rows_ahead(
-      way,
-      [&](std::uint32_t row, int slot) {
-        next[slot][0] = read_neighbours<kVector>(input + row * o.input_row + pairs.first);
-        next[slot][1] = read_neighbours<kVector>(input + row * o.input_row + pairs.second);
-      },
-      [&](std::uint32_t row, int slot, const auto& begin_another) {
-        A left[kVector], right[kVector], a[kVector], b[kVector];
-        load_neighbours<kVector, T>(next[slot][0], left);
-        load_neighbours<kVector, T>(next[slot][1], right);
-        begin_another();
-        if (const std::uint32_t position = row % positions; position != known) {
-          const std::int64_t angle = position * (o.rotary_width / 2) + pair;
-          load_neighbours<kVector>(o.cosine + angle, cosine);
-          load_neighbours<kVector>(o.sine + angle, sine);
-          known = position;
-        }
-        of_left.before(left);
-        of_right.before(right);
-        pairs.exchange(left, right, a, b);
-        for (int i = 0; i < kVector; ++i) {
-          const A s = sine[i] * direction, before = a[i];
-          a[i] = before * cosine[i] - b[i] * s;
-          b[i] = b[i] * cosine[i] + before * s;
-        }
-        pairs.exchange_back(a, b, left, right);
-        store_neighbours<kVector>(output + row * o.output_row + pairs.first, left);
-        store_neighbours<kVector>(output + row * o.output_row + pairs.second, right);
-        of_left.after(left);
-        of_right.after(right);
-      });
+  std::uint32_t known = positions;               // the position of which they are
+  Neighbours<T, kVector> next_left, next_right;  // on their way while a row is worked on
+  const auto begin_row = [&](std::uint32_t row) {
+    next_left = read_neighbours<kVector>(input + row * o.input_row + pairs.first);
+    next_right = read_neighbours<kVector>(input + row * o.input_row + pairs.second);
+  };
+  if (way.begin < way.end) begin_row(way.begin);
+  for (std::uint32_t row = way.begin; row < way.end; row += way.step) {
+    A left[kVector], right[kVector], a[kVector], b[kVector];
+    load_neighbours<kVector, T>(next_left, left);
+    load_neighbours<kVector, T>(next_right, right);
+    if (row + way.step < way.end) begin_row(row + way.step);
+    if (const std::uint32_t position = row % positions; position != known) {
+      const std::int64_t angle = position * (o.rotary_width / 2) + pair;
+      load_neighbours<kVector>(o.cosine + angle, cosine);
+      load_neighbours<kVector>(o.sine + angle, sine);
+      known = position;
+    }
+    of_left.before(left);
+    of_right.before(right);
+    pairs.exchange(left, right, a, b);
+    for (int i = 0; i < kVector; ++i) {
+      const A s = sine[i] * direction, before = a[i];
+      a[i] = before * cosine[i] - b[i] * s;
+      b[i] = b[i] * cosine[i] + before * s;
+    }
+    pairs.exchange_back(a, b, left, right);
+    store_neighbours<kVector>(output + row * o.output_row + pairs.first, left);
+    store_neighbours<kVector>(output + row * o.output_row + pairs.second, right);
+    of_left.after(left);
+    of_right.after(right);
+  }
   of_left.put(way.sums + first);
   of_right.put(way.sums + second);
 }
@@ -156,20 +129,18 @@ ROFORMER_INLINE void copy_features(const Rotate<T>& o, std::int64_t head, std::i
   BiasOrSums<A, kVector, kSums> own(behind(o.bias, head * o.width + feature));
   const T* const input = o.input + head * o.input_head + feature;
   T* const output = o.output + head * o.output_head + feature;
-  Neighbours<T, kVector> next[kAhead];
-  for_rows_ahead(
-      way,
-      [&](std::uint32_t row, int slot) {
-        next[slot] = read_neighbours<kVector>(input + row * o.input_row);
-      },
-      [&](std::uint32_t row, int slot, const auto& begin_another) {
-        A numbers[kVector];
-        load_neighbours<kVector, T>(next[slot], numbers);
-        begin_another();
-        own.before(numbers);
-        store_neighbours<kVector>(output + row * o.output_row, numbers);
-        own.after(numbers);
-      });
+  Neighbours<T, kVector> next;
+  if (way.begin < way.end) next = read_neighbours<kVector>(input + way.begin * o.input_row);
+  for (std::uint32_t row = way.begin; row < way.end; row += way.step) {
+    A numbers[kVector];
+    load_neighbours<kVector, T>(next, numbers);
+    if (row + way.step < way.end) {
+      next = read_neighbours<kVector>(input + (row + way.step) * o.input_row);
+    }
+    own.before(numbers);
+    store_neighbours<kVector>(output + row * o.output_row, numbers);
+    own.after(numbers);
+  }
   own.put(way.sums + head * o.width + feature);
 }
 
