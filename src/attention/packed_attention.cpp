@@ -104,13 +104,11 @@ at::Tensor packed_attention(const FusedAttentionInputs& in) {
   if (has_cudnn_kernel(in)) {
     const auto each = [&](const at::Tensor& x) {
       const at::Tensor texts = by_text(x, in.layout);
-      return shared == in.heads || x.size(1) == in.heads
-                 ? texts
-                 : texts.repeat_interleave(in.heads / shared, 1);
+      return x.size(1) == in.heads ? texts : texts.repeat_interleave(in.heads / shared, 1);
     };
     const at::Tensor output = std::get<0>(at::_scaled_dot_product_cudnn_attention(
         each(heads.query), each(heads.key), each(heads.value), /*attn_bias=*/{},
-        /*compute_log_sumexp=*/in.projected.requires_grad() && at::GradMode::is_enabled(),
+        /*compute_log_sumexp=*/heads.query.requires_grad() && at::GradMode::is_enabled(),
         /*dropout_p=*/0.0, in.causal, /*return_debug_mask=*/false, in.scale));
     return output.transpose(1, 2).reshape({in.layout.tokens, -1});
   }

@@ -146,7 +146,6 @@ QueryKeyValue in_one_pass(const PackedHeads& packed,
       packed.bias.defined() ? packed.bias.detach().to(wide).contiguous() : at::Tensor();
   const at::Tensor output =
       rotated_parts(packed, rotation, packed.projected.detach().contiguous(), bias);
-  // The closure's copy holds no tensor of the graph.
   const PackedHeads sizes{.heads = packed.heads, .key_value_heads = packed.key_value_heads};
   const QueryKeyValue views = split(output, sizes);
   const std::vector<at::Tensor> made = recorder.finish(

@@ -40,6 +40,8 @@ std::string_view area_of(const OperationTime& operation) {
   for (const Area& area : kAreas) {
     if (area.scope == scope) return area.title;
   }
+  // LibTorch's own: aten::_flash_attention_forward, aten::_cudnn_attention_backward.
+  if (operation.name.find("_attention_") != std::string::npos) return "attention";
   return "other operations";
 }
 

@@ -24,7 +24,8 @@ struct StepProfile {
   // first; they sum to the step.
   std::vector<StepPart> parts;
   std::vector<StepPart> operations;  // the longest single ones
-  double idle_share = 0;             // of the cores that were offered: threads waiting for others
+  // Of the cores that were offered: threads waiting for others; of a GPU: nothing to do.
+  double idle_share = 0;
 };
 
 StepProfile step_profile(const OperationProfile& profile, std::int64_t steps, std::int64_t threads);

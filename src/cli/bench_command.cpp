@@ -1,6 +1,7 @@
 // `roformer bench`: how fast this machine trains and predicts.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -131,6 +132,9 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
     throw_usage("--trace",
                 "shows a GPU's kernels beside the host's operations, and here the CPU computes",
                 "--profile says where a step's time goes");
+  }
+  if (!options.trace.empty() && !std::ofstream(options.trace)) {  // Kineto would say so at the end
+    throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }
   rounds.trace = options.trace;
   const StepBenchmark result = benchmark(settings, plan, rounds);

@@ -1,8 +1,12 @@
 #include "tasks/language_model.h"
 
+#include <ATen/ops/cat.h>
+
 #include "attention/linear_attention.h"
 #include "tasks/model_setup.h"
+#include "tensor/loops.h"
 #include "tensor/on_device.h"
+#include "tensor/row_counts.h"
 
 namespace roformer {
 namespace {
@@ -67,6 +71,13 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
   parameters_.flatten();
 }
 
+// On a GPU as many rows as products are made in, the first one again behind the targets'.
+at::Tensor LanguageModel::rows_of(const at::Tensor& targets) const {
+  if (!targets.defined() || targets.numel() == 0 || runs_loops(head_.table())) return targets;
+  const std::int64_t missing = in_whole_products(targets.numel()) - targets.numel();
+  return missing == 0 ? targets : at::cat({targets, targets.narrow(0, 0, 1).expand({missing})});
+}
+
 CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& mode,
                                  const std::optional<Positions>& positions,
                                  AttentionProbe* probe) const {
@@ -75,7 +86,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
                                               .layout = batch.layout,
                                               .positions = positions,
-                                              .rows = batch.target_positions,
+                                              .rows = rows_of(batch.target_positions),
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,

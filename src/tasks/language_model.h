@@ -57,6 +57,8 @@ class LanguageModel {
   ParameterStore parameters_;
   TransformerStack encoder_;
   LanguageHead head_;
+
+  at::Tensor rows_of(const at::Tensor& targets) const;
 };
 
 }  // namespace roformer

@@ -82,9 +82,9 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
   });
 }
 
-// The rows of x in that type, and zeros behind them where there are fewer than that.
+// So many rows of x in that type, and zeros behind them where there are fewer.
 at::Tensor with_rows(const at::Tensor& x, std::int64_t rows, at::ScalarType type) {
-  if (x.size(0) == rows) return x.to(type).contiguous();
+  if (x.size(0) >= rows) return x.narrow(0, 0, rows).to(type).contiguous();
   at::Tensor padded = at::empty({rows, x.size(1)}, x.options().dtype(type));
   padded.narrow(0, 0, x.size(0)).copy_(x);
   padded.narrow(0, x.size(0), rows - x.size(0)).zero_();
@@ -102,7 +102,8 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
                                   double smoothing) {
   GradientRecorder recorder("loss/cross_entropy", {hidden, table, bias});
   const bool trains = recorder.wanted();
-  const std::int64_t targets = hidden.size(0), vocabulary = table.size(0);
+  const std::int64_t targets = labels.size(0), vocabulary = table.size(0);
+  ROFORMER_ASSERT(hidden.size(0) >= targets);
   const bool loops = runs_loops(hidden), narrow = hidden.scalar_type() == at::kBFloat16;
   const std::int64_t words_together = loops || !narrow ? 1 : kTogetherOnGpu;
   const std::int64_t together = loops && narrow ? kRowsTogether : words_together;
@@ -148,8 +149,8 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
     }
     bias_gradient.add_(column_sums(logits.narrow(1, 0, vocabulary)));
   }
-  const at::Tensor loss_sum =
-      recorder.finish(losses.smoothed.sum(), [=](const Gradients& gradients) -> Gradients {
+  const at::Tensor loss_sum = recorder.finish(
+      losses.smoothed.sum(), [=, rows = hidden.size(0)](const Gradients& gradients) -> Gradients {
         const at::Tensor& scale = gradients[0];
         at::Tensor from_table;
         at::Tensor total = table.grad();
@@ -159,7 +160,10 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
         } else {
           add_transposed_product(total, buffer.narrow(1, 0, vocabulary), states * scale);
         }
-        return {hidden_gradient.narrow(0, 0, targets) * scale, from_table, bias_gradient * scale};
+        const std::int64_t there = std::min(rows, hidden_gradient.size(0));
+        at::Tensor to_hidden = hidden_gradient.narrow(0, 0, there) * scale;
+        if (there < rows) to_hidden = with_rows(to_hidden, rows, to_hidden.scalar_type());
+        return {to_hidden, from_table, bias_gradient * scale};
       });
   return {.loss_sum = loss_sum, .losses = losses.losses, .correct = losses.correct};
 }

@@ -27,7 +27,8 @@ GpuSupport open_gpu_libraries(bool has_driver) {
     return {.reason = std::string("LibTorch's GPU libraries cannot be opened: ") + dlerror()};
   }
   if (!at::globalContext().hasCUDA()) return {.reason = "LibTorch sees no GPU"};
-  // It plans anew for every length and number of sequences, which are others in each batch here.
+  // It plans anew for every length and number of sequences, which are others in each batch here;
+  // where they are not, packed_attention asks for it by name.
   at::globalContext().setSDPUseCuDNN(false);
   return {.usable = true};
 }

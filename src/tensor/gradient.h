@@ -25,7 +25,7 @@ namespace roformer {
 using Gradients = std::vector<at::Tensor>;
 using Backward = std::function<Gradients(const Gradients&)>;
 
-// Where a closure adds up the gradient of a parameter of theirs [n], which need not be a leaf.
+// Where a closure adds up the gradient of a parameter [n], which need not be a leaf.
 struct ParameterGradient {
   // A parameter's own gradient, if it has one of that type, which saves autograd a pass over it;
   // else zeros. `count` numbers, also where the parameter is undefined.
@@ -33,8 +33,8 @@ struct ParameterGradient {
                     const at::TensorOptions& options);
 
   at::Tensor total;  // [count]
-  at::Tensor
-      returned;  // what the closure returns for it: undefined where `total` is the parameter's
+  // What the closure returns for it: undefined where `total` is the parameter's own.
+  at::Tensor returned;
 };
 
 class GradientRecorder {

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "base/error.h"
 
 namespace roformer {
 namespace {
@@ -36,7 +39,12 @@ class KernelProfile : public OperationProfile {
                               at::RecordScope::USER_SCOPE});
     start_ = Clock::now();
   }
-  ~KernelProfile() override { stop(); }
+  ~KernelProfile() override {
+    try {
+      stop();
+    } catch (const std::exception&) {  // of a GPU that has failed, whose error is on its way
+    }
+  }
 
   void stop() final {
     if (std::exchange(stopped_, true)) return;
@@ -79,7 +87,13 @@ class KernelProfile : public OperationProfile {
     operations_ = by_operation(std::move(operations), std::move(work));
   }
 
-  std::vector<OperationTime> operations() const override { return operations_; }
+  std::vector<OperationTime> operations() const override {
+    if (operations_.empty()) {
+      throw_failure("--profile", "CUPTI, which counts the kernels' time, has told of none",
+                    "another profiler may hold it");
+    }
+    return operations_;
+  }
   double wall_milliseconds() const override { return wall_; }
   double idle_share(std::int64_t) const override { return std::max(0.0, 1 - busy_ / wall_); }
 

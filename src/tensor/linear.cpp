@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
@@ -45,13 +46,21 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
   });
 }
 
-// In multiples of kRowsTogether, and a power of two for the rest.
+// In multiples of kRowsTogether, and the rest: on a CPU a power of two, with zeros behind it.
 // rows [T, in] * matrix [in, out] -> [T, out]
 at::Tensor multiply_rows(const at::Tensor& rows, const at::Tensor& matrix) {
   const std::int64_t count = rows.size(0), rest = count % kRowsTogether, whole = count - rest;
-  if (rest == 0 || rows.scalar_type() != at::kBFloat16 || !runs_loops(rows)) {
-    return at::mm(rows, matrix);
+  if (rest == 0) return at::mm(rows, matrix);
+  if (!runs_loops(rows)) {
+    if (whole == 0) return at::mm(rows, matrix);
+    const at::Tensor product = at::empty({count, matrix.size(1)}, rows.options());
+    for (const auto& [begin, size] : {std::pair{std::int64_t{0}, whole}, {whole, rest}}) {
+      at::Tensor part = product.narrow(0, begin, size);
+      at::mm_out(part, rows.narrow(0, begin, size), matrix);
+    }
+    return product;
   }
+  if (rows.scalar_type() != at::kBFloat16) return at::mm(rows, matrix);
   const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rest)));
   if (whole == 0 && padded == rest) return at::mm(rows, matrix);
   const at::Tensor product = at::empty({whole + padded, matrix.size(1)}, rows.options());

@@ -3,9 +3,12 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 
+#include <utility>
+
 #include "tensor/block_products.h"
 #include "tensor/loops.h"
 #include "tensor/operation_profile.h"
+#include "tensor/row_counts.h"
 
 namespace roformer {
 namespace {
@@ -24,7 +27,12 @@ void add_transposed_product(const at::Tensor& total, const at::Tensor& a, const 
   if (total.is_cuda() && total.scalar_type() == at::kFloat) {
     // cuBLAS adds to the sum what it has in float, without a rounded product in between.
     at::Tensor sum = total;
-    at::addmm_out(sum, total, a.t(), b, at::kFloat);
+    const std::int64_t whole = a.size(0) / kRowsTogether * kRowsTogether;
+    for (const auto& [begin, size] :
+         {std::pair{std::int64_t{0}, whole}, {whole, a.size(0) - whole}}) {
+      if (size == 0) continue;
+      at::addmm_out(sum, total, a.narrow(0, begin, size).t(), b.narrow(0, begin, size), at::kFloat);
+    }
     return;
   }
   const bool direct = total.scalar_type() == at::kFloat && a.scalar_type() == at::kBFloat16 &&

@@ -122,7 +122,7 @@ Gradients backward(const KeptBody& kept, const Gradients& gradients) {
     }
   }
   if (roots.empty() || wanted.empty()) return results;
-  // What project() adds to a parameter's gradient itself is added here; the rest is handed on.
+  // What operations add to a parameter's gradient themselves is added here; the rest is handed on.
   const torch::autograd::variable_list found =
       torch::autograd::Engine::get_default_engine().execute(roots, flowing, /*keep_graph=*/false,
                                                             /*create_graph=*/false,

@@ -106,7 +106,8 @@ void rotate_parts(const std::vector<RotationRows>& parts, const at::Tensor& sums
       const std::int64_t columns = part.heads * part.width;
       if (sums.defined()) {
         const at::Tensor written = part.destination.as_strided(
-            {part.tokens, columns}, {part.destination_row, 1}, part.destination_offset);
+            {part.tokens, columns}, {part.destination_row, 1},
+            part.destination.storage_offset() + part.destination_offset);
         sums.narrow(0, column, columns).add_(column_sums(written));
       }
       column += columns;

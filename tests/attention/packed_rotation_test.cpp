@@ -25,7 +25,10 @@ std::vector<at::Tensor> run(const PackedHeads& packed,
                             const std::optional<PackedRotation>& rotation) {
   PackedHeads leaves = packed;
   leaves.projected = packed.projected.clone().requires_grad_();
-  if (packed.bias.defined()) leaves.bias = packed.bias.clone().requires_grad_();
+  if (packed.bias.defined()) {
+    leaves.bias = packed.bias.clone().requires_grad_();
+    leaves.bias.mutable_grad() = at::ones_like(packed.bias);  // which is added to
+  }
   const QueryKeyValue made = biased_and_rotated(leaves, rotation);
   const auto weighted = [](const at::Tensor& x, double turn) {
     const at::Tensor weight = at::sin(at::arange(x.numel(), at::kDouble) * turn).view(x.sizes());
@@ -46,18 +49,22 @@ TEST_CASE("packed heads get their bias and rotation in one pass, loops and kerne
   const bool biased = GENERATE(true, false);
   const int rotations = GENERATE(0, 1, 2, 3);  // none; alike; of their own; values, too
   const at::ScalarType wide = type == at::kDouble ? at::kDouble : at::kFloat;
-  constexpr std::int64_t kTokens = 11, kHeads = 4, kWidth = 8;
+  // Of each head and of its rotated part: by one number, by four and by eight at once.
+  const auto [width, rotary] = GENERATE(std::pair<std::int64_t, std::int64_t>{8, 6},
+                                        std::pair<std::int64_t, std::int64_t>{24, 16},
+                                        std::pair<std::int64_t, std::int64_t>{32, 16});
+  constexpr std::int64_t kTokens = 11, kHeads = 4;
   at::manual_seed(6);
-  const std::int64_t row = (kHeads + 2 * shared) * kWidth;
+  const std::int64_t row = (kHeads + 2 * shared) * width;
   const PackedHeads packed{.projected = at::randn({kTokens, row}, at::kDouble).to(type),
                            .bias = biased ? at::randn({row}, at::kDouble).to(wide) : at::Tensor(),
                            .heads = kHeads,
                            .key_value_heads = shared};
   std::optional<PackedRotation> rotation;
   if (rotations > 0) {
-    const Rotation first = tables(kTokens, 6, 0.3, wide);
+    const Rotation first = tables(kTokens, rotary, 0.3, wide);
     rotation = {.query = first,
-                .key = rotations == 2 ? tables(kTokens, 6, -0.2, wide) : first,
+                .key = rotations == 2 ? tables(kTokens, rotary, -0.2, wide) : first,
                 .value = rotations == 3};
   }
   std::vector<at::Tensor> composed;

@@ -124,7 +124,8 @@ TEST_CASE("GPU kernels of gated activations equal the loops") {
 
 TEST_CASE("GPU kernels of residual, bias, dropout and norm equal the loops") {
   const at::ScalarType type = any_type();
-  const std::int64_t columns = GENERATE(20, 37, 300, 1540);  // odd; more than a block has threads
+  // Odd; more than a block has threads; of eight neighbours, by two groups a thread.
+  const std::int64_t columns = GENERATE(20, 37, 300, 304, 1030, 1540);
   const NormKind norm = GENERATE(NormKind::layer_norm, NormKind::rms_norm);
   const double dropped = GENERATE(0.0, 0.3);
   at::manual_seed(3);
@@ -186,6 +187,43 @@ TEST_CASE("a GPU kernel's cross entropy equals the loops'") {
                       linear_cross_entropy(in[0], in[1], in[2], labels, smoothing);
                   return Tensors{made.loss_sum, made.losses, made.correct.to(at::kFloat)};
                 });
+}
+
+TEST_CASE("a row of logits that no block can hold is taken from memory") {
+  constexpr std::int64_t kVocabulary = 26003;
+  at::manual_seed(8);
+  const at::Tensor labels = at::randint(kVocabulary, {3}, at::kLong);
+  compare_forms(at::kFloat,
+                {normal({3, 2}, at::kFloat), normal({kVocabulary, 2}, at::kFloat),
+                 normal({kVocabulary}, at::kFloat)},
+                [&](const Tensors& in) {
+                  const CrossEntropy made = linear_cross_entropy(in[0], in[1], in[2], labels);
+                  return Tensors{made.loss_sum, made.losses};
+                });
+}
+
+TEST_CASE("states behind the labels change nothing and get no gradient") {
+  const at::ScalarType type = any_type();
+  at::manual_seed(9);
+  const at::Tensor states = normal({67, 6}, type), table = normal({70, 6}, wide(type)),
+                   bias = normal({70}, wide(type));
+  const at::Tensor labels = at::randint(70, {63}, at::kLong);
+  const auto of = [&](std::int64_t rows) {
+    const at::Tensor leaf = states.narrow(0, 0, rows).clone().requires_grad_(true);
+    const at::Tensor own = table.clone().requires_grad_(true);
+    const CrossEntropy made = linear_cross_entropy(leaf, own, bias, labels);
+    made.loss_sum.backward();
+    return Tensors{made.losses, leaf.grad().narrow(0, 0, 63), own.grad(),
+                   leaf.grad().narrow(0, 63, rows - 63)};
+  };
+  const auto check = [&] {
+    const Tensors wanted = of(63), got = of(67);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(at::equal(got[i], wanted[i]));
+    CHECK(at::equal(got[3], at::zeros_like(got[3])));
+  };
+  check();
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  check();
 }
 
 TEST_CASE("by a GPU kernel, too, a target is right when its label is the first of the largest") {

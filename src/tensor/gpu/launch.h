@@ -14,7 +14,7 @@
 namespace roformer::gpu {
 
 // One kernel on a grid of blocks. Its name is an expression of the namespace kernels::device:
-// "rotate<float, 4>".
+// "rotate<float, 4, false>".
 struct Launch {
   const char* source = "";  // "rotate": sources/rotate.cu
   std::string kernel;

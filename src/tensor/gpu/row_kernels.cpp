@@ -71,7 +71,7 @@ std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
 constexpr std::int64_t kScratchBytes = 32 * 8;  // of the shared memory, for sums over a block
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kThreads = 256;
-// Of the largest GPUs of today. What a kernel computes does not depend on how many there are.
+// Of an H100 and H200. What a kernel computes does not depend on how many there are.
 constexpr std::int64_t kMultiprocessors = 132;
 
 // Threads over columns, and pieces of the rows below them: enough blocks for a large GPU, few

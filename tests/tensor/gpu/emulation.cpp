@@ -124,7 +124,7 @@ void __syncwarp() {}  // who computes together meets in with_warp
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads, blocks)
+#define __launch_bounds__(...)
 #define ROFORMER_KERNELS_NAMESPACE emulated
 #define ROFORMER_INLINE inline
 

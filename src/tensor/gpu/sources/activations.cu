@@ -50,8 +50,8 @@ struct ColumnPart {
 // So many rows of a thread are on their way from memory at once.
 constexpr int kRowsTogether = 2;
 
-// Calls each(row, tensors...) for the rows of a part, where each tensor's neighbours of that row
-// lie in registers; `starts` are the tensors' at row 0, the next row `strides` behind.
+// Calls each(row, read) for the rows of a part, where read[t] is what tensor t has of the thread's
+// columns in that row; `starts` are the tensors' at row 0, the next row `strides` behind.
 template <int kVector, typename T, int kTensors, typename Each>
 ROFORMER_INLINE void for_rows_of(const ColumnPart<kVector>& part,
                                  const T* const (&starts)[kTensors],

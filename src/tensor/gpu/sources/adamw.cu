@@ -5,7 +5,7 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// A block of kSquareThreads for each of `sums` [kSquareSums].
+// A block for each of `sums` [kSquareSums].
 template <typename T, int kVector>
 __global__ void squares(const T* gradient, std::int64_t size, double* sums) {
   __shared__ double scratch[32];

@@ -18,8 +18,9 @@ ROFORMER_INLINE void for_groups(int columns, const Each& each) {
 // o.logits is row 0, the next one `stride` behind it, and with kVector neighbours the row's memory
 // goes on to a multiple of them; labels and the results, which are those of RowLoss, [rows].
 template <typename T, int kVector, bool kShared>
-__global__ void cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const std::int64_t* labels,
-                              double* losses, double* smoothed, bool* correct) {
+__global__ void __launch_bounds__(1024)
+    cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const std::int64_t* labels,
+                  double* losses, double* smoothed, bool* correct) {
   using A = Accumulate<T>;
   __shared__ A scratch[32];
   const std::int64_t row = blockIdx.x;
