@@ -128,6 +128,25 @@ void add_pieces(const std::vector<PieceSums<A>>& sums, at::Device device) {
          device);
 }
 
+// Of an activation, whose bias has so many columns.
+template <typename T, typename Work>
+void backward_on_columns(const char* kernel, const Work& work, std::int64_t columns,
+                         std::int64_t rows, at::Device device) {
+  using A = kernels::Accumulate<T>;
+  const std::int64_t vector =
+      neighbours(work.columns, sizeof(T), {work.input, work.output, work.output_gradient});
+  const ColumnGrid grid = column_grid(rows, work.columns, vector);
+  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
+  A* const data = sums.template mutable_data_ptr<A>();
+  launch_on_columns<T>(kernel, grid, {&work, &rows, &data}, device);
+  add_pieces<A>({{.sums = data,
+                  .pieces = grid.pieces,
+                  .stride = columns,
+                  .columns = columns,
+                  .to = work.bias_gradient}},
+                device);
+}
+
 // Threads over a row, of which each keeps its columns in registers: a warp, where these are few
 // enough then, else a block.
 struct RowGrid {
@@ -180,20 +199,7 @@ void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_
 template <typename T>
 void bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
                               at::Device device) {
-  const std::int64_t vector =
-      neighbours(work.columns, sizeof(T), {work.input, work.output, work.output_gradient});
-  const ColumnGrid grid = column_grid(rows, work.columns, vector);
-  using A = kernels::Accumulate<T>;
-  const std::int64_t columns = work.columns;
-  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
-  A* const data = sums.template mutable_data_ptr<A>();
-  launch_on_columns<T>("bias_activation_backward", grid, {&work, &rows, &data}, device);
-  add_pieces<A>({{.sums = data,
-                  .pieces = grid.pieces,
-                  .stride = columns,
-                  .columns = columns,
-                  .to = work.bias_gradient}},
-                device);
+  backward_on_columns<T>("bias_activation_backward", work, work.columns, rows, device);
 }
 
 template <typename T>
@@ -207,20 +213,7 @@ void gated_activation_forward(const kernels::GatedActivation<T>& work, std::int6
 template <typename T>
 void gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
                                at::Device device) {
-  const std::int64_t vector =
-      neighbours(work.columns, sizeof(T), {work.input, work.output, work.output_gradient});
-  const ColumnGrid grid = column_grid(rows, work.columns, vector);
-  using A = kernels::Accumulate<T>;
-  const std::int64_t columns = 2 * work.columns;
-  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
-  A* const data = sums.template mutable_data_ptr<A>();
-  launch_on_columns<T>("gated_activation_backward", grid, {&work, &rows, &data}, device);
-  add_pieces<A>({{.sums = data,
-                  .pieces = grid.pieces,
-                  .stride = columns,
-                  .columns = columns,
-                  .to = work.bias_gradient}},
-                device);
+  backward_on_columns<T>("gated_activation_backward", work, 2 * work.columns, rows, device);
 }
 
 template <typename T>
