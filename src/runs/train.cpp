@@ -22,6 +22,7 @@
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/position_facts.h"
+#include "config/position_remarks.h"
 #include "config/problems.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -381,6 +382,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
             format_counted(at::get_num_threads(), "thread"));
   if (!way.empty()) log::info("gradients of the GPUs go {}", way);
   if (!start.empty()) log::info("{}", start);
+  for (const std::string& remark : position_remarks(settings)) log::warn("{}", remark);
   look_at_memory(settings, *task, plan, processes, needed);
   return train(*task, {.settings = settings.training,
                        .stages = settings.stages,

@@ -4,8 +4,10 @@
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/position_facts.h"
+#include "config/position_remarks.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/learned.h"
+#include "config/schemes/rerope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/tupe.h"
 #include "config/schemes/xpos.h"
@@ -40,6 +42,19 @@ TEST_CASE("the chosen scheme says how many positions it has") {
   CHECK(maximal_length(position) == 1600);
   position.scheme = "no such scheme";
   CHECK(maximal_length(position) == 0);
+}
+
+TEST_CASE("a window that no row is as long as is told before a training") {
+  Settings settings;
+  settings.data.length = 64;
+  CHECK(position_remarks(settings).empty());
+  settings.position.scheme = "rerope";
+  settings.position.of<ReropeSettings>().window = 64;
+  CHECK(position_remarks(settings) ==
+        std::vector<std::string>{"position.rerope.window 64 is not inside rows of 64 tokens: they "
+                                 "are trained as with rope"});
+  settings.stages.push_back({.length = 128});
+  CHECK(position_remarks(settings).empty());
 }
 
 TEST_CASE("the chosen scheme is made to fit a length and a direction") {

@@ -32,6 +32,8 @@ struct SchemeDefinition {
   // See the functions of these names in position_facts.h.
   std::int64_t (*maximal_length)(const PositionSettings& position) = nullptr;
   void (*fit)(PositionSettings& position, const SchemeUse& use) = nullptr;
+  // What a user should know before a training in rows of that length; empty: nothing.
+  std::string (*remark)(const PositionSettings& position, std::int64_t length) = nullptr;
   void (*keep_training_length)(PositionSettings& position, std::int64_t length) = nullptr;
   // What the section may be given as instead of its options (position.formula: FILE#NAME), in
   // options; throws InvalidValue. Relative paths are taken from `folder`. A map is meant that way

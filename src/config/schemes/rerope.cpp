@@ -24,6 +24,15 @@ std::vector<Key> rerope_options(const SchemeSection& section) {
   };
 }
 
+std::string rerope_remark(const PositionSettings& position, std::int64_t length) {
+  const std::int64_t window = position.of<ReropeSettings>().window;
+  if (window < length) return "";
+  return fmt::format(
+      "position.rerope.window {} is not inside rows of {} tokens: they are trained "
+      "as with rope",
+      window, length);
+}
+
 void check_rerope(const SchemeCheck& check) {
   check_pairs_of_head(check);
   const double leak = check.options<ReropeSettings>().leak;
@@ -45,7 +54,8 @@ SchemeDefinition define_rerope() {
                     .longer = "yes",
                     .paper = "Su, kexue.fm/archives/9708"},
           .options = rerope_options,
-          .check = check_rerope};
+          .check = check_rerope,
+          .remark = rerope_remark};
 }
 
 }  // namespace roformer
