@@ -133,7 +133,8 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
                 "shows a GPU's kernels beside the host's operations, and here the CPU computes",
                 "--profile says where a step's time goes");
   }
-  if (!options.trace.empty() && !std::ofstream(options.trace)) {  // Kineto would say so at the end
+  // Kineto would say so at the end, and what is there must outlive a benchmark that fails.
+  if (!options.trace.empty() && !std::ofstream(options.trace, std::ios::app)) {
     throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }
   rounds.trace = options.trace;

@@ -1,6 +1,6 @@
 // In which numbers of rows products are made, of bfloat16 on a CPU and all on a GPU: oneDNN compiles
 // each for its numbers of rows and columns, for half a millisecond, and cuBLAS chooses one, for up to
-// three (H200: 6 of the 12 ms of a traced step of a small encoder). The number of tokens or targets is
+// three (H200: 6 of the 13 ms of a traced step of a small encoder). The number of tokens or targets is
 // another one in every step.
 #pragma once
 
