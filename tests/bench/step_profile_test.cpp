@@ -44,6 +44,31 @@ TEST_CASE("operations are recorded forward and backward, by the scope they ran i
   CHECK(profile->operations().size() == operations.size());
 }
 
+TEST_CASE("LibTorch's own attention on a GPU is attention, and a kernel's name is told") {
+  struct Given : OperationProfile {
+    void stop() override {}
+    std::vector<OperationTime> operations() const override {
+      return {{.name = "aten::_cudnn_attention_backward",
+               .kernel = "dq",
+               .milliseconds = 3,
+               .calls = 2},
+              {.scope = "products/project",
+               .name = "aten::mm",
+               .kernel = "nvjet",
+               .milliseconds = 1,
+               .calls = 2}};
+    }
+    double wall_milliseconds() const override { return 10; }
+    double idle_share(std::int64_t) const override { return 0.6; }
+  };
+  const StepProfile profile = step_profile(Given(), 2, 1);
+  CHECK(milliseconds_of(profile.parts, "attention") == 1.5);
+  CHECK(milliseconds_of(profile.parts, "matrix products") == 0.5);
+  CHECK(milliseconds_of(profile.operations, "aten::_cudnn_attention_backward > dq") == 1.5);
+  CHECK(milliseconds_of(profile.operations, "products/project > aten::mm > nvjet") == 0.5);
+  CHECK(profile.idle_share == 0.6);
+}
+
 TEST_CASE("the parts of a step sum to it") {
   const Settings settings = default_settings({{"model.layers", "2"},
                                               {"model.width", "32"},
