@@ -11,9 +11,14 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
   command
       .add_option(
           "--reader", flags.reader,
-          "text (default), verbatim, which keeps every byte, or libreoffice-help, whose HTML "
+          "auto (default): json-lines where a name ends in .jsonl or .ndjson, a document an "
+          "object, else text; verbatim, which keeps every byte; or libreoffice-help, whose HTML "
           "pages are documents")
       ->type_name("WORD");
+  command
+      .add_option("--text-field", flags.text_field,
+                  "of JSON Lines: the field that holds the text (default: text)")
+      ->type_name("NAME");
   command.add_option("--files", flags.files, "of a recipe: read these in place of its own files")
       ->type_name("INPUT");
   command
@@ -34,6 +39,7 @@ Recipe recipe_of(const CorpusFlags& flags) {
     recipe.corpus.inputs = flags.inputs;
   }
   if (!flags.reader.empty()) recipe.corpus.reader = parse_corpus_reader(flags.reader);
+  if (!flags.text_field.empty()) recipe.corpus.text_field = flags.text_field;
   recipe.corpus.include = flags.include;
   recipe.corpus.skip_binary = flags.skip_binary;
   return recipe;

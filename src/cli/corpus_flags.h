@@ -12,7 +12,8 @@ namespace roformer {
 
 struct CorpusFlags {
   std::vector<std::filesystem::path> inputs;
-  std::string reader;                        // empty: the recipe's, else text
+  std::string reader;                        // empty: the recipe's, else auto
+  std::string text_field;                    // empty: the recipe's, else "text"
   std::vector<std::filesystem::path> files;  // in place of the recipe's
   std::vector<std::string> include;
   bool skip_binary = false;

@@ -166,8 +166,8 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
 }
 
 void refuse_text_flags(const CLI::App& command) {
-  for (const char* const flag :
-       {"--document-separator", "--remove-repeats", "--reader", "--include", "--skip-binary"}) {
+  for (const char* const flag : {"--document-separator", "--remove-repeats", "--reader",
+                                 "--text-field", "--include", "--skip-binary"}) {
     if (command.get_option(flag)->count() == 0) continue;
     throw_usage(flag, "is for running text, not for sentence pairs");
   }

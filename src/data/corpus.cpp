@@ -8,6 +8,7 @@
 #include "data/corpus_stream.h"
 #include "data/document_splitter.h"
 #include "data/help_page.h"
+#include "data/json_documents.h"
 #include "data/verbatim_text.h"
 
 namespace roformer {
@@ -67,6 +68,17 @@ bool read_text(CorpusStream& stream, DocumentSeparator separator, CorpusSink& si
   return splitter.had_text();
 }
 
+bool read_json_lines(CorpusStream& stream, const std::string& field, CorpusSink& sink,
+                     const auto& report_progress) {
+  JsonDocuments documents(stream.name(), field, sink);
+  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
+    documents.feed(bytes);
+    report_progress();
+  }
+  documents.end_file();
+  return documents.had_text();
+}
+
 bool read_verbatim(CorpusStream& stream, const std::vector<std::uint64_t>& cuts, CorpusSink& sink,
                    const auto& report_progress) {
   VerbatimText text(cuts, sink);
@@ -93,6 +105,13 @@ bool read_help_page(CorpusStream& stream, CorpusSink& sink) {
   for (const HelpParagraph& paragraph : paragraphs) sink.line(paragraph.text);
   if (!paragraphs.empty()) sink.end_document();
   return !paragraphs.empty();
+}
+
+CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& file,
+                       CorpusReader given) {
+  if (given != CorpusReader::automatic) return given;
+  const bool json = is_json_lines(stream.inside().empty() ? file.string() : stream.inside());
+  return json ? CorpusReader::json_lines : CorpusReader::text;
 }
 
 }  // namespace
@@ -140,9 +159,13 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
         continue;
       }
       try {
-        switch (options.reader) {
+        switch (reader_of(stream, file, options.reader)) {
+          case CorpusReader::automatic:
           case CorpusReader::text:
             any_text |= read_text(stream, options.separator, counting, report_progress);
+            break;
+          case CorpusReader::json_lines:
+            any_text |= read_json_lines(stream, options.text_field, counting, report_progress);
             break;
           case CorpusReader::verbatim:
             any_text |= read_verbatim(stream, options.cuts, counting, report_progress);

@@ -1,6 +1,7 @@
 // A corpus as a stream of documents: files, folders, archives and standard input, cut into
-// documents by blank lines or, for the pages of LibreOffice's help, one a page; or verbatim, every
-// byte of it. The text arrives line by line, so neither a file nor a document need fit into memory.
+// documents by blank lines, one for each object of JSON Lines or page of LibreOffice's help; or
+// verbatim, every byte of it. The text arrives line by line, so neither a file nor a document need
+// fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,18 @@
 
 namespace roformer {
 
-enum class CorpusReader { text, verbatim, libreoffice_help };
+// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else
+// text.
+enum class CorpusReader { automatic, text, json_lines, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
 struct CorpusOptions {
   // Files, folders (all files below, sorted by path; names that begin with a dot or end with ~ are
   // left out, in archives, too), or "-" for standard input.
   std::vector<std::filesystem::path> inputs;
-  CorpusReader reader = CorpusReader::text;
+  CorpusReader reader = CorpusReader::automatic;
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
+  std::string text_field = "text";                              // of JSON Lines
   bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
   // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};

@@ -18,8 +18,10 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<CorpusReader, const char*>, 3> kReaders = {{
+constexpr std::array<std::pair<CorpusReader, const char*>, 5> kReaders = {{
+    {CorpusReader::automatic, "auto"},
     {CorpusReader::text, "text"},
+    {CorpusReader::json_lines, "json-lines"},
     {CorpusReader::verbatim, "verbatim"},
     {CorpusReader::libreoffice_help, "libreoffice-help"},
 }};

@@ -94,6 +94,7 @@ PreparationIdentity identity_of(const PrepareOptions& options, const Tokenizer& 
       {"tokenizer", hexadecimal(tokenizer.fingerprint())},
       {"reader", to_string(corpus.reader)},
       {"document separator", to_string(corpus.separator)},
+      {"field of JSON Lines", corpus.text_field},
       {"choice to remove repeats", fmt::format("{}", corpus.remove_repeats)},
       {"choice of files", choice_of_files(options)},
       {"validation fraction", fmt::format("{}", options.validation_fraction)},

@@ -55,6 +55,7 @@ Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
        [&](const YamlEntry& e) {
          reader.word(e, parse_document_separator, recipe.corpus.separator);
        }},
+      {"text_field", [&](const YamlEntry& e) { reader.text(e, recipe.corpus.text_field); }},
       {"remove_repeats", [&](const YamlEntry& e) { reader.flag(e, recipe.corpus.remove_repeats); }},
       {"validation_fraction",
        [&](const YamlEntry& e) { reader.fraction(e, recipe.validation_fraction); }},
