@@ -15,7 +15,7 @@ namespace {
 
 // The bias, with the differences of the scheme's running sums where it has some.
 at::Tensor with_running_sums(const AttendInputs& in, at::ScalarType type) {
-  if (!in.scheme.has_running_sums()) return in.bias;
+  if (!in.scheme.form().running_sums) return in.bias;
   const at::Tensor sums = in.scheme.running_sums(in.context);
   const std::int64_t queries = in.query.size(2);
   const at::Tensor differences =
@@ -26,6 +26,7 @@ at::Tensor with_running_sums(const AttendInputs& in, at::ScalarType type) {
 }  // namespace
 
 Attended attend(const AttendInputs& in, bool with_scores) {
+  const SchemeForm form = in.scheme.form();
   const double scale = in.scheme.score_scale(in.query.size(-1));
   const at::ScalarType type = in.query.scalar_type();
   at::Tensor raw_query = in.query;
@@ -42,8 +43,8 @@ Attended attend(const AttendInputs& in, bool with_scores) {
     key = held.key, value = held.value;
   }
   at::Tensor scores;
-  if (!in.scheme.makes_scores()) scores = content_scores(query, key, scale);
-  if (in.scheme.has_content_scores()) {
+  if (form.scores != ContentScores::own) scores = content_scores(query, key, scale);
+  if (form.scores != ContentScores::none) {
     scores = in.scheme.scores(in.context, {.query = query,
                                            .key = key,
                                            .raw_query = raw_query,
@@ -58,7 +59,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
     result.scores = bias.defined() ? scores.detach() + bias.detach() : scores.detach().clone();
   }
   AttentionWeights own;
-  if (in.scheme.has_weights()) {
+  if (form.weights) {
     own = in.scheme.weights(in.context, bias.defined() ? scores + bias : scores);
     if (with_scores) result.weights = own;
   }
@@ -70,7 +71,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
   result.output = weighted_values(probabilities, value);
-  if (in.scheme.has_value_term()) {
+  if (form.value_term) {
     result.output = result.output + in.scheme.value_term(in.context, probabilities).to(type);
   }
   if (own.remainder.defined()) {
@@ -82,7 +83,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
 
 at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context,
                    const at::Tensor& x, TokenSide side) {
-  if (scheme.has_transform()) return scheme.transformed(context, x, side);
+  if (scheme.form().transform) return scheme.transformed(context, x, side);
   const auto rotation = scheme.rotation(context, x.size(-1));
   if (!rotation) return x;
   return rotated(x, side == TokenSide::query ? rotation->query : rotation->key);
@@ -90,14 +91,14 @@ at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context
 
 KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
   raw.key = rotated(scheme, context, raw.key, TokenSide::key);
-  if (scheme.has_transform()) return raw;
+  if (scheme.form().transform) return raw;
   const auto rotation = scheme.rotation(context, raw.value.size(-1));
   if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
   return raw;
 }
 
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
-  if (scheme.cached_keys() == CachedKeys::unrotated) return raw;
+  if (scheme.form().cached_keys == CachedKeys::unrotated) return raw;
   return rotated_keys(scheme, context, std::move(raw));
 }
 

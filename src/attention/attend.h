@@ -21,7 +21,7 @@ struct AttendInputs {
   AttentionContext context;  // its mask holds everything that is hidden
   at::Tensor bias;           // the scheme's bias for this context, or undefined
   DropoutSpec dropout;       // of the probabilities
-  // What key and value are: a cache may hold them rotated already (scheme.cached_keys()).
+  // What key and value are: a cache may hold them rotated already (scheme.form().cached_keys).
   CachedKeys keys = CachedKeys::unrotated;
   std::int64_t changed_keys = 0;  // the first so many are as the scheme's change_keys() left them
 };

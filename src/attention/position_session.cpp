@@ -62,7 +62,7 @@ at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
-  if (!inputs_.scheme.draws_positions() || inputs_.drawn_positions.defined()) return;
+  if (!inputs_.scheme.form().draws_positions || inputs_.drawn_positions.defined()) return;
   const std::int64_t length = inputs_.keys.count();
   inputs_.drawn_positions = inputs_.scheme.draw_positions({.lengths = {&length, 1}});
 }
@@ -107,7 +107,7 @@ const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
 }
 
 bool PositionSession::adds_nothing(std::int64_t layer) {
-  return !scheme(layer).has_bias() && attention(layer).window == 0 &&
+  return !scheme(layer).form().bias && attention(layer).window == 0 &&
          inputs_.queries == inputs_.keys && !mask_of_scheme(layer).defined();
 }
 
@@ -138,13 +138,14 @@ at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
 
 // What a bias is made for: everything at once, unless it depends on the length.
 Extent PositionSession::bias_extent(std::int64_t layer, const Extent& extent) const {
-  return scheme(layer).bias_of_each_length() ? extent : whole();
+  const auto bias = scheme(layer).form().bias;
+  return bias && bias->of_each_length ? extent : whole();
 }
 
 PositionSession::BiasKey PositionSession::bias_key(std::int64_t layer, const Extent& extent) const {
   const PositionScheme& own = scheme(layer);
-  const bool each_layer = own.has_bias() && own.bias_of_each_layer();
-  return {&own, each_layer ? layer : -1, own.bias_of_each_length() ? extent.keys : -1};
+  const BiasForm bias = own.form().bias.value_or(BiasForm());
+  return {&own, bias.of_each_layer ? layer : -1, bias.of_each_length ? extent.keys : -1};
 }
 
 at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
@@ -152,7 +153,7 @@ at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
 }
 
 at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
-  if (!scheme(layer).has_bias()) return {};
+  if (!scheme(layer).form().bias) return {};
   at::Tensor& all = biases_[bias_key(layer, extent)];
   if (!all.defined())
     all = scheme(layer).bias(context_of_positions(layer, bias_extent(layer, extent), {}));
@@ -160,7 +161,7 @@ at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
 }
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
-  const bool biased = scheme(layer).has_bias();
+  const bool biased = scheme(layer).form().bias.has_value();
   if (adds_nothing(layer) || (!biased && !visible(layer).defined())) return {};
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
@@ -179,7 +180,8 @@ at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
 at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
   const PositionScheme& own = scheme(layer);
   const std::int64_t window = attention(layer).window;
-  const bool something = own.has_bias() ? own.bias_of_distance_alone() : window > 0;
+  const auto bias = own.form().bias;
+  const bool something = bias ? bias->of_distance_alone : window > 0;
   if (!something || !inputs_.queries.contiguous() || !inputs_.keys.contiguous() ||
       mask_of_scheme(layer).defined()) {
     return {};
@@ -190,10 +192,9 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
     const AttentionContext whole_context = context_of_positions(layer, made, {});
     const at::Tensor distances =
         distances_of(distance_range(whole_context.queries, whole_context.keys));
-    all = own.has_bias()
-              ? own.bias_at(whole_context, distances)
-              : at::zeros({1, distances.size(0)},
-                          at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
+    all = bias ? own.bias_at(whole_context, distances)
+               : at::zeros({1, distances.size(0)},
+                           at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
     if (window > 0) {
       const at::Tensor hidden = inside_window(-distances, window, inputs_.causal).logical_not();
       all = all.masked_fill(on_device(hidden, inputs_.device),

@@ -21,9 +21,9 @@ namespace {
 
 // Whether a softmax of q.k, fixed biases and running sums is all there is.
 bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
-  const PositionScheme& scheme = session.scheme(in.layer);
-  return !scheme.has_content_scores() && !scheme.has_value_term() && !scheme.has_weights() &&
-         !scheme.has_bias_of_positions() && in.dropout.probability == 0 &&
+  const SchemeForm form = session.scheme(in.layer).form();
+  return form.scores == ContentScores::none && !form.value_term && !form.weights &&
+         !form.bias_of_positions && in.dropout.probability == 0 &&
          session.attention(in.layer).log_n == LogNScaling::none &&
          session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
@@ -41,17 +41,16 @@ std::int64_t head_width_of(const SelfAttentionInputs& in) {
 }
 
 bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
+  const SchemeForm form = session.scheme(in.layer).form();
   return !is_probed(in) && can_tile_attention(in.projected, head_width_of(in)) &&
-         plain_softmax(in, session) && !session.scheme(in.layer).has_transform() &&
-         !session.scheme(in.layer).has_running_sums();
+         plain_softmax(in, session) && !form.transform && !form.running_sums;
 }
 
 // Whether a GPU's kernel for texts end to end has all that the attention needs.
 bool can_pack(const SelfAttentionInputs& in, PositionSession& session) {
-  const PositionScheme& scheme = session.scheme(in.layer);
-  return !is_probed(in) && plain_softmax(in, session) && !scheme.has_transform() &&
-         !scheme.has_running_sums() && session.adds_nothing(in.layer) &&
-         can_pack_attention(in.projected, head_width_of(in));
+  const SchemeForm form = session.scheme(in.layer).form();
+  return !is_probed(in) && plain_softmax(in, session) && !form.transform && !form.running_sums &&
+         session.adds_nothing(in.layer) && can_pack_attention(in.projected, head_width_of(in));
 }
 
 at::Tensor with_bias(const SelfAttentionInputs& in) {
@@ -106,7 +105,7 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
 // The scheme's features of a block's tokens, [B, H, L, F]; undefined where it has none.
 at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& session,
                        const TokenBlock& block) {
-  if (!session.scheme(in.layer).has_features()) return {};
+  if (!session.scheme(in.layer).form().features) return {};
   const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
   return session.scheme(in.layer)
       .features(in.layer, input)
@@ -116,7 +115,7 @@ at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& ses
 
 at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
                    const AttentionContext& context, const Extent& extent) {
-  if (session.scheme(in.layer).has_bias_of_positions())
+  if (session.scheme(in.layer).form().bias_of_positions)
     return session.scheme(in.layer).bias(context);
   return session.bias(in.layer, extent);
 }
@@ -135,6 +134,7 @@ at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& conte
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                      const TokenBlock& block, AttentionContext context) {
   const PositionScheme& scheme = session.scheme(in.layer);
+  const SchemeForm form = scheme.form();
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   const at::Tensor features = features_of(in, session, block);
@@ -146,7 +146,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .value = held.value};
   };
   const bool probed = is_probed(in);
-  if (!probed && plain_softmax(in, session) && scheme.has_running_sums() && !scheme.has_bias()) {
+  if (!probed && plain_softmax(in, session) && form.running_sums && !form.bias) {
     const Parts rotated_parts = rotate_parts();
     return running_sum_attention(
         {.query = rotated_parts.query,
@@ -156,8 +156,8 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
          .mask = session.adds_nothing(in.layer) ? at::Tensor() : session.mask(in.layer, extent),
          .scale = scheme.score_scale(parts.query.size(-1))});
   }
-  if (!probed && plain_softmax(in, session) && !scheme.has_running_sums()) {
-    if (!runs_loops(in.projected) || (scheme.has_transform() && !scheme.has_bias())) {
+  if (!probed && plain_softmax(in, session) && !form.running_sums) {
+    if (!runs_loops(in.projected) || (form.transform && !form.bias)) {
       const at::Tensor additive = session.additive(in.layer, extent);
       return by_kernel(scheme, context, rotate_parts(), additive);
     }
@@ -216,22 +216,22 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
 at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
                     const Parts& parts) {
   const PositionScheme& scheme = session.scheme(in.layer);
+  const SchemeForm form = scheme.form();
   AttentionContext context = session.context(in.layer, session.whole());
   const AttentionContext added = at_own_positions(context);
   // Keys that each head of queries sees in its own way are held for each of them.
-  const bool apart = scheme.has_transform() || scheme.changes_keys();
+  const bool apart = form.transform || form.changes_keys;
   const Parts held = apart ? for_each_query_head(parts) : parts;
   KeyValue step{.key = held.key, .value = held.value};
   const std::int64_t length = parts.key.size(2);
-  if (scheme.has_features()) {
+  if (form.features) {
     step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),
                                       cache.before(in.layer, length).features);
   }
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
   context.features = all.features;
-  const bool cached = scheme.cached_keys() == CachedKeys::rotated;
-  if (runs_loops(in.projected) && plain_softmax(in, session) && cached &&
-      !scheme.has_running_sums()) {
+  const bool cached = form.cached_keys == CachedKeys::rotated;
+  if (runs_loops(in.projected) && plain_softmax(in, session) && cached && !form.running_sums) {
     return by_kernel(scheme, context,
                      {.query = rotated(scheme, added, parts.query, TokenSide::query),
                       .key = all.key,
@@ -247,10 +247,10 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
                                     .attention = session.attention(in.layer),
                                     .context = context,
                                     .bias = bias_of(in, session, context, session.whole()),
-                                    .keys = scheme.cached_keys(),
+                                    .keys = form.cached_keys,
                                     .changed_keys = all.key.size(2) - length})
                                 .output;
-  if (scheme.changes_keys()) scheme.change_keys(context, all.key);
+  if (form.changes_keys) scheme.change_keys(context, all.key);
   return output;
 }
 

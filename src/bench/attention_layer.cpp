@@ -58,7 +58,7 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
                          .key_weight = layer.projection.narrow(0, width, width)};
   at::Tensor features;
   const PositionScheme& scheme = scheme_->of_layer(context.layer);
-  if (scheme.has_features()) {
+  if (scheme.form().features) {
     features =
         scheme.features(context.layer, state).view({sequences, length, heads, -1}).transpose(1, 2);
   }

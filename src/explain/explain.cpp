@@ -161,7 +161,7 @@ class Explainer {
     }
     const PositionScheme& scheme = one.stack.stack->scheme();
     one.adds_to_embedding =
-        scheme.draws_positions()
+        scheme.form().draws_positions
             ? scheme.embedding_at(one.recorder.layer(0).context->drawn_positions).defined()
             : scheme.embedding(Positions::range(0, 1)).defined();
     if (!one.adds_to_embedding) one.means.clear();

@@ -67,7 +67,7 @@ class Group {
  public:
   Group(const ScoreInputs& in, std::int64_t first, std::int64_t count)
       : in_(in), first_(first), count_(count) {
-    scheme_bias_ = in.scheme.has_bias() || in.scheme.has_bias_of_positions()
+    scheme_bias_ = in.scheme.form().bias || in.scheme.form().bias_of_positions
                        ? in.scheme.bias(in.context)
                        : at::Tensor();
     keys_ = placed(in.key, in.key_positions, first, count);

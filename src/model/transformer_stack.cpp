@@ -21,9 +21,10 @@ namespace {
 
 // What attention between two texts asks of a scheme.
 bool only_rotates(const PositionScheme& scheme) {
-  return !scheme.has_bias() && !scheme.has_bias_of_positions() && !scheme.has_running_sums() &&
-         !scheme.has_content_scores() && !scheme.has_weights() && !scheme.has_value_term() &&
-         !scheme.has_transform() && !scheme.has_features() && !scheme.draws_positions();
+  const SchemeForm form = scheme.form();
+  return !form.bias && !form.bias_of_positions && !form.running_sums &&
+         form.scores == ContentScores::none && !form.weights && !form.value_term &&
+         !form.transform && !form.features && !form.draws_positions;
 }
 
 Positions positions_of(const StackInputs& in) {
@@ -35,7 +36,7 @@ Positions positions_of(const StackInputs& in) {
 // Where the tokens stand by a scheme that draws positions, with those in the cache; else undefined.
 at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& in,
                               std::uint64_t key) {
-  if (!scheme.draws_positions()) return {};
+  if (!scheme.form().draws_positions) return {};
   const std::vector<std::int64_t> lengths = in.cache != nullptr
                                                 ? std::vector<std::int64_t>{in.layout.longest}
                                                 : sequence_lengths(in.layout.blocks);
@@ -159,8 +160,8 @@ bool TransformerStack::can_cache() const {
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
     const bool linear = attention_[i].kernel != AttentionKernel::softmax;
-    const bool stays = !linear || scheme.cached_keys() == CachedKeys::rotated;
-    if (!scheme.can_cache() || !stays) return false;
+    const bool stays = !linear || scheme.form().cached_keys == CachedKeys::rotated;
+    if (!scheme.form().can_cache || !stays) return false;
   }
   return settings_.causal;
 }

@@ -21,8 +21,7 @@ class Alibi : public PositionScheme {
  public:
   Alibi(at::Tensor left, at::Tensor right) : left_(std::move(left)), right_(std::move(right)) {}
 
-  bool has_bias() const override { return true; }
-  bool bias_of_distance_alone() const override { return true; }
+  SchemeForm form() const override { return {.bias = BiasForm{.of_distance_alone = true}}; }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const auto make = [&] { return slopes_times_distance(context, distances); };
     return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(context, make);

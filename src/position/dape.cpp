@@ -31,6 +31,10 @@ class Dape : public PositionScheme {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) add_layer(in, layer);
   }
 
+  SchemeForm form() const override {
+    // The second convolution reads the hidden layer right of the diagonal, where there are keys.
+    return {.scores = ContentScores::changed, .can_cache = settings_.kernel == 1};
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.kind != DapeKind::rope) return std::nullopt;
@@ -38,7 +42,6 @@ class Dape : public PositionScheme {
                                   .layout = RotaryLayout::half});
   }
 
-  bool has_content_scores() const override { return true; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();
@@ -58,9 +61,6 @@ class Dape : public PositionScheme {
                      .second_bias = layer.network.second_bias.to(type),
                      .slope = settings_.slope}});
   }
-
-  // The second convolution reads the hidden layer right of the diagonal, where there are keys.
-  bool can_cache() const override { return settings_.kernel == 1; }
 
  private:
   struct Layer {

@@ -47,12 +47,12 @@ class Deberta : public PositionScheme {
     }
   }
 
+  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
   double score_scale(std::int64_t head_width) const override {
     const int terms = 1 + settings_.content_to_position + settings_.position_to_content;
     return 1 / std::sqrt(static_cast<double>(terms * head_width));
   }
 
-  bool has_content_scores() const override { return true; }
   std::vector<at::Tensor> shared_parameters() const override {
     return settings_.norm ? std::vector<at::Tensor>{table_, gain_, shift_}
                           : std::vector<at::Tensor>{table_};

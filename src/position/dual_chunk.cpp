@@ -28,13 +28,13 @@ class DualChunk : public PositionScheme {
   explicit DualChunk(const SchemeInputs& in)
       : settings_(resolved(in.settings.of<DualChunkSettings>(), in.shape.training_length)) {}
 
+  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     return RotationPair{.query = table(context, context.queries, width, 0),
                         .key = table(context, context.keys, width, 0)};
   }
 
-  bool has_content_scores() const override { return true; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const std::int64_t period = settings_.chunk - settings_.local;
     const at::Tensor chunks = context.queries.tensor().floor_divide(period).unsqueeze(1) -

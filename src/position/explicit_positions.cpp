@@ -54,7 +54,11 @@ class ExplicitPositions : public PositionScheme {
          .initial = truncated_normal(settings_.initialization)});
   }
 
-  bool draws_positions() const override { return true; }
+  SchemeForm form() const override {
+    return {.transform = settings_.form == ExplicitForm::rope,
+            .bias_of_positions = has_biases(),
+            .draws_positions = true};
+  }
   at::Tensor draw_positions(const DrawInputs& in) const override {
     switch (settings_.draw) {
       case PositionDraw::randomized:
@@ -85,7 +89,6 @@ class ExplicitPositions : public PositionScheme {
         .view({drawn.size(0), drawn.size(1), width_});
   }
 
-  bool has_transform() const override { return settings_.form == ExplicitForm::rope; }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
     const at::Tensor drawn =
@@ -93,11 +96,8 @@ class ExplicitPositions : public PositionScheme {
     return rotated_by_tables(x, tables(context, drawn, x.size(-1)));
   }
 
-  bool has_bias_of_positions() const override {
-    return settings_.form == ExplicitForm::alibi || settings_.form == ExplicitForm::noisy_alibi;
-  }
   at::Tensor bias(const AttentionContext& context) const override {
-    if (!has_bias_of_positions()) return {};
+    if (!has_biases()) return {};
     const at::Tensor distance =
         settings_.form == ExplicitForm::alibi ? past_distances(context) : drawn_distances(context);
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
@@ -111,6 +111,10 @@ class ExplicitPositions : public PositionScheme {
     std::int64_t width = 0;
     PairTables tables;
   };
+
+  bool has_biases() const {
+    return settings_.form == ExplicitForm::alibi || settings_.form == ExplicitForm::noisy_alibi;
+  }
 
   ExplicitPositionsSettings settings_;
   at::Tensor slopes_;  // [H]

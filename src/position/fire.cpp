@@ -81,8 +81,7 @@ class Fire : public PositionScheme {
   Fire(const FireSettings& settings, std::vector<FireLayer> layers)
       : settings_(settings), layers_(std::move(layers)) {}
 
-  bool has_bias() const override { return true; }
-  bool bias_of_each_layer() const override { return true; }
+  SchemeForm form() const override { return {.bias = BiasForm{.of_each_layer = true}}; }
   at::Tensor bias(const AttentionContext& context) const override {
     const FireLayer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::TensorOptions options = layer.slope.options();

@@ -52,7 +52,7 @@ class Fope : public PositionScheme {
     }
   }
 
-  bool has_transform() const override { return true; }
+  SchemeForm form() const override { return {.transform = true}; }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
     const Positions& positions = side == TokenSide::query ? context.queries : context.keys;

@@ -84,21 +84,21 @@ class Formula : public PositionScheme {
                               formula_names(in.settings.of<FormulaSettings>())),
                 numbers_of(in), in.shape) {}
 
-  bool has_bias() const override { return !replaces_; }
-  bool bias_of_each_layer() const override { return values_.root().uses.layer; }
-  bool bias_of_each_length() const override { return values_.root().uses.length; }
+  SchemeForm form() const override {
+    if (replaces_) return {.scores = ContentScores::changed};
+    const auto& uses = values_.root().uses;
+    return {.bias = BiasForm{.of_each_layer = uses.layer,
+                             .of_each_length = uses.length,
+                             .of_distance_alone = uses.by_distance}};
+  }
   at::Tensor bias(const AttentionContext& context) const override {
     if (replaces_) return {};
-    return bias_of_distance_alone() ? PositionScheme::bias(context) : values_.pairs(context);
-  }
-  bool bias_of_distance_alone() const override {
-    return !replaces_ && values_.root().uses.by_distance;
+    return values_.root().uses.by_distance ? PositionScheme::bias(context) : values_.pairs(context);
   }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     return values_.at_distances(context, distances);
   }
 
-  bool has_content_scores() const override { return replaces_; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     return values_.scores(context, terms.scores);
   }

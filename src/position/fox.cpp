@@ -50,6 +50,11 @@ class Fox : public PositionScheme {
     }
   }
 
+  SchemeForm form() const override {
+    if (by_token()) return {.running_sums = true, .features = true};
+    return {.bias = BiasForm{.of_each_layer = settings_.gates == ForgetGates::bias_only,
+                             .of_distance_alone = true}};
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.rope_base == 0) return std::nullopt;
@@ -57,7 +62,6 @@ class Fox : public PositionScheme {
                                   .layout = RotaryLayout::half});
   }
 
-  bool has_features() const override { return by_token(); }
   at::Tensor features(std::int64_t layer, const at::Tensor& input) const override {
     const Gate& gate = gates_[static_cast<std::size_t>(layer)];
     const at::Tensor x = input.to(gate.weight.scalar_type());
@@ -69,14 +73,10 @@ class Fox : public PositionScheme {
         earlier.defined() ? earlier.squeeze(-1).narrow(2, earlier.size(2) - 1, 1) : at::Tensor();
     return summed_log_gates(added.squeeze(-1), before).unsqueeze(-1);
   }
-  bool has_running_sums() const override { return by_token(); }
   at::Tensor running_sums(const AttentionContext& context) const override {
     return context.features.squeeze(-1);
   }
 
-  bool has_bias() const override { return !by_token(); }
-  bool bias_of_each_layer() const override { return settings_.gates == ForgetGates::bias_only; }
-  bool bias_of_distance_alone() const override { return !by_token(); }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const at::Tensor log_gate =
         at::log_sigmoid(gates_[static_cast<std::size_t>(context.layer)].bias).unsqueeze(1);

@@ -35,9 +35,9 @@ class Kerple : public PositionScheme {
     }
   }
 
-  bool has_bias() const override { return true; }
-  bool bias_of_each_layer() const override { return true; }
-  bool bias_of_distance_alone() const override { return true; }
+  SchemeForm form() const override {
+    return {.bias = BiasForm{.of_each_layer = true, .of_distance_alone = true}};
+  }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::Tensor distance = on_device(distances.abs(), layer.r1.options());

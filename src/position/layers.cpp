@@ -35,6 +35,7 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
+  SchemeForm form() const override { return {.draws_positions = that_draws() != nullptr}; }
   // At most one of them adds something or draws positions.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
@@ -48,7 +49,6 @@ class Layers : public PositionScheme {
     const PositionScheme* const drawing = that_draws();
     return drawing != nullptr ? drawing->embedding_at(positions) : at::Tensor();
   }
-  bool draws_positions() const override { return that_draws() != nullptr; }
   at::Tensor draw_positions(const DrawInputs& inputs) const override {
     const PositionScheme* const drawing = that_draws();
     return drawing != nullptr ? drawing->draw_positions(inputs) : at::Tensor();
@@ -57,7 +57,7 @@ class Layers : public PositionScheme {
  private:
   const PositionScheme* that_draws() const {
     for (const Part& part : parts_) {
-      if (part.scheme->draws_positions()) return part.scheme.get();
+      if (part.scheme->form().draws_positions) return part.scheme.get();
     }
     return nullptr;
   }

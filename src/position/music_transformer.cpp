@@ -29,7 +29,7 @@ class MusicTransformer : public PositionScheme {
     }
   }
 
-  bool has_content_scores() const override { return true; }
+  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t farthest =

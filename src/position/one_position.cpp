@@ -23,6 +23,17 @@ AttentionContext OnePosition::moved(AttentionContext context) const {
   return context;
 }
 
+SchemeForm OnePosition::form() const {
+  const SchemeForm all = scheme_.form();
+  SchemeForm form{.value_term = all.value_term};
+  if (plain()) return form;
+  form.transform = all.transform;
+  if (all.bias) form.bias = BiasForm{.of_each_layer = all.bias->of_each_layer};
+  form.bias_of_positions = all.bias_of_positions;
+  form.scores = all.scores;
+  return form;
+}
+
 std::optional<RotationPair> OnePosition::rotation(const AttentionContext& context,
                                                   std::int64_t width) const {
   if (plain()) return std::nullopt;

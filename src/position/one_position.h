@@ -21,20 +21,13 @@ class OnePosition : public PositionScheme {
   // `scheme` outlives it.
   OnePosition(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
 
+  SchemeForm form() const override;
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override;
-  bool has_transform() const override { return !plain() && scheme_.has_transform(); }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override;
-  bool has_bias() const override { return !plain() && scheme_.has_bias(); }
-  bool has_bias_of_positions() const override {
-    return !plain() && scheme_.has_bias_of_positions();
-  }
   at::Tensor bias(const AttentionContext& context) const override;
-  bool has_content_scores() const override { return !plain() && scheme_.has_content_scores(); }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
-  bool makes_scores() const override { return !plain() && scheme_.makes_scores(); }
-  bool has_value_term() const override { return scheme_.has_value_term(); }
   at::Tensor value_term(const AttentionContext& context,
                         const at::Tensor& probabilities) const override;
   double score_scale(std::int64_t head_width) const override;

@@ -32,9 +32,15 @@ class Path : public PositionScheme {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) add_layer(in, layer);
   }
 
+  SchemeForm form() const override {
+    return {.running_sums = settings_.forget_gate,
+            .scores = ContentScores::own,
+            .changes_keys = true,
+            .features = true,
+            .features_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
+  }
   // Of each token and head: D numbers of w before the convolution, beta before its sigmoid, and the
   // gate before its own.
-  bool has_features() const override { return true; }
   at::Tensor features(std::int64_t layer, const at::Tensor& input) const override {
     const Layer& own = layers_[static_cast<std::size_t>(layer)];
     at::Tensor x = input.to(own.beta.weight.scalar_type());
@@ -49,8 +55,6 @@ class Path : public PositionScheme {
     return at::cat(parts, -1);
   }
 
-  bool has_content_scores() const override { return true; }
-  bool makes_scores() const override { return true; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const at::ScalarType type = context.features.scalar_type();
     HouseholderInputs products = products_of(context, terms.changed_keys);
@@ -60,17 +64,11 @@ class Path : public PositionScheme {
     return householder_scores(products);
   }
 
-  bool has_running_sums() const override { return settings_.forget_gate; }
   at::Tensor running_sums(const AttentionContext& context) const override {
     const at::Tensor sums = summed_log_gates(context.features.select(-1, head_width_ + 1));
     return settings_.gate_scaled ? sums * score_scale(head_width_) : sums;
   }
 
-  std::int64_t features_before() const override {
-    return std::max<std::int64_t>(settings_.convolution - 1, 0);
-  }
-
-  bool changes_keys() const override { return true; }
   void change_keys(const AttentionContext& context, const at::Tensor& key) const override {
     const c10::AutoGradMode no_gradient(false);
     HouseholderInputs products =

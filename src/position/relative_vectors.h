@@ -18,9 +18,10 @@ class RelativeVectors : public PositionScheme {
     at::Tensor value;  // the same; undefined: keys only
   };
 
-  bool has_content_scores() const override { return true; }
+  SchemeForm form() const override {
+    return {.scores = ContentScores::changed, .value_term = tables_.front().value.defined()};
+  }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
-  bool has_value_term() const override { return tables_.front().value.defined(); }
   at::Tensor value_term(const AttentionContext& context,
                         const at::Tensor& probabilities) const override;
 

@@ -18,12 +18,15 @@ class Rerope : public PositionScheme {
  public:
   explicit Rerope(const SchemeInputs& in) : settings_(in.settings.of<ReropeSettings>()) {}
 
+  // A key's rotation depends on how far the query is.
+  SchemeForm form() const override {
+    return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     return tables_.pair(context, angles(width, 1, 0));
   }
 
-  bool has_content_scores() const override { return true; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const std::int64_t width = terms.raw_query.size(-1);
     const at::ScalarType type = terms.scores.scalar_type();
@@ -44,9 +47,6 @@ class Rerope : public PositionScheme {
     if (!context.causal) replace(past <= -settings_.window, -1);
     return scores;
   }
-
-  // A key's rotation depends on how far the query is.
-  CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
 
  private:
   ReropeSettings settings_;

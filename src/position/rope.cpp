@@ -20,6 +20,12 @@ class Rope : public PositionScheme {
   explicit Rope(const SchemeInputs& in)
       : settings_(in.settings.of<RopeSettings>()), training_length_(in.shape.training_length) {}
 
+  SchemeForm form() const override {
+    // Angles that change with the length: keys must be rotated anew.
+    const bool by_length =
+        settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
+    return {.cached_keys = by_length ? CachedKeys::unrotated : CachedKeys::rotated};
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
@@ -34,12 +40,6 @@ class Rope : public PositionScheme {
         .query = table(context.queries), .key = table(context.keys), .value = settings_.value};
   }
 
-  // These angles change with the length, so that their keys must be rotated anew.
-  CachedKeys cached_keys() const override {
-    const bool by_length =
-        settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
-    return by_length ? CachedKeys::unrotated : CachedKeys::rotated;
-  }
   bool rereads(std::int64_t before, std::int64_t after) const override {
     const std::int64_t shorter =
         settings_.original_length > 0 ? settings_.original_length : training_length_;

@@ -1,8 +1,8 @@
 // A positional scheme: one class in one file, which answers the questions below and nothing else.
-// Every answer has a default that means "nothing", so that a scheme says only what it is about. The
-// attention asks these hooks and never a scheme's name. Shapes: B batch, L length, M width, H
-// heads, D head width; masks are true where a key is visible. Sections are those of the
-// specification of the schemes in tests/position/golden.
+// Every answer has a default that means "nothing", so that a scheme says only what it is about:
+// form() says which it answers. The attention asks these hooks and never a scheme's name. Shapes: B
+// batch, L length, M width, H heads, D head width; masks are true where a key is visible. Sections
+// are those of the specification of the schemes in tests/position/golden.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -88,7 +88,7 @@ struct ScoreTerms {
   at::Tensor key;        // rotated
   at::Tensor raw_query;  // before the rotation
   at::Tensor raw_key;
-  at::Tensor scores;  // scale * query.key, before any bias or mask; undefined: makes_scores()
+  at::Tensor scores;  // scale * query.key, before any bias or mask; undefined: ContentScores::own
   double scale = 1;
   // Keys of schemes that change them: the first so many stand as change_keys() left them.
   std::int64_t changed_keys = 0;
@@ -111,8 +111,43 @@ struct DrawInputs {
 
 enum class TokenSide { query, key };
 
-// What a key-value cache holds for this scheme.
+// What a key-value cache holds.
 enum class CachedKeys { rotated, unrotated };
+
+// What scores() is: nothing, a change of q.k, or all of them, so that nobody else makes q.k.
+enum class ContentScores { none, changed, own };
+
+// A bias that the sequences of a batch share, so that it is made once for them.
+struct BiasForm {
+  bool of_each_layer = false;   // else one for all layers
+  bool of_each_length = false;  // it depends on the number of keys
+  // It depends on the distance key - query: then bias_at() gives it, bias() spreads that, and
+  // attention by tiles never holds it for all pairs.
+  bool of_distance_alone = false;
+};
+
+// Which of the questions below a scheme answers, the same for as long as it lives: what decides how
+// its attention is computed, before any tensor is made.
+struct SchemeForm {
+  bool transform = false;  // transformed() in the place of rotation()
+  std::optional<BiasForm> bias;
+  bool bias_of_positions = false;  // bias() differs between sequences; `bias` is empty then
+  bool running_sums = false;
+  ContentScores scores = ContentScores::none;
+  bool changes_keys = false;  // later tokens change the keys of earlier ones: change_keys()
+  bool weights = false;       // in the place of the softmax
+  bool value_term = false;
+  bool features = false;
+  // How many tokens before a token its features are read with: a cache keeps them, seen or not.
+  std::int64_t features_before = 0;
+  bool draws_positions = false;
+  // False where a token's result changes with how many tokens follow it, even if it sees none of
+  // them: then nothing of it can be cached. Rotations that grow with every token (dynamic_ntk) are
+  // cached all the same, keys unrotated: what a token was keeps the angles that it was read with,
+  // and a text that is read anew differs from one that was written.
+  bool can_cache = true;
+  CachedKeys cached_keys = CachedKeys::rotated;
+};
 
 class PositionScheme {
  public:
@@ -120,6 +155,8 @@ class PositionScheme {
 
   // The scheme that answers questions 2 to 9 in a layer: another one where layers differ.
   virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
+
+  virtual SchemeForm form() const { return {}; }
 
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
@@ -134,50 +171,36 @@ class PositionScheme {
 
   // The same by tables that rotations do not have: of their own for each head or sequence, or off
   // the unit circle. x [B, H, L, D]: queries at the context's queries, or keys at its keys.
-  virtual bool has_transform() const { return false; }
   virtual at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                                  TokenSide side) const {
     return x;
   }
 
-  // 3. A bias that does not depend on content, [1 or B, H, Lq, Lk], added after the scale.
-  virtual bool has_bias() const { return false; }
-  virtual bool bias_of_each_layer() const { return false; }  // else one for all layers
-  // Whether it depends on the number of keys: then it is made for each length of a batch.
-  virtual bool bias_of_each_length() const { return false; }
+  // 3. A bias that does not depend on content, added after the scale: [1, H, Lq, Lk], or
+  // [B or 1, H, Lq, Lk] where it is one of drawn positions.
   virtual at::Tensor bias(const AttentionContext& context) const;
-  // Whether it depends on the distance key - query alone. Then bias_at() gives it at each of some
-  // distances, float64 [R] one by one -> [1 or H, R] in the context's type; bias() spreads them,
-  // and attention by tiles never holds it for all pairs.
-  virtual bool bias_of_distance_alone() const { return false; }
+  // The same at each distance key - query that the context's pairs have, in their order: float64
+  // [R] -> [1 or H, R] in the context's type.
   virtual at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const {
     return {};
   }
-  // bias() differs between the sequences of a batch, [B or 1, H, Lq, Lk]; has_bias() is false then.
-  virtual bool has_bias_of_positions() const { return false; }
   // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
   // matrix where nothing else needs one.
-  virtual bool has_running_sums() const { return false; }
   virtual at::Tensor running_sums(const AttentionContext& context) const { return {}; }
 
   // 4. Scores from content: the new scores, with the given ones changed in place where that helps.
-  virtual bool has_content_scores() const { return false; }
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
   }
   // Parameters of all layers that scores() reads more than once in a layer, for each length of a
   // batch, say. Their gradients are added up layer by layer, whichever of them is computed again.
   virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
-  // The scores are all its own: nobody else makes q.k.
-  virtual bool makes_scores() const { return false; }
-  // Later tokens change the keys of earlier ones: key [B, H, Lk, D] in place, from what they are
-  // when the context's queries ask to what they are for the token behind them. Those in front of
-  // the queries have been through this before.
-  virtual bool changes_keys() const { return false; }
+  // The keys of earlier tokens, [B, H, Lk, D], in place: from what they are when the context's
+  // queries ask to what they are for the token behind them. Those in front of the queries have been
+  // through this before.
   virtual void change_keys(const AttentionContext& context, const at::Tensor& key) const {}
 
   // Weights instead of the softmax, from scores that may be overwritten; the context has the mask.
-  virtual bool has_weights() const { return false; }
   virtual AttentionWeights weights(const AttentionContext& context,
                                    const at::Tensor& scores) const {
     return {};
@@ -190,7 +213,6 @@ class PositionScheme {
   }
 
   // 5. What is added to the output from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
-  virtual bool has_value_term() const { return false; }
   virtual at::Tensor value_term(const AttentionContext& context,
                                 const at::Tensor& probabilities) const {
     return {};
@@ -205,29 +227,18 @@ class PositionScheme {
   // 8. Features of tokens: what the scheme reads from the layer's input beside q, k and v, token by
   // token, [T, M] -> [T, H, F]. A cache keeps what remembered() makes of them with those of the
   // tokens before: added and earlier [B, H, L, F], `earlier` undefined at the beginning.
-  virtual bool has_features() const { return false; }
   virtual at::Tensor features(std::int64_t layer, const at::Tensor& input) const { return {}; }
   virtual at::Tensor remembered(const at::Tensor& added, const at::Tensor& earlier) const {
     return added;
   }
-  // How many tokens before a token its features are read with: a cache keeps them, seen or not.
-  virtual std::int64_t features_before() const { return 0; }
 
   // Places that are drawn for each batch and are its tokens' positions: float64 [S or 1, L] for the
   // longest of its S sequences, or of the tokens behind the earlier ones.
-  virtual bool draws_positions() const { return false; }
   virtual at::Tensor draw_positions(const DrawInputs& inputs) const { return {}; }
 
-  // 9. Capabilities beyond those of the facts table.
-  // False where a token's result changes with how many tokens follow it, even if it sees none of
-  // them: then nothing of it can be cached. Rotations that grow with every token (dynamic_ntk) are
-  // cached all the same, keys unrotated: what a token was keeps the angles that it was read with,
-  // and a text that is read anew differs from one that was written.
-  virtual bool can_cache() const { return true; }
-  virtual CachedKeys cached_keys() const { return CachedKeys::rotated; }
-  // Whether a text of `before` tokens is read otherwise when it has come to `after` (longrope's two
-  // lists of factors): the cache of a language model is then made anew, once. A translator goes on
-  // with what its decoder has read.
+  // 9. Whether a text of `before` tokens is read otherwise when it has come to `after` (longrope's
+  // two lists of factors): the cache of a language model is then made anew, once. A translator goes
+  // on with what its decoder has read.
   virtual bool rereads(std::int64_t before, std::int64_t after) const { return false; }
 };
 

@@ -28,12 +28,15 @@ class SelfExtend : public PositionScheme {
  public:
   explicit SelfExtend(const SchemeInputs& in) : settings_(in.settings.of<SelfExtendSettings>()) {}
 
+  // A key's rotation depends on how far the query is.
+  SchemeForm form() const override {
+    return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     return tables_.pair(context, angles(width, 0));
   }
 
-  bool has_content_scores() const override { return true; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const at::Tensor far = past_of_pairs(context) >= settings_.window;
     if (!far.any().item<bool>()) return terms.scores;
@@ -46,9 +49,6 @@ class SelfExtend : public PositionScheme {
                                    tables_.at(context, groups(context.keys), angles(width, 0)));
     return replace_scores(terms.scores, query, key, far);
   }
-
-  // A key's rotation depends on how far the query is.
-  CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
 
  private:
   SelfExtendSettings settings_;

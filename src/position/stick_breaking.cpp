@@ -133,7 +133,7 @@ class StickBreaking : public PositionScheme {
     }
   }
 
-  bool has_weights() const override { return true; }
+  SchemeForm form() const override { return {.weights = true}; }
   AttentionWeights weights(const AttentionContext& context,
                            const at::Tensor& scores) const override {
     return stick_breaking_weights(scores, context.mask);

@@ -25,13 +25,21 @@ class Streaming : public PositionScheme {
   explicit Streaming(const SchemeInputs& in)
       : settings_(in.settings.of<StreamingSettings>()), slopes_(alibi_slopes(in.shape.heads)) {}
 
+  SchemeForm form() const override {
+    // A key's rotation depends on how far the query is.
+    SchemeForm form{.cached_keys = CachedKeys::unrotated};
+    if (settings_.form == StreamingForm::alibi)
+      form.bias = BiasForm();
+    else
+      form.scores = ContentScores::changed;
+    return form;
+  }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.form == StreamingForm::alibi) return std::nullopt;
     return tables_.pair(context, angles(width));
   }
 
-  bool has_bias() const override { return settings_.form == StreamingForm::alibi; }
   at::Tensor bias(const AttentionContext& context) const override {
     if (settings_.form == StreamingForm::rope) return {};
     const auto options = at::TensorOptions().dtype(context.type).device(context.device);
@@ -43,7 +51,6 @@ class Streaming : public PositionScheme {
            -on_device(at::tensor(slopes_, at::kDouble), options).view({1, -1, 1, 1});
   }
 
-  bool has_content_scores() const override { return settings_.form == StreamingForm::rope; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const at::Tensor far = evicted(context);
     if (!far.any().item<bool>()) return terms.scores;
@@ -66,9 +73,6 @@ class Streaming : public PositionScheme {
     const at::Tensor past = past_of_pairs(context);
     return (past < settings_.recent).logical_or(keys < settings_.sinks).logical_and(past >= 0);
   }
-
-  // A key's rotation depends on how far the query is.
-  CachedKeys cached_keys() const override { return CachedKeys::unrotated; }
 
  private:
   StreamingSettings settings_;

@@ -48,7 +48,7 @@ class TransformerXl : public PositionScheme {
     if (!settings_.untie) layers_.erase(layers_.begin());
   }
 
-  bool has_content_scores() const override { return true; }
+  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
   std::vector<at::Tensor> shared_parameters() const override {
     if (settings_.untie) return {};
     return {layers_.front().u, layers_.front().w};

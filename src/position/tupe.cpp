@@ -50,11 +50,11 @@ class Tupe : public PositionScheme {
     }
   }
 
+  SchemeForm form() const override { return {.bias = BiasForm()}; }
   double score_scale(std::int64_t head_width) const override {
     return 1 / std::sqrt(2 * static_cast<double>(head_width));
   }
 
-  bool has_bias() const override { return true; }
   at::Tensor bias(const AttentionContext& context) const override {
     const at::Tensor query = at::matmul(rows(context.queries), query_.t())
                                  .view({1, -1, shape_.heads, shape_.head_width})

@@ -50,7 +50,7 @@ class Run {
     if (const auto x = inputs_.find("x"); x != inputs_.end()) {
       const std::int64_t length = x->second.size(1);
       const at::Tensor embedded = embed(x->second);
-      if (scheme_->has_features()) {
+      if (scheme_->form().features) {
         features_ = scheme_->features(0, embedded.flatten(0, 1))
                         .view({embedded.size(0), length, setup_.shape.heads, -1})
                         .transpose(1, 2);
@@ -217,7 +217,7 @@ at::Tensor Run::extra(const std::string& name) const {
   if (name == "log_fgate") return at::log_sigmoid(features_.select(-1, features_.size(-1) - 1));
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
-    if (!scheme_->has_transform() && !scheme_->rotation(context_, width)) {
+    if (!scheme_->form().transform && !scheme_->rotation(context_, width)) {
       throw_failure("", "nothing is rotated");
     }
     return name == "q_rot" ? rotated(*scheme_, context_, inputs_.at("q"), TokenSide::query)

@@ -67,7 +67,7 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   if (pairs.content_bias.defined()) {
     scores = scores + scale * at::matmul(pairs.content_bias.unsqueeze(1), key.transpose(-2, -1));
   }
-  const at::Tensor bias = in.scheme.has_bias() ? in.scheme.bias(in.context) : at::Tensor();
+  const at::Tensor bias = in.scheme.form().bias ? in.scheme.bias(in.context) : at::Tensor();
   if (bias.defined()) scores = scores + bias;
   if (pairs.weights) {
     const at::Tensor weights = pairs.weights(scores);

@@ -118,7 +118,7 @@ TEST_CASE("positions with gaps give what contiguous positions give around the ga
   const at::Tensor x = at::randn({6, SmallScheme::kWidth}, at::kDouble);
   for (const std::string& name : position_names()) {
     const SmallScheme small(name, true);
-    if (small.scheme->has_content_scores() && name == "cope")
+    if (small.scheme->form().scores != ContentScores::none && name == "cope")
       continue;  // counts keys, not positions
     const Positions gaps = Positions::of({0, 1, 4, 5, 9, 10});
     const at::Tensor with_gaps = layer(small, x, TokenLayout::uniform(1, 6), gaps);
@@ -172,7 +172,7 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
     step.mask = at::Tensor();
     const KeyValue cached = to_cache(*small.scheme, context, {.key = k, .value = v});
     const at::Tensor last =
-        run(q.narrow(2, length - 1, 1), cached, step, small.scheme->cached_keys());
+        run(q.narrow(2, length - 1, 1), cached, step, small.scheme->form().cached_keys);
     INFO(name);
     CHECK(distance(full.narrow(2, length - 1, 1), last) < 1e-12);
   }
@@ -187,7 +187,7 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
       SmallScheme small(name, causal);
-      if (small.scheme->has_content_scores()) continue;
+      if (small.scheme->form().scores != ContentScores::none) continue;
       const at::Tensor outer = at::randn({layout.tokens, SmallScheme::kInner}, at::kDouble);
       at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
       x.set_requires_grad(true);

@@ -84,7 +84,7 @@ struct SmallScheme {
   // The features of tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
   // where the scheme has none.
   at::Tensor features(const at::Tensor& input) const {
-    if (!scheme->has_features()) return {};
+    if (!scheme->form().features) return {};
     return scheme->features(1, input.flatten(0, 1))
         .view({input.size(0), input.size(1), kHeads, -1})
         .transpose(1, 2);

@@ -51,7 +51,7 @@ class Previous : public PositionScheme {
                                    .initial = constant(initial),
                                    .decay = false});
   }
-  bool has_bias() const override { return true; }
+  SchemeForm form() const override { return {.bias = BiasForm()}; }
   at::Tensor bias(const AttentionContext& context) const override {
     const at::Tensor past =
         context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0);

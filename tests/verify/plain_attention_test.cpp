@@ -46,7 +46,7 @@ void compare_forms(SmallScheme& small) {
                            .causal = small.causal,
                            .training = true,
                            .type = at::kDouble};
-  if (small.scheme->draws_positions()) {
+  if (small.scheme->form().draws_positions) {
     const std::vector<std::int64_t> lengths{kLength, kLength};
     context.drawn_positions =
         small.scheme->draw_positions({.lengths = lengths, .training = true, .key = 3});

@@ -1,0 +1,81 @@
+// What form() names must answer; a bias, weights or drawn positions that it does not name were
+// forgotten there.
+#include <ATen/ATen.h>
+
+#include "attention/schemes.h"
+#include "catch.h"
+#include "config/schemes/explicit_positions.h"
+#include "config/schemes/formula.h"
+#include "config/schemes/fox.h"
+
+using namespace roformer;
+
+namespace {
+
+constexpr std::int64_t kLength = 6;
+
+AttentionContext context_of(const SmallScheme& small) {
+  AttentionContext context{.queries = Positions::range(0, kLength),
+                           .keys = Positions::range(0, kLength),
+                           .layer = 1,
+                           .causal = small.causal,
+                           .type = at::kDouble};
+  const at::Tensor features =
+      small.features(at::randn({1, kLength, SmallScheme::kWidth}, at::kDouble));
+  if (features.defined()) context.features = small.scheme->remembered(features, {});
+  return context;
+}
+
+void check_answers(const SmallScheme& small) {
+  const PositionScheme& scheme = *small.scheme;
+  const SchemeForm form = scheme.form();
+  const AttentionContext context = context_of(small);
+  CHECK(scheme.bias(context).defined() == (form.bias || form.bias_of_positions));
+  CHECK(!(form.bias && form.bias_of_positions));
+  const at::Tensor distances = at::arange(-kLength + 1, kLength, at::kDouble);
+  if (form.bias && form.bias->of_distance_alone) {
+    CHECK(scheme.bias_at(context, distances).size(1) == distances.size(0));
+  }
+  if (form.running_sums) CHECK(scheme.running_sums(context).defined());
+  if (form.features) CHECK(context.features.size(2) == kLength);
+  const at::Tensor pairs =
+      at::rand({1, SmallScheme::kHeads, kLength, kLength}, at::kDouble).softmax(-1);
+  CHECK(scheme.weights(context, pairs.clone()).weights.defined() == form.weights);
+  if (form.value_term) CHECK(scheme.value_term(context, pairs).defined());
+  const std::vector<std::int64_t> lengths{kLength};
+  CHECK(scheme.draw_positions({.lengths = lengths}).defined() == form.draws_positions);
+  // A rotation and a transform are two answers to one question.
+  if (form.transform) CHECK(!scheme.rotation(context, SmallScheme::kHeadWidth));
+}
+
+}  // namespace
+
+TEST_CASE("the hooks that a scheme's form names are those that answer") {
+  at::manual_seed(4);
+  for (const std::string& name : position_names()) {
+    for (const bool causal : {false, true}) {
+      INFO(name << (causal ? ", causal" : ""));
+      check_answers(SmallScheme(name, causal));
+    }
+  }
+}
+
+TEST_CASE("options that change what a scheme answers change its form") {
+  at::manual_seed(5);
+  const auto check = [](const char* name, const std::function<void(PositionSettings&)>& change) {
+    INFO(name);
+    check_answers(SmallScheme(name, true, at::kDouble, change));
+  };
+  check("fox", [](PositionSettings& all) { all.of<FoxSettings>().gates = ForgetGates::fixed; });
+  check("fox", [](PositionSettings& all) { all.of<FoxSettings>().gates = ForgetGates::bias_only; });
+  check("path", [](PositionSettings& all) { all.of<PathSettings>().forget_gate = true; });
+  check("shaw", [](PositionSettings& all) { all.of<ShawSettings>().values = false; });
+  check("streaming",
+        [](PositionSettings& all) { all.of<StreamingSettings>().form = StreamingForm::alibi; });
+  check("formula", [](PositionSettings& all) { all.of<FormulaSettings>().score = "score * i"; });
+  for (const ExplicitForm form : {ExplicitForm::rope, ExplicitForm::alibi,
+                                  ExplicitForm::noisy_alibi, ExplicitForm::sinusoidal}) {
+    check("explicit_positions",
+          [form](PositionSettings& all) { all.of<ExplicitPositionsSettings>().form = form; });
+  }
+}
