@@ -16,6 +16,7 @@ bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings
   if (scheme.form().draws_positions) return true;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].log_n == LogNScaling::encoder) return true;
+    // Scores of a formula may know the length, too, but not in causal models, which have a cache.
     const auto bias = scheme.of_layer(static_cast<std::int64_t>(i)).form().bias;
     if (bias && bias->of_each_length) return true;
   }

@@ -222,7 +222,7 @@ void bench_attention(BenchAttentionOptions options) {
   prepare_threads(settings.threads);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
-  const StopSignals signals;  // what was measured is shown all the same
+  const StopSignals signals("stopping; what was measured is shown");
   const auto passes = options.lengths.size() * (options.kernels.size() + (options.forms ? 3 : 0));
   ProgressBar bar("measuring", passes, "kernels");
   const AttentionBenchmark result = benchmark_attention(

@@ -176,7 +176,7 @@ void bench_positions(BenchPositionsOptions options) {
   prepare_threads(settings.threads);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
-  const StopSignals signals;  // what was measured is shown all the same
+  const StopSignals signals("stopping; what was measured is shown");
   const std::vector<PositionCost> costs = measure(options, settings, plan);
   const int stopped = StopSignals::received();
   const Table table = cost_table(options, costs, task_facts(settings.task).causal);

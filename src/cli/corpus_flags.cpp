@@ -11,9 +11,9 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
   command
       .add_option(
           "--reader", flags.reader,
-          "auto (default): json-lines where a name ends in .jsonl or .ndjson, a document an "
-          "object, else text; verbatim, which keeps every byte; or libreoffice-help, whose HTML "
-          "pages are documents")
+          "auto (default): json-lines where a name ends in .jsonl or .ndjson, else text; "
+          "json-lines: each line an object whose text is a document; text: lines as they stand; "
+          "verbatim, which keeps every byte; or libreoffice-help, whose HTML pages are documents")
       ->type_name("WORD");
   command
       .add_option("--text-field", flags.text_field,
@@ -39,6 +39,11 @@ Recipe recipe_of(const CorpusFlags& flags) {
     recipe.corpus.inputs = flags.inputs;
   }
   if (!flags.reader.empty()) recipe.corpus.reader = parse_corpus_reader(flags.reader);
+  const CorpusReader reader = recipe.corpus.reader;
+  if (!flags.text_field.empty() && reader != CorpusReader::automatic &&
+      reader != CorpusReader::json_lines) {
+    throw_usage("--text-field", "is of JSON Lines, and the reader is " + to_string(reader));
+  }
   if (!flags.text_field.empty()) recipe.corpus.text_field = flags.text_field;
   recipe.corpus.include = flags.include;
   recipe.corpus.skip_binary = flags.skip_binary;

@@ -125,6 +125,9 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
     options.source = input_names(arguments.corpus.inputs);
   }
   if (!arguments.separator.empty()) {
+    if (recipe.corpus.reader == CorpusReader::json_lines) {
+      throw_usage("--document-separator", "is of text: of JSON Lines each object is a document");
+    }
     options.corpus.separator = parse_document_separator(arguments.separator);
   }
   options.corpus.remove_repeats |= arguments.remove_repeats;
@@ -180,7 +183,8 @@ void add_prepare(CLI::App& data) {
       {.name = "prepare",
        .summary = "Tokenise text once into shards that training maps into memory",
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
-                  "zip archives, - for standard input. Text may be compressed (.gz, .bz2, "
+                  "zip archives, - for standard input; or JSON Lines (.jsonl). Text may be "
+                  "compressed (.gz, .bz2, "
                   ".xz, .zst) and larger than memory. With --languages INPUT is sentence pairs."});
   add_corpus_flags(*command, arguments->corpus);
   command

@@ -22,6 +22,7 @@
 #include "data/line_reader.h"
 #include "runs/translation.h"
 #include "text/utf8.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -138,9 +139,19 @@ void translate_command(const TranslateOptions& options) {
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
       options.output);
+  // A file is whole or not there at all, its beginnings included; what stands in a pipe has
+  // arrived.
+  std::optional<StopSignals> signals;
+  if (!options.output.empty()) signals.emplace("leaving after these lines");
   StatusLine status;
   std::int64_t number = 0, cut = 0;
   for (bool more = true; more;) {
+    if (const int stopped = signals ? StopSignals::received() : 0) {
+      status.clear();
+      std::cerr << fmt::format("stopped by a signal after {} lines: {} is not written\n",
+                               format_count(number), options.output);
+      throw CLI::RuntimeError(kSignalExit + stopped);
+    }
     std::vector<std::string> lines, given;
     std::string line;
     request.first_line = static_cast<std::uint64_t>(number);

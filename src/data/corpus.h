@@ -1,7 +1,7 @@
 // A corpus as a stream of documents: files, folders, archives and standard input, cut into
 // documents by blank lines, one for each object of JSON Lines or page of LibreOffice's help; or
-// verbatim, every byte of it. The text arrives line by line, so neither a file nor a document need
-// fit into memory.
+// verbatim, every byte of it. The text arrives line by line, so that no file need fit into memory,
+// and a document only as an object of JSON Lines.
 #pragma once
 
 #include <cstdint>

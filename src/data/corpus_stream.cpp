@@ -92,6 +92,13 @@ struct CorpusStream::Handle {
   }
 };
 
+std::filesystem::path without_compression(const std::filesystem::path& name) {
+  for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (name.extension() == packed) return name.stem();
+  }
+  return name;
+}
+
 CorpusStream::CorpusStream(const std::filesystem::path& path)
     : path_(describe_path(path)), name_(path_), handle_(std::make_unique<Handle>()) {
   if (path == "-") {

@@ -19,6 +19,9 @@ class NotText : public Error {
   using Error::Error;
 };
 
+// The name without the ending of a compression (.gz, .bz2, .xz, .zst).
+std::filesystem::path without_compression(const std::filesystem::path& name);
+
 class CorpusStream {
  public:
   // "-" is standard input. Throws Error (failure) naming the path when it cannot be read.

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -12,22 +11,28 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/printable.h"
+#include "data/corpus_stream.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::size_t kLongestLine = 64 << 20;
+constexpr std::size_t kPiece = 256 << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+constexpr const char* kAsItStands =
+    "JSON Lines have an object on each line; reader text takes the file as it stands";
 
 // The fields that hold a text, for the hint.
 std::string texts_of(const nlohmann::json& object) {
   constexpr std::size_t kShown = 8;
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) {
-    if (value.is_string() && names.size() < kShown) names.push_back(name);
+    if (value.is_string() && names.size() < kShown) names.push_back(printable(name));
   }
   if (names.empty()) return "none of its fields is a text";
-  return fmt::format("its texts are {}: `text_field` of a recipe, --text-field",
+  return fmt::format("it has texts in {}; text_field of a recipe or --text-field chooses",
                      fmt::join(names, ", "));
 }
 
@@ -46,8 +51,7 @@ void JsonDocuments::feed(std::string_view bytes) {
     const std::string_view part = bytes.substr(0, end);
     if (pending_.size() + part.size() > kLongestLine) {
       ++lines_;
-      throw_failure(location(), "a line is longer than 64 MiB",
-                    "JSON Lines have an object on each line; --reader text reads it as it stands");
+      throw_failure(location(), "a line is longer than 64 MiB", kAsItStands);
     }
     if (end == std::string_view::npos) {
       pending_ += part;
@@ -71,29 +75,29 @@ void JsonDocuments::end_file() {
 void JsonDocuments::take_line(std::string_view line) {
   if (++lines_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (is_blank(line)) return;
-  const std::optional<nlohmann::json> json = try_parse_json(line);
-  if (!json || !json->is_object()) {
-    throw_failure(location(), "is not a JSON object in UTF-8",
-                  "JSON Lines have an object on each line; --reader text reads it as it stands");
+  const nlohmann::json json = parse_json(line, location());
+  if (!json.is_object()) {
+    throw_failure(location(), "is " + describe_json(json) + ", wanted an object", kAsItStands);
   }
-  const auto found = json->find(field_);
-  if (found == json->end() || !found->is_string()) {
+  const auto found = json.find(field_);
+  if (found == json.end() || !found->is_string()) {
     const std::string got =
-        found == json->end() ? "has no field" : "has " + describe_json(*found) + " as";
-    throw_failure(location(), fmt::format("{} \"{}\", wanted a text", got, field_),
-                  texts_of(*json));
+        found == json.end() ? "has no field" : "has " + describe_json(*found) + " as";
+    throw_failure(location(), fmt::format("{} {}, wanted a text", got, printable(field_)),
+                  texts_of(json));
   }
-  documents_.feed(found->get_ref<const std::string&>());
+  // In pieces, as a file comes: of a long line the splitter keeps no more than it says.
+  std::string_view text = found->get_ref<const std::string&>();
+  while (!text.empty()) {
+    documents_.feed(text.substr(0, kPiece));
+    text.remove_prefix(std::min(kPiece, text.size()));
+  }
   documents_.end_file();
 }
 
 bool is_json_lines(const std::filesystem::path& file) {
-  constexpr std::array kCompressed = {".gz", ".bz2", ".xz", ".zst"};
-  constexpr std::array kEndings = {".jsonl", ".ndjson"};
-  const std::string extension = file.extension().string();
-  const bool compressed = std::ranges::find(kCompressed, extension) != kCompressed.end();
-  const std::string ending = compressed ? file.stem().extension().string() : extension;
-  return std::ranges::find(kEndings, ending) != kEndings.end();
+  const std::string ending = without_compression(file).extension().string();
+  return ending == ".jsonl" || ending == ".ndjson";
 }
 
 }  // namespace roformer

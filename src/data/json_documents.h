@@ -17,8 +17,9 @@ class JsonDocuments {
   // The texts stand in `field`; `file` is for messages.
   JsonDocuments(std::string file, std::string field, CorpusSink& sink);
 
-  // The next bytes of the file, in pieces of any size. Throws Error (failure) naming FILE:LINE for
-  // what is no JSON object in UTF-8, for an object without the field, and for a line above 64 MiB.
+  // The next bytes of the file, in pieces of any size; a line is held until it is whole. Throws
+  // Error (failure) naming FILE:LINE for what is no JSON object in UTF-8, for an object without the
+  // field, and for a line above 64 MiB.
   void feed(std::string_view bytes);
   void end_file();
   bool had_text() const { return documents_.had_text(); }

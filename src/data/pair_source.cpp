@@ -161,14 +161,11 @@ std::uint64_t pair_bytes(const PairSource& source) {
 PairFormat guess_pair_format(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return PairFormat::libreoffice_help;
-  fs::path name = path.filename();
-  for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
-    if (name.extension() == packed) name = name.stem();
-  }
-  const std::string extension = name.extension().string();
+  const std::string extension = without_compression(path.filename()).extension().string();
   if (extension == ".tmx") return PairFormat::tmx;
   if (extension == ".tsv") return PairFormat::tsv;
-  if (extension == ".jsonl" || extension == ".json") return PairFormat::jsonl;
+  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json")
+    return PairFormat::jsonl;
   return PairFormat::aligned;
 }
 

@@ -1,8 +1,9 @@
 // A positional scheme: one class in one file, which answers the questions below and nothing else.
 // Every answer has a default that means "nothing", so that a scheme says only what it is about:
-// form() says which it answers. The attention asks these hooks and never a scheme's name. Shapes: B
-// batch, L length, M width, H heads, D head width; masks are true where a key is visible. Sections
-// are those of the specification of the schemes in tests/position/golden.
+// where another path is taken for an answer, form() names it. The attention asks these hooks and
+// never a scheme's name. Shapes: B batch, L length, M width, H heads, D head width; masks are true
+// where a key is visible. Sections are those of the specification of the schemes in
+// tests/position/golden.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -126,8 +127,8 @@ struct BiasForm {
   bool of_distance_alone = false;
 };
 
-// Which of the questions below a scheme answers, the same for as long as it lives: what decides how
-// its attention is computed, before any tensor is made.
+// Which of the answers below a scheme gives that decide how its attention is computed, before any
+// tensor is made: what is not named here is never asked. The same for as long as it lives.
 struct SchemeForm {
   bool transform = false;  // transformed() in the place of rotation()
   std::optional<BiasForm> bias;
@@ -156,6 +157,7 @@ class PositionScheme {
   // The scheme that answers questions 2 to 9 in a layer: another one where layers differ.
   virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
 
+  // Where layers differ, the stack's own names nothing but draws_positions.
   virtual SchemeForm form() const { return {}; }
 
   // 1. What is added to the token embedding, [L, M]; undefined: nothing.

@@ -149,7 +149,7 @@ double advantage(const std::string& figure, double ours, double peer) {
 
 ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
                         const ComparisonOptions& options) {
-  const StopSignals signals;
+  const StopSignals signals("stopping");
   ComparedTimings timings;
   for (std::int64_t round = 0; round < rounds; ++round) {
     timings.ours.push_back(

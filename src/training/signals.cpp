@@ -15,27 +15,34 @@ static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait fo
 // request.
 std::atomic<bool> was_asked = false;
 
+std::string_view answer;  // of the outermost; written before its handlers are there
+
+void say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
 // Only what is safe in a handler: write and _exit.
 void on_signal(int signal) {
   const bool asks = signal == SIGINT || signal == SIGTERM;
   if (received_signal != 0 && !asks) return;
   if (asks && was_asked.exchange(true)) {
-    constexpr char kLeaving[] = "\nleaving now, without saving\n";
-    [[maybe_unused]] const ssize_t first = ::write(STDERR_FILENO, kLeaving, sizeof kLeaving - 1);
+    say("\nleaving now, without saving\n");
     ::_exit(128 + signal);
   }
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) return;  // it is said already
-  constexpr char kSaving[] = "\nsaving and leaving after this step; again to leave now\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kSaving, sizeof kSaving - 1);
+  say("\n");
+  say(answer);
+  say("; again to leave now\n");
 }
 
 }  // namespace
 
 int StopSignals::depth_ = 0;
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(std::string_view what) {
   if (depth_++ > 0) return;
+  answer = what;
   received_signal = 0;
   was_asked = false;
   struct sigaction action {};

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <string_view>
 
 #include "distributed/processes.h"
 
@@ -14,7 +15,8 @@ namespace roformer {
 // one it changes nothing.
 class StopSignals {
  public:
-  StopSignals();
+  // `what`, a literal, is what the first signal is told will happen.
+  explicit StopSignals(std::string_view what = "saving and leaving after this step");
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

@@ -7,6 +7,7 @@
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/formula.h"
 #include "config/schemes/fox.h"
+#include "config/schemes/rope.h"
 
 using namespace roformer;
 
@@ -58,6 +59,44 @@ TEST_CASE("the hooks that a scheme's form names are those that answer") {
       check_answers(SmallScheme(name, causal));
     }
   }
+}
+
+// Nothing fails where a scheme forgets these: its hook is not asked, or a cache takes the wrong
+// form.
+TEST_CASE("forms that decide how scores are made and keys are kept are those of the papers") {
+  const auto form_of = [](const char* name,
+                          const std::function<void(PositionSettings&)>& change = {}) {
+    return SmallScheme(name, true, at::kDouble, change).scheme->form();
+  };
+  for (const char* name : {"shaw", "nezha", "transformer_xl", "deberta", "music_transformer",
+                           "cope", "dape", "rerope", "self_extend", "dual_chunk", "streaming"}) {
+    INFO(name);
+    CHECK(form_of(name).scores == ContentScores::changed);
+  }
+  const SchemeForm path = form_of("path");
+  CHECK((path.scores == ContentScores::own && path.changes_keys && path.features));
+  CHECK(path.features_before > 0);
+  CHECK((form_of("fox").running_sums && form_of("fox").features));
+  CHECK((form_of("shaw").value_term && form_of("nezha").value_term));
+  CHECK((form_of("fope").transform && form_of("explicit_positions").transform));
+  for (const char* name : {"rerope", "self_extend", "streaming"}) {
+    CHECK(form_of(name).cached_keys == CachedKeys::unrotated);
+  }
+  for (const RopeScaling scaling : {RopeScaling::none, RopeScaling::dynamic_ntk}) {
+    const SchemeForm rope = form_of("rope", [scaling](PositionSettings& all) {
+      all.of<RopeSettings>().scaling = scaling;
+      all.of<RopeSettings>().factor = 2;
+    });
+    CHECK((rope.cached_keys == CachedKeys::unrotated) == (scaling != RopeScaling::none));
+  }
+  CHECK(form_of("dape").can_cache);
+  CHECK(
+      !form_of("dape", [](PositionSettings& all) { all.of<DapeSettings>().kernel = 3; }).can_cache);
+  for (const char* name : {"kerple", "fire"}) CHECK(form_of(name).bias.value().of_each_layer);
+  const SchemeForm formula = form_of("formula", [](PositionSettings& all) {
+    all.of<FormulaSettings>().bias = "abs(i - j) * (layer + 1) / length";
+  });
+  CHECK((formula.bias.value().of_each_layer && formula.bias.value().of_each_length));
 }
 
 TEST_CASE("options that change what a scheme answers change its form") {

@@ -1,4 +1,5 @@
 // `roformer translate` as a user meets it: every format, every wrong flag, lines of any kind.
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "has.h"
 #include "runs/tiny_run.h"
 #include "runs/tiny_translation.h"
+#include "training/signals.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -217,6 +219,24 @@ TEST_CASE("a sample is its line's, whatever is read with it") {
   CHECK(lines[0] != lines[1]);
   CHECK(lines[0] != lines[2]);
   CHECK(lines_of(run_translate(words, "abc\nd\n").output).at(0) == lines[0]);
+}
+
+TEST_CASE("a signal leaves neither the file nor its beginning") {
+  const TinyRunOfPairs pairs;
+  const std::string output = pairs.file("stopped.txt");
+  const auto left = [&] { return fs::exists(output) || fs::exists(output + ".partial"); };
+  {
+    const StopSignals signals;  // the command's own pass on what these have received
+    std::raise(SIGINT);
+    const Outcome stopped = run_translate({pairs.folder, "--output", output}, "abc\n");
+    CHECK(stopped.code == 128 + SIGINT);
+    CHECK(has(stopped.errors, "stopped by a signal after 0 lines: " + output + " is not written"));
+    CHECK(!left());
+    // What goes to standard output has no file to keep whole.
+    CHECK(lines_of(run_translate({pairs.folder}, "abc\n").output).size() == 1);
+  }
+  CHECK(run_translate({pairs.folder, "--output", output}, "abc\n").code == 0);
+  CHECK(left());
 }
 
 TEST_CASE("a set is evaluated whole, whatever part of it the training decoded") {

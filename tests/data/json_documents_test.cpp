@@ -59,15 +59,33 @@ TEST_CASE("JSON Lines are fed in pieces of any size") {
   CHECK(documents.had_text());
 }
 
+TEST_CASE("a long line of a text comes in the parts in which it would come from a file") {
+  struct Parts : CorpusSink {
+    std::vector<std::size_t> sizes;
+    void line(std::string_view text) override { sizes.push_back(text.size()); }
+    void part(std::string_view text) override { sizes.push_back(text.size()); }
+    void end_document() override { sizes.push_back(0); }
+  } plain, json;
+  std::string line;
+  while (line.size() < 2'500'000) line += "words that go on ";
+  const TemporaryFolder folder;
+  write_text(folder.path / "a.txt", line + "\nz");
+  write_text(folder.path / "a.jsonl", "{\"text\": \"" + line + "\\nz\"}\n");
+  read_corpus({.inputs = {folder.path / "a.txt"}}, plain);
+  read_corpus({.inputs = {folder.path / "a.jsonl"}}, json);
+  CHECK(plain.sizes.size() > 4);
+  CHECK(json.sizes == plain.sizes);
+}
+
 TEST_CASE("a line that is no text says where and what there is") {
-  CHECK(has(complaint("{\"text\": \"a\"}\n{\"text\": \"b\"\n"),
-            "texts.jsonl:2: is not a JSON object in UTF-8"));
-  CHECK(has(complaint("[1, 2]\n"), "texts.jsonl:1: is not a JSON object"));
   CHECK(
-      has(complaint("{\"text\": \"\\ud83d\"}\n"), "texts.jsonl:1: is not a JSON object in UTF-8"));
+      has(complaint("{\"text\": \"a\"}\n{\"text\": \"b\"\n"), "texts.jsonl:2: is not JSON from "));
+  CHECK(has(complaint("{\"text\": \"a\", \"score\": NaN}\n"), "column 24"));
+  CHECK(has(complaint("[1, 2]\n"), "texts.jsonl:1: is a list of 2, wanted an object"));
+  CHECK(has(complaint("{\"text\": \"\\ud83d\"}\n"), "texts.jsonl:1: is not JSON from "));
   const std::string missing = complaint("{\"id\": 7, \"content\": \"a\", \"title\": \"b\"}\n");
   CHECK(has(missing, "texts.jsonl:1: has no field \"text\", wanted a text"));
-  CHECK(has(missing, "its texts are content, title"));
+  CHECK(has(missing, "it has texts in \"content\", \"title\"; text_field"));
   CHECK(has(complaint("{\"text\": null}\n"), "has null as \"text\", wanted a text"));
   CHECK(has(complaint("{\"text\": \" \"}\n"), "holds no text"));
 }

@@ -153,6 +153,10 @@ TEST_CASE("What another command left is not gone on with, and a line says why") 
     set.options.corpus.remove_repeats = false;
     why = "the choice to remove repeats was another";
   }
+  SECTION("the field of JSON Lines") {
+    set.options.corpus.text_field = "content";
+    why = "the field of JSON Lines was another";
+  }
   SECTION("one more file") {
     set.options.corpus.inputs.push_back(set.folder.path / "valid");
     why = "the corpus was another";

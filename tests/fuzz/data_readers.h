@@ -12,6 +12,7 @@
 #include "data/corpus.h"
 #include "data/glue.h"
 #include "data/help_page.h"
+#include "data/json_documents.h"
 #include "data/matching.h"
 #include "data/pair_source.h"
 #include "data/parallel_recipe.h"
@@ -173,6 +174,26 @@ inline bool is_utf8(std::string_view text) {
   return replaced == 0;
 }
 
+// A file that is read whole gives what its halves do, and no text is longer than the file.
+inline void read_json_documents(std::string_view input) {
+  struct Sink : CorpusSink {
+    std::string all;
+    void line(std::string_view text) override { all += std::string(text) + '\n'; }
+    void end_document() override { all += '\0'; }
+  };
+  const auto read = [&](std::size_t piece) {
+    Sink sink;
+    JsonDocuments documents(kFile, "text", sink);
+    for (std::size_t at = 0; at < input.size(); at += piece)
+      documents.feed(input.substr(at, piece));
+    documents.end_file();
+    return sink.all;
+  };
+  const std::string whole = read(std::max<std::size_t>(1, input.size()));
+  ROFORMER_ASSERT(whole.size() <= 3 * input.size());
+  ROFORMER_ASSERT(read(7) == whole);
+}
+
 inline void read_help(std::string_view input) {
   for (const HelpParagraph& paragraph : parse_help_page(input)) {
     ROFORMER_ASSERT(paragraph.id.starts_with("par_id") || paragraph.id.starts_with("hd_id"));
@@ -229,11 +250,19 @@ inline void read_data_recipe(std::string_view input) {
   }
 }
 
-inline constexpr Reader kReaders[] = {
-    {"tmx", read_tmx_file},      {"tsv", read_tsv_file},          {"jsonl", read_jsonl_file},
-    {"codes", read_codes},       {"sealed", read_sealed},         {"manifest", read_manifest},
-    {"shard", read_shard},       {"archive", read_archive},       {"help", read_help},
-    {"triplets", read_triplets}, {"matching", read_matching_tsv}, {"glue", read_glue_table},
-    {"recipe", read_data_recipe}};
+inline constexpr Reader kReaders[] = {{"tmx", read_tmx_file},
+                                      {"tsv", read_tsv_file},
+                                      {"jsonl", read_jsonl_file},
+                                      {"codes", read_codes},
+                                      {"sealed", read_sealed},
+                                      {"manifest", read_manifest},
+                                      {"shard", read_shard},
+                                      {"archive", read_archive},
+                                      {"help", read_help},
+                                      {"triplets", read_triplets},
+                                      {"matching", read_matching_tsv},
+                                      {"glue", read_glue_table},
+                                      {"recipe", read_data_recipe},
+                                      {"documents", read_json_documents}};
 
 }  // namespace roformer::fuzz
