@@ -8,8 +8,8 @@
 #include "base/progress.h"
 #include "cli/stored_data.h"
 #include "report/table.h"
+#include "results/metric.h"
 #include "runs/glue_prediction.h"
-#include "study/metric.h"
 
 namespace roformer {
 namespace {

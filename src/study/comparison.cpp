@@ -13,8 +13,8 @@
 #include "base/tuned_environment.h"
 #include "data/recipe_reader.h"
 #include "metrics/statistics.h"
+#include "records/record.h"
 #include "study/child_process.h"
-#include "study/record.h"
 #include "training/signals.h"
 
 namespace roformer {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "report/table.h"
-#include "study/study_report.h"
+#include "results/study_report.h"
 
 namespace roformer {
 

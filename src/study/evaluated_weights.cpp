@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/random.h"
+#include "results/study_runs.h"
 #include "study/training_run.h"
 #include "training/checkpoint.h"
 #include "training/training_summary.h"
@@ -27,13 +28,6 @@ bool keeps_step(const fs::path& run, std::int64_t step) {
 }
 
 }  // namespace
-
-const StudyRun& run_named(const StudySettings& study, const std::string& name) {
-  const auto found = std::find_if(study.runs.begin(), study.runs.end(),
-                                  [&](const StudyRun& run) { return run.name == name; });
-  ROFORMER_ASSERT(found != study.runs.end());
-  return *found;
-}
 
 EvaluatedWeights weights_of(const StudyRun& run) {
   const fs::path folder = run_folder(run);

@@ -10,9 +10,6 @@
 
 namespace roformer {
 
-// The run of that name, which is there.
-const StudyRun& run_named(const StudySettings& study, const std::string& name);
-
 // The checkpoint of the validation that the run's figures are of, so that both stand for the same
 // weights, and where it is not kept the other.
 struct EvaluatedWeights {

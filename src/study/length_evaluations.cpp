@@ -13,12 +13,13 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/study_metrics.h"
+#include "results/study_runs.h"
+#include "results/study_table.h"
 #include "runs/evaluation_report.h"
 #include "runs/shared_options.h"
 #include "runs/trained_model.h"
 #include "study/evaluated_weights.h"
 #include "study/job_runner.h"
-#include "study/study_table.h"
 #include "study/training_run.h"
 
 namespace roformer {
@@ -188,33 +189,6 @@ Job job_of(const Evaluation& evaluation, const fs::path& folder, const std::stri
 }
 
 }  // namespace
-
-std::optional<std::int64_t> common_training_length(const StudySettings& study) {
-  const std::int64_t length = study.runs.front().settings.data.length;
-  for (const StudyRun& run : study.runs) {
-    if (run.settings.data.length != length) return std::nullopt;
-  }
-  return length;
-}
-
-void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
-                      std::vector<StudyRow>& rows) {
-  if (!study.evaluations.of_test()) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const LengthCell& cell : lengths[i].cells) {
-      for (RunResult& result : rows[i].runs) {
-        const auto evaluated = cell.runs.find(result.name);
-        if (evaluated == cell.runs.end()) continue;
-        const std::string name = test_loss_at(cell.length, run_named(study, result.name).settings);
-        const auto add = [&](const std::string& figure, double value) {
-          if (std::isfinite(value)) result.figures[figure] = value;
-        };
-        add(name, evaluated->second.loss);
-        add(name + "_standard_error", evaluated->second.standard_error);
-      }
-    }
-  }
-}
 
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options) {

@@ -11,8 +11,8 @@
 
 #include "config/study_settings.h"
 #include "report/table.h"
+#include "results/study_report.h"
 #include "study/shard.h"
-#include "study/study_report.h"
 
 namespace roformer {
 

@@ -19,8 +19,9 @@
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "report/json_lines.h"
+#include "results/data_facts.h"
+#include "results/study_runs.h"
 #include "runs/train.h"
-#include "study/data_facts.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
 
@@ -233,16 +234,6 @@ JobProgress training_progress(const StudyRun& run) {
     progress.text += fmt::format("  loss {:.4f}", loss->get<double>());
   }
   return progress;
-}
-
-std::string data_fingerprint(const nlohmann::json& record) {
-  const nlohmann::json::json_pointer pointer("/data/fingerprint");
-  if (!record.is_object() || !record.contains(pointer)) return "";
-  return record[pointer].is_string() ? record[pointer].get<std::string>() : "";
-}
-
-bool shows_best_validation(const StudyRun& run) {
-  return run.settings.training.patience > 0;
 }
 
 RunResult training_result(const StudyRun& run) {

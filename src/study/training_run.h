@@ -7,8 +7,8 @@
 
 #include "config/schema.h"
 #include "config/study_settings.h"
+#include "results/run_result.h"
 #include "study/job_runner.h"
-#include "study/run_result.h"
 
 namespace roformer {
 
@@ -38,13 +38,6 @@ TrainingRunStatus training_status(const StudyRun& run);
 
 // The last line of its metrics.
 JobProgress training_progress(const StudyRun& run);
-
-// True where the figures of the run are those of its best validation: training.patience ends a run
-// some time after that. Of other runs they are those of the last one.
-bool shows_best_validation(const StudyRun& run);
-
-// The fingerprint of the data in a run's record; "" where it has none.
-std::string data_fingerprint(const nlohmann::json& record);
 
 // Figures, by the names of run_figures() in config/study_metrics.h: parameters, steps, tokens,
 // minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the host's, as long as

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "config/schema.h"
 #include "data/parallel_dataset.h"
+#include "results/study_runs.h"
 #include "study/evaluated_weights.h"
 #include "study/job_runner.h"
 #include "study/training_run.h"

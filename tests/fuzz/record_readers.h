@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "fuzz/reader.h"
 #include "report/table.h"
-#include "study/stored_table.h"
+#include "records/stored_table.h"
 
 namespace roformer::fuzz {
 

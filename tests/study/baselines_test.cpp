@@ -3,12 +3,12 @@
 
 #include "catch.h"
 #include "data/prepare.h"
-#include "fake_program.h"
-#include "finished_run.h"
 #include "has.h"
-#include "study/commonest_class.h"
-#include "study/spread_table.h"
-#include "study/study_report.h"
+#include "results/commonest_class.h"
+#include "results/fake_study.h"
+#include "results/finished_run.h"
+#include "results/spread_table.h"
+#include "results/study_report.h"
 #include "study/unigram_loss.h"
 #include "text/byte_tokenizer.h"
 

@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "has.h"
 #include "message_of.h"
-#include "study/record.h"
+#include "records/record.h"
 #include "temporary_folder.h"
 
 namespace roformer {

@@ -1,4 +1,4 @@
-// A study in a folder of its own, and a shell script that stands for `roformer train CONFIG`: it
+// A study of results/fake_study.h with a shell script that stands for `roformer train CONFIG`: it
 // writes the files of a run without training anything. What it does depends on the run's name:
 // `t5` fails, `deberta` diverges, `alibi` trains until it is told to stop and can be resumed, the
 // others finish.
@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "base/file.h"
-#include "config/study_settings.h"
 #include "report/json_lines.h"
+#include "results/fake_study.h"
 #include "study/study.h"
-#include "temporary_folder.h"
 
 namespace roformer {
 
@@ -66,37 +65,41 @@ case $name in
 esac
 )script";
 
-struct FakeStudy : TemporaryFolder {
-  explicit FakeStudy(const std::string& positions) {
-    write_file_atomically(path / "tiny.yaml", "runs: runs\ntraining: {steps: 100}\nmatrix:\n" +
-                                                  ("  position: [" + positions + "]\n"));
-    write_file_atomically(path / "train", kFakeTrain);
-    std::filesystem::permissions(path / "train", std::filesystem::perms::owner_all);
-  }
+// The script, unless a test has written one of its own.
+inline std::filesystem::path fake_program_of(const FakeStudy& study) {
+  const std::filesystem::path script = study.path / "train";
+  if (std::filesystem::exists(script)) return script;
+  write_file_atomically(script, kFakeTrain);
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  return script;
+}
 
-  StudySettings load(const std::vector<Override>& overrides = {}) const {
-    return load_study(path / "tiny.yaml", overrides);
-  }
-  StudyOptions options() const {
-    return {.origin = {.command = "roformer study tiny.yaml", .version = "1", .commit = "abc"},
-            .program = (path / "train").string()};
-  }
-  std::filesystem::path runs() const { return path / "runs" / "tiny"; }
-  // How often a run was started, and with what behind its configuration file.
-  std::vector<std::string> starts(const std::string& run) const {
-    std::vector<std::string> result;
-    std::error_code error;
-    const std::filesystem::path file = runs() / run / "arguments";
-    if (!std::filesystem::exists(file, error)) return result;
-    const std::string text = read_file(file);
-    for (std::size_t start = 0; start < text.size();) {
-      const std::size_t end = text.find('\n', start);
-      const std::string line = text.substr(start, end - start);
-      result.push_back(line.substr(line.find(".yaml") + 5));
-      start = end + 1;
-    }
-    return result;
+struct FakeProgram : FakeStudy {
+  explicit FakeProgram(const std::string& positions) : FakeStudy(positions) {
+    fake_program_of(*this);
   }
 };
+
+// Runs the study by that script.
+inline StudyOptions fake_options(const FakeStudy& study) {
+  return {.origin = {.command = "roformer study tiny.yaml", .version = "1", .commit = "abc"},
+          .program = fake_program_of(study).string()};
+}
+
+// How often a run was started, and with what behind its configuration file.
+inline std::vector<std::string> starts_of(const FakeStudy& study, const std::string& run) {
+  std::vector<std::string> result;
+  std::error_code error;
+  const std::filesystem::path file = study.runs() / run / "arguments";
+  if (!std::filesystem::exists(file, error)) return result;
+  const std::string text = read_file(file);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    const std::string line = text.substr(start, end - start);
+    result.push_back(line.substr(line.find(".yaml") + 5));
+    start = end + 1;
+  }
+  return result;
+}
 
 }  // namespace roformer

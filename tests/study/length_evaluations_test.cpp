@@ -6,9 +6,10 @@
 #include "catch.h"
 #include "fake_program.h"
 #include "has.h"
-#include "study/difference_table.h"
-#include "study/length_report.h"
-#include "study/target_differences.h"
+#include "results/difference_table.h"
+#include "results/length_report.h"
+#include "results/study_runs.h"
+#include "results/target_differences.h"
 
 using namespace roformer;
 
@@ -43,9 +44,9 @@ case $2 in *.yaml)
 esac
 )script";
 
-struct EvaluatedStudy : FakeStudy {
+struct EvaluatedStudy : FakeProgram {
   explicit EvaluatedStudy(const std::string& positions, const std::string& evaluate)
-      : FakeStudy(positions) {
+      : FakeProgram(positions) {
     write_file_atomically(path / "tiny.yaml", read_file(path / "tiny.yaml") + evaluate);
     write_file_atomically(path / "state.json", read_file(FIXTURES "/../training/state.json"));
     const std::string train = kFakeTrain, shell = "#!/bin/sh\n";
@@ -74,7 +75,7 @@ constexpr const char* kPlan =
 
 TEST_CASE("what was trained is evaluated at every length, once, and with its variants") {
   const EvaluatedStudy fake("rope, none", kPlan);
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_evaluations == 0);
   std::vector<std::string> titles;
   for (const LengthRow& row : outcome.lengths) titles.push_back(row.title);
@@ -93,7 +94,7 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
   // The charts: models as trained by length and by position, rope with its variants, none with its.
   CHECK(length_charts(outcome.lengths, 128).size() == 6);
 
-  run_study(fake.load(), fake.options());
+  run_study(fake.load(), fake_options(fake));
   CHECK(fake.evaluations("rope") == wanted);
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("lengths of the test set are figures of the runs, by which rows are ra
                             "  seed: [1, 2]\nstudy: {metric: test_loss, columns: "
                             "[test_loss_at_length_256]}\n"
                             "evaluate: {split: test, lengths: [128, 256]}\n");
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_evaluations == 0);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[1].runs[1].figures.at("test_loss") == 128.5);
@@ -120,9 +121,9 @@ TEST_CASE("a row of one seed is compared with the reference on the same targets"
                             "  seed: [1, 2]\n"
                             "study: {metric: test_loss, version: 1, reference: rope}\n"
                             "evaluate: {split: test, lengths: [128]}\n");
-  run_study(fake.load({{"position", "rope"}}), fake.options());
+  run_study(fake.load({{"position", "rope"}}), fake_options(fake));
   const StudyOutcome outcome =
-      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "2"}}), fake.options());
+      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "2"}}), fake_options(fake));
   REQUIRE(outcome.rows.size() == 2);
   const Table table = target_difference_table(outcome.study, outcome.rows);
   REQUIRE(table.rows().size() == 1);
@@ -143,9 +144,9 @@ TEST_CASE("losses of other targets are not subtracted") {
                             "  seed: [1, 2]\n"
                             "study: {metric: test_loss, version: 1, reference: rope}\n"
                             "evaluate: {split: test, lengths: [128]}\n");
-  run_study(fake.load({{"position", "rope"}}), fake.options());
+  run_study(fake.load({{"position", "rope"}}), fake_options(fake));
   const StudyOutcome outcome =
-      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "1"}}), fake.options());
+      run_study(fake.load({{"position", "sinusoidal"}, {"seed", "1"}}), fake_options(fake));
   REQUIRE(outcome.rows.size() == 2);
   CHECK(target_difference_table(outcome.study, outcome.rows).rows().empty());
 }
@@ -157,14 +158,14 @@ TEST_CASE("a formula with trained parameters is evaluated as any other scheme") 
       "{formula: {bias: '-slope[h]*abs(i-j)', parameters: '{slope: {per: head, initial: 1}}'}}";
   text.replace(text.find("[none]"), 6, "[none, " + formula + "]");
   write_file_atomically(fake.path / "tiny.yaml", text);
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(missing_lengths(outcome.lengths).rows().empty());
   CHECK(outcome.lengths.size() == 2);
 }
 
 TEST_CASE("what cannot be evaluated is a cell with its reason") {
   const EvaluatedStudy fake("learned, t5, cope", kPlan);
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   const Table missing = missing_lengths(outcome.lengths);
   std::string text = to_csv(missing);
   CHECK(text.find("learned,256,256 tokens do not fit the 200 positions that learned has") !=
@@ -178,26 +179,26 @@ TEST_CASE("what cannot be evaluated is a cell with its reason") {
                         std::string("#!/bin/sh\n[ \"$1\" = evaluate ] && { echo no; exit 1; }\n") +
                             kFakeEvaluate + std::string(kFakeTrain).substr(10));
   std::filesystem::permissions(other.path / "train", std::filesystem::perms::owner_all);
-  const StudyOutcome failed = run_study(other.load(), other.options());
+  const StudyOutcome failed = run_study(other.load(), fake_options(other));
   CHECK(failed.failed_evaluations == 1);
   CHECK(failed.lengths[0].cells[0].reason == "failed: exit code 1: no");
 }
 
 TEST_CASE("a study may take the trainings of another") {
   const EvaluatedStudy fake("rope", kPlan);
-  run_study(fake.load(), fake.options());
+  run_study(fake.load(), fake_options(fake));
   write_file_atomically(fake.path / "more.yaml",
                         "extends: tiny.yaml\nstudy: {trainings: tiny}\n"
                         "evaluate: {lengths: [512]}\n");
-  const StudyOutcome outcome = run_study(load_study(fake.path / "more.yaml"), fake.options());
-  CHECK(fake.starts("rope").size() == 1);
+  const StudyOutcome outcome = run_study(load_study(fake.path / "more.yaml"), fake_options(fake));
+  CHECK(starts_of(fake, "rope").size() == 1);
   CHECK(outcome.lengths.at(0).cells.at(0).runs.begin()->second.loss == 512.5);
   CHECK(outcome.report == fake.path / "runs" / "more" / "report.html");
 }
 
 TEST_CASE("a run without a checkpoint is a reason, and the trainings have their report") {
   const EvaluatedStudy fake("none, shaw", "evaluate: {lengths: [128]}\n");
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_evaluations == 0);
   REQUIRE(outcome.lengths.size() == 2);
   CHECK(outcome.lengths[0].cells[0].runs.size() == 1);
@@ -210,13 +211,13 @@ TEST_CASE("the report of the trainings is there even where no evaluation can be 
   const EvaluatedStudy fake("none", "evaluate: {lengths: [128]}\n");
   make_directories(fake.runs());
   write_file_atomically(fake.runs() / "evaluations", "a file where a folder is wanted");
-  CHECK_THROWS(run_study(fake.load(), fake.options()));
+  CHECK_THROWS(run_study(fake.load(), fake_options(fake)));
   CHECK(has(read_file(fake.runs() / "table.md"), "none"));
 }
 
 TEST_CASE("the weights that are evaluated are those of the figures where they are kept") {
   const EvaluatedStudy fake("none, sinusoidal", "evaluate: {lengths: [128]}\n");
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(fake.evaluations("none", "chosen") == std::vector<std::string>{"--checkpoint last"});
   CHECK(fake.evaluations("sinusoidal", "chosen") == std::vector<std::string>{"--checkpoint best"});
   const std::string sentence = "Weights of the last checkpoint of none; of the best of sinusoidal.";
@@ -224,26 +225,26 @@ TEST_CASE("the weights that are evaluated are those of the figures where they ar
   CHECK(has(read_file(outcome.report), sentence));
   CHECK(has(read_file(fake.runs() / "lengths.md"), sentence));
   const EvaluatedStudy other("none", "evaluate: {lengths: [128]}\n");
-  CHECK(weights_sentence(run_study(other.load(), other.options()).lengths) ==
+  CHECK(weights_sentence(run_study(other.load(), fake_options(other)).lengths) ==
         "Weights of the last checkpoint.");
 }
 
 TEST_CASE("a stored evaluation that is damaged, or of other data, is made again") {
   const EvaluatedStudy fake("none", "evaluate: {lengths: [128]}\n");
-  run_study(fake.load(), fake.options());
+  run_study(fake.load(), fake_options(fake));
   for (const auto& entry : std::filesystem::directory_iterator(fake.runs() / "evaluations")) {
     if (entry.path().extension() == ".json") write_file_atomically(entry.path(), "{\"evalu");
   }
-  const StudyOutcome again = run_study(fake.load(), fake.options());
+  const StudyOutcome again = run_study(fake.load(), fake_options(fake));
   CHECK(again.failed_evaluations == 0);
   CHECK(again.lengths.at(0).cells.at(0).runs.begin()->second.loss == 128.5);
   CHECK(fake.evaluations("none").size() == 2);
-  run_study(fake.load(), fake.options());
+  run_study(fake.load(), fake_options(fake));
   CHECK(fake.evaluations("none").size() == 2);
   // The same settings and state of a training on other data.
   write_file_atomically(fake.runs() / "none" / "run.json",
                         "{\"data\":{\"fingerprint\":\"000000000000beef\"}}");
-  run_study(fake.load(), fake.options());
+  run_study(fake.load(), fake_options(fake));
   CHECK(fake.evaluations("none").size() == 3);
 }
 
@@ -274,7 +275,7 @@ TEST_CASE("lengths stand beside the training's where that is one") {
   using Titles = std::vector<std::string>;
   CHECK(titles(8) == Titles{"model", "9 (1.12x)", "1024 (128x)", "16384 (2048x)"});
   CHECK(titles({}) == Titles{"model", "9", "1024", "16384"});
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   CHECK(common_training_length(fake.load({{"data.length", "64"}})) == 64);
   CHECK(!common_training_length(fake.load({{"data.length", "64,128"}})));
 }

@@ -4,11 +4,11 @@
 #include "catch.h"
 #include "fake_program.h"
 #include "has.h"
-#include "made_record.h"
 #include "message_of.h"
-#include "study/merged_records.h"
-#include "study/record.h"
-#include "study/records_page.h"
+#include "records/made_record.h"
+#include "records/merged_records.h"
+#include "records/record.h"
+#include "records/records_page.h"
 
 using namespace roformer;
 
@@ -40,15 +40,15 @@ const std::vector<Made> kTwoSchemes{{"rope", "1", 3.1}, {"rope", "2", 3.3}, {"no
 TEST_CASE("flags of a protocol say what is made, and what was made before stays in its table") {
   const Protocol fake;
   StudyOutcome outcome =
-      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
+      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake_options(fake));
   CHECK(outcome.rows.size() == 1);
-  outcome = run_study(fake.load({{"position", "rope"}, {"seed", "1,2"}}), fake.options());
+  outcome = run_study(fake.load({{"position", "rope"}, {"seed", "1,2"}}), fake_options(fake));
   REQUIRE(outcome.rows.size() == 2);
-  CHECK(fake.starts("none-seed1").size() == 1);
-  CHECK(fake.starts("none-seed2").empty());
-  CHECK(fake.starts("sinusoidal-seed1").empty());
+  CHECK(starts_of(fake, "none-seed1").size() == 1);
+  CHECK(starts_of(fake, "none-seed2").empty());
+  CHECK(starts_of(fake, "sinusoidal-seed1").empty());
   // A value that the file does not have is one more row.
-  outcome = run_study(fake.load({{"position", "kerple"}, {"seed", "1"}}), fake.options());
+  outcome = run_study(fake.load({{"position", "kerple"}, {"seed", "1"}}), fake_options(fake));
   REQUIRE(outcome.rows.size() == 3);
   const Table plan = study_plan(fake.load({{"position", "sinusoidal"}, {"seed", "1"}}));
   CHECK(plan.rows().size() == 4);
@@ -62,23 +62,23 @@ TEST_CASE("the tuning of a protocol is made for the rows that are asked for") {
                         read_file(fake.path / "tiny.yaml") +
                             "tune: {values: {training.learning_rate: [1e-3, 2e-3]}, "
                             "with: {seed: 7}}\n");
-  run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
-  CHECK(fake.starts("tuning/none-learning_rate1e-3").size() == 1);
-  CHECK(fake.starts("tuning/rope-learning_rate1e-3").empty());
+  run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake_options(fake));
+  CHECK(starts_of(fake, "tuning/none-learning_rate1e-3").size() == 1);
+  CHECK(starts_of(fake, "tuning/rope-learning_rate1e-3").empty());
   const StudyOutcome outcome =
-      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake.options());
+      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake_options(fake));
   CHECK(outcome.rows.size() == 2);
   CHECK(outcome.tuning->choices.size() == 2);
-  CHECK(fake.starts("tuning/none-learning_rate1e-3").size() == 1);
+  CHECK(starts_of(fake, "tuning/none-learning_rate1e-3").size() == 1);
 }
 
 TEST_CASE("a seed that failed or diverged in an earlier command stays in its row") {
   const FailingProtocol fake;
-  run_study(fake.load({{"position", "t5,deberta"}, {"seed", "1"}}), fake.options());
+  run_study(fake.load({{"position", "t5,deberta"}, {"seed", "1"}}), fake_options(fake));
   const StudyOutcome outcome =
-      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake.options());
+      run_study(fake.load({{"position", "none"}, {"seed", "1"}}), fake_options(fake));
   CHECK(outcome.failed == 0);
-  CHECK(fake.starts("t5-seed1").size() == 1);  // it was not asked for this time
+  CHECK(starts_of(fake, "t5-seed1").size() == 1);  // it was not asked for this time
   REQUIRE(outcome.rows.size() == 3);
   CHECK(outcome.rows[0].title() == "none");
   for (const StudyRow& row : outcome.rows) {
@@ -95,14 +95,14 @@ TEST_CASE("a value of the tuning that diverges has lost, and that is all") {
                             "with: {seed: 7}}\n");
   for (int time = 0; time < 2; ++time) {
     const StudyOutcome outcome =
-        run_study(fake.load({{"position", "deberta,none"}, {"seed", "1"}}), fake.options());
+        run_study(fake.load({{"position", "deberta,none"}, {"seed", "1"}}), fake_options(fake));
     CHECK(outcome.failed + outcome.failed_trials == 0);
     CHECK(outcome.rows.size() == 2);
-    CHECK(fake.starts("tuning/deberta-learning_rate1e-3").size() == 1);
-    CHECK(fake.starts("deberta-seed1").empty());  // nothing was chosen for it
+    CHECK(starts_of(fake, "tuning/deberta-learning_rate1e-3").size() == 1);
+    CHECK(starts_of(fake, "deberta-seed1").empty());  // nothing was chosen for it
   }
   const StudyOutcome other =
-      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake.options());
+      run_study(fake.load({{"position", "rope"}, {"seed", "1"}}), fake_options(fake));
   CHECK(other.rows.size() == 3);
 }
 

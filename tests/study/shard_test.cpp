@@ -29,8 +29,8 @@ std::map<std::string, std::string> array(const char* index, const char* first, c
           {"SLURM_ARRAY_TASK_COUNT", count}};
 }
 
-StudyOptions shard_options(const FakeStudy& fake, std::int64_t number, std::int64_t count) {
-  StudyOptions options = fake.options();
+StudyOptions shard_options(const FakeProgram& fake, std::int64_t number, std::int64_t count) {
+  StudyOptions options = fake_options(fake);
   options.shard = {.number = number, .count = count};
   return options;
 }
@@ -53,7 +53,7 @@ TEST_CASE("a shard is said in words or by a Slurm array") {
 }
 
 TEST_CASE("shards take every run once, and the last draws the table") {
-  const FakeStudy fake("rope, none, sinusoidal, learned, kerple");
+  const FakeProgram fake("rope, none, sinusoidal, learned, kerple");
   const StudyOutcome first = run_study(fake.load(), shard_options(fake, 1, 2));
   CHECK(first.waiting == 2);
   CHECK(first.rows.empty());
@@ -63,12 +63,12 @@ TEST_CASE("shards take every run once, and the last draws the table") {
   CHECK(second.rows.size() == 5);
   CHECK(std::filesystem::exists(fake.runs() / "report.html"));
   for (const char* run : {"rope", "none", "sinusoidal", "learned", "kerple"}) {
-    CHECK(fake.starts(run).size() == 1);
+    CHECK(starts_of(fake, run).size() == 1);
   }
 }
 
 TEST_CASE("shards of any numbers at once run nothing twice") {
-  const FakeStudy fake("rope, none, sinusoidal, learned, kerple");
+  const FakeProgram fake("rope, none, sinusoidal, learned, kerple");
   const StudySettings study = fake.load();
   std::vector<StudyOutcome> outcomes(3);
   std::vector<std::string> problems(3);
@@ -84,14 +84,14 @@ TEST_CASE("shards of any numbers at once run nothing twice") {
   for (std::thread& thread : threads) thread.join();
   CHECK(problems == std::vector<std::string>(3, "no error"));
   for (const char* run : {"rope", "none", "sinusoidal", "learned", "kerple"}) {
-    CHECK(fake.starts(run).size() == 1);
+    CHECK(starts_of(fake, run).size() == 1);
   }
   const StudyOutcome last = run_study(study, shard_options(fake, 2, 2));
   CHECK(last.rows.size() == 5);
 }
 
 TEST_CASE("a run that another process has is left to it") {
-  const FakeStudy fake("rope, none");
+  const FakeProgram fake("rope, none");
   make_directories(fake.runs() / "claims" / "rope");
   {
     const DirectoryLock elsewhere(fake.runs() / "claims" / "rope");
@@ -99,16 +99,16 @@ TEST_CASE("a run that another process has is left to it") {
     CHECK(outcome.waiting == 2);
     CHECK(outcome.failed == 0);
     // The whole study has a row that says so.
-    const StudyOutcome whole = run_study(fake.load(), fake.options());
+    const StudyOutcome whole = run_study(fake.load(), fake_options(fake));
     CHECK(whole.failed == 1);
     CHECK(has(whole.rows.back().reasons(), "another process"));
   }
-  CHECK(fake.starts("rope").empty());
+  CHECK(starts_of(fake, "rope").empty());
   CHECK(run_study(fake.load(), shard_options(fake, 1, 2)).rows.size() == 2);
 }
 
 TEST_CASE("of two shards that end together one draws the table") {
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   make_directories(fake.runs());
   const DirectoryLock other(fake.runs());
   const StudyOutcome outcome = run_study(fake.load(), shard_options(fake, 1, 2));

@@ -13,7 +13,7 @@
 #include "fake_program.h"
 #include "has.h"
 #include "message_of.h"
-#include "study/data_facts.h"
+#include "results/data_facts.h"
 
 using namespace roformer;
 
@@ -34,9 +34,9 @@ std::thread signal_when(const std::filesystem::path& file, int signal) {
 }  // namespace
 
 TEST_CASE("a run that fails or contradicts itself is a row that says so") {
-  const FakeStudy fake("rope, t5, cope, none");
+  const FakeProgram fake("rope, t5, cope, none");
   const StudySettings study = fake.load();
-  const StudyOutcome outcome = run_study(study, fake.options());
+  const StudyOutcome outcome = run_study(study, fake_options(fake));
   CHECK(outcome.failed == 1);
   CHECK(outcome.signal == 0);
   REQUIRE(outcome.rows.size() == 4);
@@ -48,109 +48,109 @@ TEST_CASE("a run that fails or contradicts itself is a row that says so") {
   CHECK(outcome.rows[3].title() == "cope");
   CHECK(outcome.rows[3].state() == "cannot be run");
   CHECK(has(outcome.rows[3].reasons(), "cope looks only to the left"));
-  CHECK(fake.starts("cope").empty());
+  CHECK(starts_of(fake, "cope").empty());
   for (const char* file : {"report.html", "table.md", "table.csv", "table.json"}) {
     CHECK(std::filesystem::exists(fake.runs() / file));
   }
 }
 
 TEST_CASE("what is finished is not run again, what failed is tried again") {
-  const FakeStudy fake("rope, t5");
-  run_study(fake.load(), fake.options());
-  run_study(fake.load({{"training.log_every", "7"}}), fake.options());
-  CHECK(fake.starts("rope") == Starts{""});
-  CHECK(fake.starts("t5") == Starts{"", " --resume --training.log_every 7"});
+  const FakeProgram fake("rope, t5");
+  run_study(fake.load(), fake_options(fake));
+  run_study(fake.load({{"training.log_every", "7"}}), fake_options(fake));
+  CHECK(starts_of(fake, "rope") == Starts{""});
+  CHECK(starts_of(fake, "t5") == Starts{"", " --resume --training.log_every 7"});
 }
 
 TEST_CASE("a run that diverges is a result: a row that says so, and not tried again") {
-  const FakeStudy fake("rope, deberta");
+  const FakeProgram fake("rope, deberta");
   for (int time = 0; time < 2; ++time) {
-    const StudyOutcome outcome = run_study(fake.load(), fake.options());
+    const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
     CHECK(outcome.failed == 0);
     REQUIRE(outcome.rows.size() == 2);
     CHECK(outcome.rows[0].title() == "rope");
     CHECK(outcome.rows[1].reasons() == "diverged: the loss is nan");
     CHECK(outcome.rows[1].figures("validation_loss").empty());
   }
-  CHECK(fake.starts("deberta") == Starts{""});
+  CHECK(starts_of(fake, "deberta") == Starts{""});
   CHECK(study_plan(fake.load()).text(1, 1) == "diverged");
 }
 
 TEST_CASE("a damaged run is said to be that, and can be replaced") {
-  const FakeStudy fake("rope, none");
-  run_study(fake.load(), fake.options());
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
   write_file_atomically(fake.runs() / "none" / "summary.json", "{");
-  CHECK(has(message_of([&] { run_study(fake.load(), fake.options()); }),
+  CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }),
             "1 of 2 runs were made with other settings or are damaged"));
-  StudyOptions options = fake.options();
+  StudyOptions options = fake_options(fake);
   options.overwrite = true;
   CHECK(run_study(fake.load(), options).failed == 0);
-  CHECK(fake.starts("none") == Starts{"", " --overwrite"});
+  CHECK(starts_of(fake, "none") == Starts{"", " --overwrite"});
 }
 
 TEST_CASE("a signal is passed on to the run, which saves, and the study goes on from there") {
-  const FakeStudy fake("rope, alibi, none");
+  const FakeProgram fake("rope, alibi, none");
   std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
-  const StudyOutcome stopped = run_study(fake.load(), fake.options());
+  const StudyOutcome stopped = run_study(fake.load(), fake_options(fake));
   sender.join();
   CHECK(stopped.signal == SIGTERM);
-  CHECK(fake.starts("none").empty());
+  CHECK(starts_of(fake, "none").empty());
   CHECK(!std::filesystem::exists(fake.runs() / "report.html"));
   const Table plan = study_plan(fake.load());
   CHECK(plan.text(0, 1) == "finished");
   CHECK(plan.text(1, 1) == "begun, 30 % done");
   CHECK(plan.text(2, 1) == "not begun");
 
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed == 0);
-  CHECK(fake.starts("rope") == Starts{""});
-  CHECK(fake.starts("alibi") == Starts{"", " --resume"});
-  CHECK(fake.starts("none") == Starts{""});
+  CHECK(starts_of(fake, "rope") == Starts{""});
+  CHECK(starts_of(fake, "alibi") == Starts{"", " --resume"});
+  CHECK(starts_of(fake, "none") == Starts{""});
 }
 
 TEST_CASE("runs made with other settings are refused, and replaced when that is asked for") {
-  const FakeStudy fake("rope, none");
-  run_study(fake.load(), fake.options());
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
   const StudySettings longer = fake.load({{"training.steps", "200"}, {"model.layers", "2"}});
   CHECK(has(study_plan(longer).text(0, 1), "made with other settings or damaged: "));
-  const std::string message = message_of([&] { run_study(longer, fake.options()); });
+  const std::string message = message_of([&] { run_study(longer, fake_options(fake)); });
   CHECK(has(message, "2 of 2 runs were made with other settings"));
   CHECK(has(message, "training.steps 100 -> 200"));
   CHECK(has(message, "model.layers 4 -> 2"));
   CHECK(has(message, "--overwrite"));
-  CHECK(fake.starts("rope") == Starts{""});
+  CHECK(starts_of(fake, "rope") == Starts{""});
 
-  StudyOptions options = fake.options();
+  StudyOptions options = fake_options(fake);
   options.overwrite = true;
   run_study(longer, options);
   run_study(longer, options);  // no longer others: nothing to replace
-  CHECK(fake.starts("rope") == Starts{"", " --overwrite"});
+  CHECK(starts_of(fake, "rope") == Starts{"", " --overwrite"});
 }
 
 TEST_CASE("an option of one row's scheme changes no other row") {
-  const FakeStudy fake("rope, none");
-  run_study(fake.load(), fake.options());
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
   // As the study's file would say it now, for all rows.
   StudySettings study = fake.load();
   for (StudyRun& row : study.runs) row.settings.position.of<RopeSettings>().base = 500;
-  const std::string message = message_of([&] { run_study(study, fake.options()); });
+  const std::string message = message_of([&] { run_study(study, fake_options(fake)); });
   CHECK(has(message, "1 of 2 runs were made with other settings"));
   CHECK(has(message, "position.rope.base"));
 }
 
 TEST_CASE("runs made on other data are refused, data that were only moved are the same") {
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   const auto folder = [&](const char* name, std::uint64_t fingerprint) {
     make_directories(fake.path / name);
     write_description({.fingerprint = fingerprint}, fake.path / name);
     return Override{"data.directory", (fake.path / name).string()};
   };
-  run_study(fake.load({folder("first", 0xf00d)}), fake.options());
-  run_study(fake.load({folder("moved", 0xf00d)}), fake.options());
-  CHECK(fake.starts("rope") == Starts{""});
+  run_study(fake.load({folder("first", 0xf00d)}), fake_options(fake));
+  run_study(fake.load({folder("moved", 0xf00d)}), fake_options(fake));
+  CHECK(starts_of(fake, "rope") == Starts{""});
 
   const auto complaint = [&](const Override& flag) {
-    return message_of([&] { run_study(fake.load({flag}), fake.options()); });
+    return message_of([&] { run_study(fake.load({flag}), fake_options(fake)); });
   };
   CHECK(has(complaint(folder("other", 0xbeef)), "data 000000000000f00d -> 000000000000beef"));
   CHECK(has(complaint(folder("first", 0xcafe)), "data 000000000000f00d -> 000000000000cafe"));
@@ -158,30 +158,30 @@ TEST_CASE("runs made on other data are refused, data that were only moved are th
   const Override tokens{"data.validation_tokens", "77"};
   folder("first", 0xf00d);
   CHECK(has(message_of([&] {
-              run_study(fake.load({first, tokens}), fake.options());
+              run_study(fake.load({first, tokens}), fake_options(fake));
             }),
             "data.validation_tokens"));
   // Where there is no fingerprint to compare, the folder is.
   CHECK(has(complaint({"data.directory", (fake.path / "none").string()}), "data.directory"));
   std::filesystem::remove_all(fake.path / "first");
-  run_study(fake.load({first}), fake.options());  // the trainings outlive their data
-  CHECK(fake.starts("rope") == Starts{""});
+  run_study(fake.load({first}), fake_options(fake));  // the trainings outlive their data
+  CHECK(starts_of(fake, "rope") == Starts{""});
 }
 
 TEST_CASE("runs from other sources, rates and averages are refused as well") {
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   for (const char* name : {"data", "more", "other"}) {
     make_directories(fake.path / name);
     write_description({.fingerprint = name == std::string("other") ? 7u : 0xf00du},
                       fake.path / name);
   }
   const Override data{"data.directory", (fake.path / "data").string()};
-  run_study(fake.load({data}), fake.options());
+  run_study(fake.load({data}), fake_options(fake));
   // As a training writes it.
   write_file_atomically(fake.runs() / "rope" / "run.json",
                         R"({"data":{"fingerprint":"000000000000f00d","source_fingerprints":[]}})");
   const auto complaint = [&](const Override& flag) {
-    return message_of([&] { run_study(fake.load({data, flag}), fake.options()); });
+    return message_of([&] { run_study(fake.load({data, flag}), fake_options(fake)); });
   };
   CHECK(has(complaint({"training.ema", "0.9"}), "training.ema 0 -> 0.9"));
   CHECK(
@@ -191,7 +191,7 @@ TEST_CASE("runs from other sources, rates and averages are refused as well") {
 }
 
 TEST_CASE("translations' and matchers' data are told by their fingerprints") {
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   const auto triplets = [&](const char* text) {
     make_directories(fake.path / "triplets");
     for (const char* split : {"train.jsonl", "validation.jsonl"}) {
@@ -214,8 +214,8 @@ TEST_CASE("translations' and matchers' data are told by their fingerprints") {
 }
 
 TEST_CASE("several runs at a time come to the same") {
-  const FakeStudy fake("rope, sinusoidal, learned, none");
-  StudyOptions options = fake.options();
+  const FakeProgram fake("rope, sinusoidal, learned, none");
+  StudyOptions options = fake_options(fake);
   options.parallel = 3;
   options.order = StudyOrder::file;
   const StudyOutcome outcome = run_study(fake.load(), options);
@@ -225,30 +225,30 @@ TEST_CASE("several runs at a time come to the same") {
 }
 
 TEST_CASE("a program that cannot be started and one that is killed say so") {
-  const FakeStudy fake("rope");
-  StudyOptions options = fake.options();
+  const FakeProgram fake("rope");
+  StudyOptions options = fake_options(fake);
   options.program = (fake.path / "nothing").string();
   const std::string missing = run_study(fake.load(), options).rows[0].reasons();
   CHECK(has(missing, "cannot be started: No such file"));
   write_file_atomically(fake.path / "train", "#!/bin/sh\necho step 5\nkill -9 $$\n");
   std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
-  const std::string killed = run_study(fake.load(), fake.options()).rows[0].reasons();
+  const std::string killed = run_study(fake.load(), fake_options(fake)).rows[0].reasons();
   CHECK(killed == "failed: killed by signal 9 (Killed): step 5");
 }
 
 TEST_CASE("a subset of a study does not take the place of its report") {
-  const FakeStudy fake("rope, none");
-  run_study(fake.load(), fake.options());
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
   const std::string report = read_file(fake.runs() / "table.json");
   StudySettings one = fake.load({{"position", "rope"}});
-  CHECK(has(message_of([&] { run_study(one, fake.options()); }), "leave out: none"));
+  CHECK(has(message_of([&] { run_study(one, fake_options(fake)); }), "leave out: none"));
   CHECK(read_file(fake.runs() / "table.json") == report);
-  CHECK_NOTHROW(run_study(fake.load({{"position", "rope,none,t5"}}), fake.options()));
+  CHECK_NOTHROW(run_study(fake.load({{"position", "rope,none,t5"}}), fake_options(fake)));
 }
 
 TEST_CASE("two studies in one folder are refused") {
-  const FakeStudy fake("rope");
+  const FakeProgram fake("rope");
   make_directories(fake.runs());
   const DirectoryLock lock(fake.runs());
-  CHECK(has(message_of([&] { run_study(fake.load(), fake.options()); }), fake.runs().string()));
+  CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }), fake.runs().string()));
 }

@@ -7,10 +7,10 @@
 #include "fake_program.h"
 #include "has.h"
 #include "metrics/bleu.h"
+#include "records/record.h"
+#include "results/study_charts.h"
+#include "results/study_report.h"
 #include "runs/source_lengths.h"
-#include "study/record.h"
-#include "study/study_charts.h"
-#include "study/study_report.h"
 #include "text/byte_tokenizer.h"
 
 using namespace roformer;
@@ -42,9 +42,9 @@ case $2 in *.yaml)
 esac
 )script";
 
-struct DecodedStudy : FakeStudy {
+struct DecodedStudy : FakeProgram {
   explicit DecodedStudy(const std::string& positions, const std::string& more = "")
-      : FakeStudy(positions) {
+      : FakeProgram(positions) {
     write_file_atomically(path / "tiny.yaml",
                           read_file(path / "tiny.yaml") + "task: translation\n" +
                               "data: {directory: data}\nevaluate: {split: test, examples: 2}\n" +
@@ -89,7 +89,7 @@ struct DecodedStudy : FakeStudy {
 
 TEST_CASE("translators decode a set once for scores, tests, chart and examples") {
   const DecodedStudy fake("rope, none");
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_evaluations == 0);
   REQUIRE(outcome.translations);
   const TranslationReport& report = *outcome.translations;
@@ -124,7 +124,7 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
   CHECK(has(page, "BLEU by the length of the source"));
 
   SECTION("once") {
-    run_study(fake.load(), fake.options());
+    run_study(fake.load(), fake_options(fake));
     CHECK(read_file(fake.runs() / "rope" / "decoded").find("evaluate", 9) == std::string::npos);
   }
   SECTION("and all of it is in the record") {
@@ -136,7 +136,7 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
     for (const auto& entry : fs::directory_iterator(fake.runs() / "evaluations")) {
       if (entry.path().extension() == ".txt") write_file_atomically(entry.path(), "one\n");
     }
-    const StudyOutcome again = run_study(fake.load(), fake.options());
+    const StudyOutcome again = run_study(fake.load(), fake_options(fake));
     CHECK(to_markdown(again.translations->scores) == scores);
   }
 }
@@ -144,7 +144,7 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
 TEST_CASE("translations are made again for other data and another way to decode") {
   const DecodedStudy fake("rope, none");
   const auto decodings = [&](const std::vector<Override>& flags) {
-    run_study(fake.load(flags), fake.options());
+    run_study(fake.load(flags), fake_options(fake));
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(fake.runs() / "evaluations")) {
       count += entry.path().extension() == ".txt" ? 1 : 0;
@@ -163,7 +163,7 @@ TEST_CASE("a decoding that fails is a row with the reason") {
   script.replace(script.find(good), good.size(), "*/none*) echo broken >&2; exit 3; sed");
   write_file_atomically(fake.path / "train", script);
   fs::permissions(fake.path / "train", fs::perms::owner_all);
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_evaluations == 1);
   CHECK(has(to_markdown(outcome.translations->missing), "none failed: exit code 3: broken"));
   CHECK(outcome.translations->tests.rows().empty());  // without its reference

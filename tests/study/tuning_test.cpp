@@ -1,5 +1,5 @@
 // Recipes that are chosen beforehand, row by row, with a program that only pretends to train.
-#include "study/tuning.h"
+#include "results/tuning.h"
 
 #include <algorithm>
 
@@ -7,16 +7,16 @@
 #include "config/load.h"
 #include "fake_program.h"
 #include "has.h"
-#include "study/record.h"
-#include "study/study_report.h"
+#include "records/record.h"
+#include "results/study_report.h"
 
 using namespace roformer;
 
 namespace {
 
 // rope does best at 1e-3 and none at the greatest rate; t5 fails at every one.
-struct TunedStudy : FakeStudy {
-  explicit TunedStudy(const std::string& positions) : FakeStudy(positions) {
+struct TunedStudy : FakeProgram {
+  explicit TunedStudy(const std::string& positions) : FakeProgram(positions) {
     write_file_atomically(path / "tiny.yaml",
                           read_file(path / "tiny.yaml") +
                               "  seed: [1, 2]\n"
@@ -52,7 +52,7 @@ TEST_CASE("each row is trained with the values that did best for it with another
   CHECK(trial.settings.runs == fake.runs() / "tuning");
   CHECK(has(to_text(study_plan(study)), "waits for the tuning"));
 
-  const StudyOutcome outcome = run_study(study, fake.options());
+  const StudyOutcome outcome = run_study(study, fake_options(fake));
   CHECK(outcome.failed == 0);
   CHECK(fake.rate(outcome.study, "rope-seed1") == 1e-3);
   CHECK(fake.rate(outcome.study, "rope-seed2") == 1e-3);
@@ -70,10 +70,10 @@ TEST_CASE("each row is trained with the values that did best for it with another
   CHECK_FALSE(has(to_text(study_plan(study)), "waits"));
 
   SECTION("once") {
-    const StudyOutcome again = run_study(study, fake.options());
+    const StudyOutcome again = run_study(study, fake_options(fake));
     CHECK(again.rows.size() == 2);
-    CHECK(fake.starts("tuning/rope-learning_rate1e-3").size() == 1);
-    CHECK(fake.starts("rope-seed1").size() == 1);
+    CHECK(starts_of(fake, "tuning/rope-learning_rate1e-3").size() == 1);
+    CHECK(starts_of(fake, "rope-seed1").size() == 1);
   }
   SECTION("and the record has what was tried") {
     write_study_record(fake.path / "r.json", fake.path / "tiny.yaml", outcome.study, outcome, {});
@@ -84,7 +84,7 @@ TEST_CASE("each row is trained with the values that did best for it with another
     std::string text = read_file(fake.path / "tiny.yaml");
     write_file_atomically(fake.path / "tiny.yaml",
                           text.replace(text.find("[5e-4, 1e-3, 2e-3]"), 18, "[5e-4]"));
-    CHECK_THROWS_AS(run_study(fake.load(), fake.options()), Error);
+    CHECK_THROWS_AS(run_study(fake.load(), fake_options(fake)), Error);
   }
 }
 
@@ -99,26 +99,26 @@ TEST_CASE("nothing is chosen for a row while a training of its tuning was killed
                             "esac\n" +
                             train.substr(shell.size()));
   std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_trials == 1);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[0].title() == "none");
   CHECK(outcome.rows[1].state() == "cannot be run");
   CHECK(has(outcome.rows[1].reasons(), "rope-learning_rate1e-3"));
-  CHECK(fake.starts("rope-seed1").empty());
+  CHECK(starts_of(fake, "rope-seed1").empty());
 
-  const StudyOutcome again = run_study(fake.load(), fake.options());
+  const StudyOutcome again = run_study(fake.load(), fake_options(fake));
   CHECK(again.failed == 0);
   CHECK(fake.rate(again.study, "rope-seed1") == 1e-3);
-  CHECK(fake.starts("none-seed1").size() == 1);
+  CHECK(starts_of(fake, "none-seed1").size() == 1);
 }
 
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   const TunedStudy fake("rope, t5");
-  const StudyOutcome outcome = run_study(fake.load(), fake.options());
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_trials == 3);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[1].state() == "cannot be run");
   CHECK(has(outcome.rows[1].reasons(), "no training of its tuning was finished"));
-  CHECK(fake.starts("t5-seed1").empty());
+  CHECK(starts_of(fake, "t5-seed1").empty());
 }

@@ -1,0 +1,207 @@
+#include "records/merged_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "config/schema.h"
+#include "results/data_facts.h"
+
+namespace roformer {
+namespace {
+
+using Run = ProtocolRecord::Run;
+
+// Of a list that is empty as of one that an older program did not write.
+std::string data_text(const Run& run, const DataFact& fact) {
+  const nlohmann::json& record = run.result.record;
+  if (!record.is_object() || !record.contains("data")) return "none";
+  const std::string text = fact_text(record["data"], fact);
+  return text.empty() ? "none" : text;
+}
+
+void add_reason(std::string& reasons, const std::string& reason) {
+  reasons += (reasons.empty() ? "" : "; ") + reason;
+}
+
+// Key by key; what only one side has, because the other's program was older, is at its default
+// there.
+std::string key_differences(const KeyTexts& own, const KeyTexts& wanted) {
+  std::string reasons;
+  const auto shown = [](const KeyTexts& texts, const std::string& name) -> std::string {
+    if (const auto found = texts.find(name); found != texts.end()) return found->second;
+    const Key* const key = find_key(name);
+    return key == nullptr ? "not known" : key->default_text();
+  };
+  KeyTexts all = own;
+  all.insert(wanted.begin(), wanted.end());
+  for (const auto& [key, value] : all) {
+    if (shown(own, key) == shown(wanted, key)) continue;
+    add_reason(reasons, fmt::format("{} {}, here {}", key, shown(own, key), shown(wanted, key)));
+  }
+  return reasons;
+}
+
+// Puts the runs of one protocol together.
+class Merger {
+ public:
+  explicit Merger(const ProtocolRecord& first) : first_(first) {
+    merged_.protocol = first.protocol;
+    merged_.task = first.task;
+    merged_.study = first.study;
+    merged_.lengths = first.lengths;
+    for (StudyAxis& axis : merged_.study.axes) axis.values.clear();
+  }
+
+  // The runs that are finished, or the others: what one record has not finished, another may have.
+  void add(const ProtocolRecord& record, bool finished) {
+    for (const Run& run : record.runs) {
+      if ((run.result.state == RunResult::State::finished) != finished) continue;
+      std::string reason = reason_against(record, run);
+      if (!finished &&
+          taken_.contains(with_seed(row_of(record, marked_values(record, run)), run))) {
+        // A later attempt came through; that one diverged is a result all the same.
+        if (run.result.state != RunResult::State::diverged) continue;
+        reason = "diverged: " + run.result.remark + "; another record has it finished";
+      }
+      if (reason.empty()) {
+        take(record, run);
+      } else {
+        merged_.apart.push_back({.name = run.result.name, .file = record.file, .reason = reason});
+      }
+    }
+  }
+
+  MergedTable take_table() {
+    merged_.rows = study_rows(merged_.study, results_);
+    return std::move(merged_);
+  }
+
+ private:
+  const ProtocolRecord& first_;
+  MergedTable merged_;
+  std::vector<RunResult> results_;
+  std::optional<Run> base_;                   // the first run that was taken
+  std::map<std::string, KeyTexts> options_;   // of each row
+  std::map<std::string, std::string> taken_;  // runs' names, by what was taken, with their records
+
+  // The run's values, marked with its machine where that is another than the table's.
+  std::vector<std::string> marked_values(const ProtocolRecord& record, const Run& run) const {
+    std::vector<std::string> values = run.settings.values;
+    const std::string machine = machine_of(run.result);  // "" for one that was never begun
+    if (!base_ || machine.empty() || same_machine(run.result, base_->result)) return values;
+    for (std::size_t axis = 0; axis < values.size(); ++axis) {
+      if (record.study.axes[axis].key == "seed") continue;
+      values[axis] += fmt::format(" [{}]", machine);
+      break;
+    }
+    return values;
+  }
+
+  // As StudyRow::title.
+  static std::string row_of(const ProtocolRecord& record, const std::vector<std::string>& values) {
+    StudyRow row;
+    for (std::size_t axis = 0; axis < values.size(); ++axis) {
+      if (record.study.axes[axis].key != "seed") row.labels.push_back(values[axis]);
+    }
+    return row.title();
+  }
+
+  static std::string with_seed(const std::string& row, const Run& run) {
+    return fmt::format("{}, seed {}", row, run.settings.settings.seed);
+  }
+
+  // "" for a run of the table.
+  std::string reason_against(const ProtocolRecord& record, const Run& run) const {
+    std::string reasons;
+    if (record.study.version != first_.study.version) {
+      add_reason(reasons, fmt::format("protocol version {}, here {}", record.study.version,
+                                      first_.study.version));
+    }
+    // One that could not be begun has no data either.
+    const bool begun =
+        run.result.state == RunResult::State::finished || run.result.record.is_object();
+    if (base_ && begun) {
+      for (const DataFact& fact : data_facts()) {
+        const std::string own = data_text(run, fact), wanted = data_text(*base_, fact);
+        if (own == wanted) continue;
+        add_reason(reasons, fmt::format("{} {}, here {}", fact.title, own, wanted));
+      }
+    }
+    if (const std::string recipe = key_differences(record.recipe, first_.recipe); !recipe.empty()) {
+      add_reason(reasons, recipe);
+    }
+    const auto same_axes = [](const StudyAxis& a, const StudyAxis& b) { return a.key == b.key; };
+    if (!std::ranges::equal(record.study.axes, first_.study.axes, same_axes)) {
+      add_reason(reasons, "other axes");
+    }
+    if (!reasons.empty()) return reasons;
+    const std::string row = row_of(record, marked_values(record, run));
+    if (const auto known = options_.find(row); known != options_.end()) {
+      add_reason(reasons, key_differences(run.options, known->second));
+      if (!reasons.empty()) return "another " + row + ": " + reasons;
+    }
+    const auto made = taken_.find(with_seed(row, run));
+    return made == taken_.end() ? "" : "is in " + made->second + ", too, and counted once";
+  }
+
+  void take(const ProtocolRecord& record, const Run& run) {
+    const std::vector<std::string> values = marked_values(record, run);
+    const std::string row = row_of(record, values);
+    if (!base_) {
+      base_ = run;
+      merged_.machine = machine_of(run.result);
+    }
+    options_[row] = run.options;
+    taken_[with_seed(row, run)] = record.file;
+    merged_.families[row] = run.family;
+    for (std::size_t axis = 0; axis < values.size(); ++axis) {
+      std::vector<std::string>& known = merged_.study.axes[axis].values;
+      if (std::find(known.begin(), known.end(), values[axis]) == known.end()) {
+        known.push_back(values[axis]);
+      }
+    }
+    RunResult result = run.result;
+    StudyRun settings = run.settings;
+    result.name = settings.name = with_seed(row, run);
+    result.values = settings.values = values;
+    merged_.study.runs.push_back(std::move(settings));
+    results_.push_back(std::move(result));
+  }
+};
+
+}  // namespace
+
+std::vector<MergedTable> merge_records(const std::vector<ProtocolRecord>& records) {
+  std::vector<std::string> protocols;
+  for (const ProtocolRecord& record : records) {
+    if (std::find(protocols.begin(), protocols.end(), record.protocol) == protocols.end()) {
+      protocols.push_back(record.protocol);
+    }
+  }
+  std::vector<MergedTable> result;
+  for (const std::string& protocol : protocols) {
+    const auto first = std::ranges::find(records, protocol, &ProtocolRecord::protocol);
+    Merger merger(*first);
+    for (const bool finished : {true, false}) {
+      for (const ProtocolRecord& record : records) {
+        if (record.protocol == protocol) merger.add(record, finished);
+      }
+    }
+    result.push_back(merger.take_table());
+  }
+  return result;
+}
+
+Table apart_table(const MergedTable& merged) {
+  constexpr auto kWords = Column::Alignment::left;
+  Table table({{.title = "does not compare", .alignment = kWords},
+               {.title = "record", .alignment = kWords},
+               {.title = "why", .alignment = kWords}});
+  for (const ApartRun& run : merged.apart) table.add_row({run.name, run.file, run.reason});
+  return table;
+}
+
+}  // namespace roformer

@@ -1,0 +1,23 @@
+// Records of studies as one static page: a protocol's rows of all records in one table with the
+// charts of every length, what does not compare, and where everything comes from; records of other
+// studies (of probes, say) with their own tables and charts below. It needs neither the studies'
+// files nor runs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "report/table.h"
+#include "results/study_report.h"
+
+namespace roformer {
+
+// HTML without anything beside it. Throws Error (failure) for what is no record.
+std::string records_page(const std::vector<std::filesystem::path>& records,
+                         const StudyOrigin& origin);
+
+// The same rows as text: of each protocol its table, the differences and what does not compare.
+std::vector<Table> merged_tables(const std::vector<std::filesystem::path>& records);
+
+}  // namespace roformer

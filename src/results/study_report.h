@@ -1,0 +1,33 @@
+// The files that a study leaves beside its runs: report.html with curves, tables and how all of it
+// was made, and the table as Markdown, CSV and JSON.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "config/study_settings.h"
+#include "results/study_results.h"
+
+namespace roformer {
+
+struct StudyOrigin {
+  std::string command;  // as typed
+  std::string version;
+  std::string commit;
+};
+
+// The whole page.
+std::string study_html(const StudySettings& study, const StudyResults& results,
+                       const StudyOrigin& origin);
+
+// The table's rows and, run by run, every figure and curve with the run's record.
+std::string study_json(const StudySettings& study, const StudyResults& results,
+                       const StudyOrigin& origin);
+
+// Writes report.html and table.{md,csv,json} into the folder, and lengths.{md,csv,json} where there
+// are evaluations at several lengths; returns the path of the report.
+std::filesystem::path write_study_report(const std::filesystem::path& folder,
+                                         const StudySettings& study, const StudyResults& results,
+                                         const StudyOrigin& origin);
+
+}  // namespace roformer

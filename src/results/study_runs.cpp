@@ -1,0 +1,28 @@
+#include "results/study_runs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roformer {
+
+const StudyRun& run_named(const StudySettings& study, const std::string& name) {
+  const auto found = std::find_if(study.runs.begin(), study.runs.end(),
+                                  [&](const StudyRun& run) { return run.name == name; });
+  ROFORMER_ASSERT(found != study.runs.end());
+  return *found;
+}
+
+bool shows_best_validation(const StudyRun& run) {
+  return run.settings.training.patience > 0;
+}
+
+std::optional<std::int64_t> common_training_length(const StudySettings& study) {
+  const std::int64_t length = study.runs.front().settings.data.length;
+  for (const StudyRun& run : study.runs) {
+    if (run.settings.data.length != length) return std::nullopt;
+  }
+  return length;
+}
+
+}  // namespace roformer

@@ -1,0 +1,22 @@
+// What tables and charts ask of a study's runs beside their results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/study_settings.h"
+
+namespace roformer {
+
+// The run of that name, which is there.
+const StudyRun& run_named(const StudySettings& study, const std::string& name);
+
+// True where the figures of the run are those of its best validation: training.patience ends a run
+// some time after that. Of other runs they are those of the last one.
+bool shows_best_validation(const StudyRun& run);
+
+// The length that all runs of the study were trained at; nothing where they differ in it.
+std::optional<std::int64_t> common_training_length(const StudySettings& study);
+
+}  // namespace roformer
