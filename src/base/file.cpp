@@ -226,7 +226,14 @@ void AtomicFile::commit() {
   sync_directory(path_.parent_path());
 }
 
-void require_output(const fs::path& path) {
+void require_output(const fs::path& path, const std::vector<fs::path>& inputs) {
+  for (const fs::path& input : inputs) {
+    std::error_code error;
+    if (fs::equivalent(input, path, error)) {
+      throw_usage(path.string(), "is read by this command, which would write over it",
+                  "name another file");
+    }
+  }
   struct stat status {};
   const bool there = ::stat(path.c_str(), &status) == 0;
   if (!path.has_filename() || (there && S_ISDIR(status.st_mode))) {

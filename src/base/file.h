@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -63,7 +64,9 @@ class AtomicFile {
 
 // For a file that a command is told to write, before it works: makes the folder that it is to be
 // in. Throws Error (failure) for a folder in the file's place and where nothing can be written.
-void require_output(const std::filesystem::path& path);
+// `inputs` are files that the same command reads: Error (usage) where the output is one of them.
+void require_output(const std::filesystem::path& path,
+                    const std::vector<std::filesystem::path>& inputs = {});
 
 // From here on a mapped file that is cut short, or cannot be read, ends the program with a line
 // that says so. Its address is all that the system tells of it.

@@ -17,7 +17,8 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       ->type_name("WORD");
   command
       .add_option("--text-field", flags.text_field,
-                  "of JSON Lines: the field that holds the text (default: text)")
+                  "the field that holds the text (default: text), of files that are JSON Lines "
+                  "whatever their names")
       ->type_name("NAME");
   command.add_option("--files", flags.files, "of a recipe: read these in place of its own files")
       ->type_name("INPUT");
@@ -39,12 +40,14 @@ Recipe recipe_of(const CorpusFlags& flags) {
     recipe.corpus.inputs = flags.inputs;
   }
   if (!flags.reader.empty()) recipe.corpus.reader = parse_corpus_reader(flags.reader);
-  const CorpusReader reader = recipe.corpus.reader;
-  if (!flags.text_field.empty() && reader != CorpusReader::automatic &&
-      reader != CorpusReader::json_lines) {
-    throw_usage("--text-field", "is of JSON Lines, and the reader is " + to_string(reader));
+  if (!flags.text_field.empty()) {
+    CorpusReader& reader = recipe.corpus.reader;
+    if (reader == CorpusReader::automatic) reader = CorpusReader::json_lines;
+    if (reader != CorpusReader::json_lines) {
+      throw_usage("--text-field", "is of JSON Lines, and the reader is " + to_string(reader));
+    }
+    recipe.corpus.text_field = flags.text_field;
   }
-  if (!flags.text_field.empty()) recipe.corpus.text_field = flags.text_field;
   recipe.corpus.include = flags.include;
   recipe.corpus.skip_binary = flags.skip_binary;
   return recipe;

@@ -113,6 +113,10 @@ EvaluatedLength evaluate_one(const TrainedModel& trained, const Dataset& dataset
 
 void check_pseudo_perplexity(const EvaluateOptions& options, const Settings& settings) {
   if (!options.pseudo_perplexity) return;
+  if (options.by_position) {
+    throw_usage("--pseudo-perplexity", "is of whole texts, and --by-position prints places of them",
+                "one of the two");
+  }
   if (task_facts(settings.task).causal) {
     throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
   }

@@ -78,7 +78,7 @@ void explain_command(ExplainFlags flags) {
       fs::weakly_canonical(flags.runs[0]) == fs::weakly_canonical(flags.runs[1])) {
     throw_usage(flags.runs[1], "is the same run twice", "two different ones, or one alone");
   }
-  require_output(fs::path(flags.output) / "report.html");
+  require_explanation_folder(flags.output);
   for (const std::string& run : flags.runs) {
     const bool translates = task_of_run(run, flags.checkpoint).translates;
     if (flags.options.length == 0 || !translates) continue;

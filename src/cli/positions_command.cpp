@@ -208,6 +208,11 @@ void plot_schemes(const PositionsOptions& options) {
     }
   }
   if (options.names.empty()) names = position_names();
+  const std::string ending = options.output.extension().string();
+  if (ending != ".html" && ending != ".htm") {
+    throw_usage("--output", options.output.string() + " is to be an HTML page",
+                "a name that ends in .html");
+  }
   require_output(options.output);
   std::vector<PlottedRun> runs;
   for (const auto& [name, model] : trained) {

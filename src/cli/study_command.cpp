@@ -45,6 +45,7 @@ struct StudyCommandOptions {
   bool overwrite = false;
   bool file_order = false;
   std::int64_t jobs = 1;
+  bool jobs_given = false;
   std::optional<std::string> shard;  // "K/N" or "slurm"
   std::vector<Override> overrides;
 };
@@ -113,6 +114,7 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
 
 void merge_command(const StudyCommandOptions& options) {
   if (!options.page.empty()) {
+    require_output(options.page, options.merge);
     const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
     write_file_atomically(options.page, records_page(options.merge, origin));
     std::cerr << "page: " << options.page << '\n';
@@ -136,7 +138,23 @@ void leave_launch(const StudyCommandOptions& options) {
   forget_launch();
 }
 
+// What is rendered was made before.
+void refuse_flags_of_runs(const StudyCommandOptions& options) {
+  if (options.render.empty() && options.merge.empty()) return;
+  const std::string flag = options.dry_run             ? "--dry-run"
+                           : options.overwrite         ? "--overwrite"
+                           : options.file_order        ? "--file-order"
+                           : options.shard             ? "--shard"
+                           : options.jobs_given        ? "--jobs"
+                           : options.overrides.empty() ? ""
+                                                       : "--" + options.overrides.front().key;
+  if (flag.empty()) return;
+  throw_usage(flag, "is of runs, and a record's are made already",
+              "leave it out, or name the file of the study in place of the record");
+}
+
 void study_command(const StudyCommandOptions& options) {
+  refuse_flags_of_runs(options);
   if (!options.render.empty()) {
     if (options.chart.empty()) {
       print_table(recorded_table(options.render, options.table),
@@ -165,6 +183,7 @@ void study_command(const StudyCommandOptions& options) {
     }
     return;
   }
+  if (!options.record.empty()) require_record_output(options.record);
   const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
   if (lacking.of_all) {
@@ -281,8 +300,8 @@ void add_study_command(CLI::App& program) {
           ->needs(render);
   command
       ->add_option("--chart", options->chart,
-                   "--render prints this chart as SVG: curves, figures, lengths or "
-                   "bleu_by_length")
+                   "--render prints this chart as SVG: curves, figures, lengths, "
+                   "positions or bleu_by_length")
       ->needs(render)
       ->excludes(table);
   CLI::Option* merge =
@@ -309,16 +328,17 @@ void add_study_command(CLI::App& program) {
           ->add_option("--format", options->format,
                        "of the table: text, markdown or csv (default text; of --render markdown)")
           ->check(CLI::IsMember({"text", "markdown", "csv"}));
-  command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
+  CLI::Option* jobs = command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
+                          ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
   command
       ->add_option("--shard", options->shard,
                    "run only every N-th run, from the K-th on, beside other shards in the same "
                    "folder; slurm: K and N of the job array. The last draws the table")
       ->type_name("K/N");
   accept_settings(*command, options->overrides);
-  command->callback([options, format] {
+  command->callback([options, format, jobs] {
     options->format_given = format->count() > 0;
+    options->jobs_given = jobs->count() > 0;
     study_command(*options);
   });
 }

@@ -86,7 +86,7 @@ std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
   const bool cases =
       tokenizer->kind() == TokenizerKind::wordpiece || tokenizer->kind() == TokenizerKind::words;
   if (settings.cased && !cases) {
-    throw_usage("--cased", fmt::format("is for WordPiece, {} is {}", settings.file.string(),
+    throw_usage("--cased", fmt::format("is for WordPiece, and the tokenizer is {}",
                                        to_word(tokenizer->kind())));
   }
   return tokenizer;

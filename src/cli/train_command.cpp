@@ -44,10 +44,21 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
                format_count(summary.consumed.steps));
     return;
   }
+  // A run may end before its first window of steps does.
+  const double seconds = std::max(summary.consumed.minutes * 60, 1e-9);
+  const double rate = summary.tokens_per_second > 0
+                          ? summary.tokens_per_second
+                          : static_cast<double>(summary.consumed.tokens) / seconds;
   fmt::print("{}: {} steps, {} tokens in {} ({} tokens/s)\n", path,
              format_count(summary.consumed.steps), format_count(summary.consumed.tokens),
              format_duration(summary.consumed.minutes * 60),
-             format_count(static_cast<std::int64_t>(summary.tokens_per_second)));
+             format_count(static_cast<std::int64_t>(rate)));
+  if (summary.reason == StopReason::patience) {
+    fmt::print(
+        "stopped early: {} validations in a row brought nothing better "
+        "(training.patience)\n",
+        settings.training.patience);
+  }
   if (!settings.stages.empty()) {
     fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
   }

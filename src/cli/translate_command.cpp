@@ -113,7 +113,11 @@ void split_pair(const std::string& where, std::int64_t number, std::string& line
 }
 
 void translate_command(const TranslateOptions& options) {
-  if (!options.output.empty()) require_output(options.output);
+  if (!options.output.empty()) require_output(options.output, {options.input});
+  if (options.score && options.format == "text") {
+    throw_usage("--score", "prints probabilities, which text has no place for",
+                "--format json or marian");
+  }
   TranslationRequest request = options.request;
   if (options.sample) {
     check_sampling(options.sampling);

@@ -110,7 +110,9 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool
                                     std::vector<MatrixAxis>& axes, Problems& problems) {
   std::vector<Assignment> common;
   for (const Assignment& flag : to_assignments(overrides)) {
-    const std::vector<std::string> values = split_at_commas(flag.text);
+    // Where runs are put is one place.
+    const std::vector<std::string> values =
+        flag.key == "runs" ? std::vector<std::string>{flag.text} : split_at_commas(flag.text);
     // A formula is a value of the axis of schemes, where there is one.
     const auto known = std::find_if(axes.begin(), axes.end(), [&](const MatrixAxis& axis) {
       return axis.key == (is_shorthand(flag.key) ? "position" : axis_key(flag.key));

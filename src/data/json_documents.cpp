@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -96,7 +97,8 @@ void JsonDocuments::take_line(std::string_view line) {
 }
 
 bool is_json_lines(const std::filesystem::path& file) {
-  const std::string ending = without_compression(file).extension().string();
+  std::string ending = without_compression(file).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
   return ending == ".jsonl" || ending == ".ndjson";
 }
 

@@ -17,6 +17,7 @@
 #include "data/finished_splits.h"
 #include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
+#include "data/prepared_files.h"
 #include "data/shard_sink.h"
 
 namespace roformer {
@@ -264,8 +265,11 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
   OutputFolder folder({.output = options.output,
                        .overwrite = options.overwrite,
                        .flag = "--output",
-                       .contents = "a prepared data set",
-                       .is_replaceable = holds_description,
+                       .contents = "a prepared data set and nothing else",
+                       .is_replaceable =
+                           [](const auto& there) {
+                             return holds_description(there) && holds_only_prepared_files(there);
+                           },
                        .journal = kPreparationJournal});
   const PreparationJournal journal(folder.path(),
                                    identity_of(options, tokenizer, plan.all_files()));

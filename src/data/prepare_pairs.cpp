@@ -14,6 +14,7 @@
 #include "data/pair_writer.h"
 #include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
+#include "data/prepared_files.h"
 #include "text/translation_tokenizers.h"
 
 namespace roformer {
@@ -239,8 +240,11 @@ OutputFolder::Options place_of(const PreparePairsOptions& options) {
   return {.output = options.output,
           .overwrite = options.overwrite,
           .flag = "--output",
-          .contents = "a prepared data set",
-          .is_replaceable = is_parallel_dataset,
+          .contents = "a prepared data set and nothing else",
+          .is_replaceable =
+              [](const auto& there) {
+                return is_parallel_dataset(there) && holds_only_prepared_files(there);
+              },
           .journal = kPreparationJournal};
 }
 

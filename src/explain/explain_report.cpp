@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "explain/report_sections.h"
 #include "report/html.h"
 
 namespace roformer {
 namespace {
+
+constexpr const char* kTitle = "What attention uses";
+constexpr std::array kFiles = {"report.html",   "heads.csv",       "distances.csv",
+                               "ablations.csv", "frequencies.csv", "biases.csv"};
 
 std::string subtitle_of(const std::vector<ExplainedRun>& runs) {
   std::vector<std::string> names;
@@ -31,8 +37,7 @@ void add_numbers(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
 }
 
 std::string page_of(const std::vector<ExplainedRun>& runs, const std::string& footer) {
-  HtmlReport report(
-      {.title = "What attention uses", .subtitle = subtitle_of(runs), .footer = footer});
+  HtmlReport report({.title = kTitle, .subtitle = subtitle_of(runs), .footer = footer});
   add_summary(report, runs);
   add_shares(report, runs);
   add_distances(report, runs);
@@ -60,6 +65,19 @@ std::string shown_share(double share) {
 std::string shown_share(double share, double standard_error) {
   if (!std::isfinite(standard_error)) return shown_share(share);
   return fmt::format("{:.1f} ± {:.1f} %", 100 * share, 100 * standard_error);
+}
+
+void require_explanation_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path report = folder / "report.html";
+  require_output(report);
+  std::error_code error;
+  const bool ours = std::filesystem::is_regular_file(report, error) &&
+                    read_file(report).find(kTitle) != std::string::npos;
+  for (const char* name : kFiles) {
+    if (ours || !std::filesystem::exists(folder / name, error)) continue;
+    throw_usage((folder / name).string(), "is there and would be replaced, and is no explanation",
+                "--output with another folder");
+  }
 }
 
 std::vector<std::filesystem::path> write_explanations(const std::filesystem::path& folder,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/sealed_json.h"
@@ -202,6 +203,19 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
   }
   document["charts"] = std::move(charts);
   write_sealed_json(record, document);
+}
+
+void require_record_output(const std::filesystem::path& record) {
+  require_output(record);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(record, error)) return;
+  try {
+    read_record(record);
+  } catch (const Error& problem) {
+    throw_usage(record.string(),
+                "is there, and a record alone is replaced: it " + problem.parts().message,
+                "name another file, or remove it");
+  }
 }
 
 json read_record(const fs::path& file) {

@@ -37,6 +37,10 @@ void write_table_record(const std::filesystem::path& record, const std::filesyst
                         const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
                         const StudyOrigin& origin);
 
+// Before a study is run for it: throws Error where the file cannot be written, and (usage) where it
+// is there and no record, which alone is replaced.
+void require_record_output(const std::filesystem::path& record);
+
 // A record as it was written. Throws Error (failure) for a file that is damaged, was edited (a
 // table is not edited by hand) or is no record.
 nlohmann::json read_record(const std::filesystem::path& record);

@@ -182,6 +182,29 @@ TEST_CASE("a run goes on without its file, and a study is nobody's process") {
   CHECK(has(launched.errors, "each of which would run all of it"));
 }
 
+TEST_CASE("a study writes over nothing that it reads, and over records alone") {
+  const TemporaryFolder folder;
+  const std::string study = (folder.path / "s.yaml").string();
+  const std::string text = "matrix: {position: [rope, none]}\n";
+  write_file_atomically(study, text);
+  const Outcome record = run({"study", study, "--record", study});
+  CHECK(record.code == 2);
+  CHECK(has(record.errors, "is there, and a record alone is replaced"));
+  const Outcome page = run({"study", "--merge", study, "--page", study});
+  CHECK(page.code == 2);
+  CHECK(has(page.errors, "is read by this command"));
+  CHECK(read_file(study) == text);
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--jobs", "3"}, {"--overwrite"}, {"--position", "rope"}}) {
+    std::vector<std::string> words{"study", "--render", study};
+    words.insert(words.end(), flags.begin(), flags.end());
+    CHECK(has(run(words).errors, flags[0] + ": is of runs, and a record's are made already"));
+  }
+  // One place, whatever is in its name.
+  CHECK(has(run({"study", study, "--runs", "a,b", "--dry-run", "--format", "csv"}).output,
+            "rope,not begun"));
+}
+
 TEST_CASE("config dump, check, diff and keys") {
   CHECK(has(Program().run({"config", "dump", "--compact", "--seed", "9"}).output, "\nseed: 9\n"));
   CHECK(has(Program().run({"config", "dump", "--json"}).output, "\"task\": \"mlm\""));

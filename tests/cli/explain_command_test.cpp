@@ -37,6 +37,12 @@ TEST_CASE("explain of one text says no error where there is none") {
 TEST_CASE("explain writes a page and tables of one run and of two") {
   const TrainedRun rope("rope"), t5("t5", {{"run", "other"}});
   const fs::path folder = rope.folder.path / "explained";
+  fs::create_directory(rope.folder.path / "mine");
+  write_file_atomically(rope.folder.path / "mine" / "biases.csv", "mine");
+  const Outcome refused =
+      run({"explain", rope.run().string(), "--output", (rope.folder.path / "mine").string()});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.errors, "is there and would be replaced, and is no explanation"));
   const Outcome one = run(
       {"explain", rope.run().string(), "--output", folder.string(), "--sequences", "6", "--json"});
   CAPTURE(one.errors);
@@ -72,7 +78,9 @@ TEST_CASE("explain writes a page and tables of one run and of two") {
   REQUIRE(fs::exists(folder / "biases.csv"));
   // A table that the next has none of is not left beside it.
   make_directories(folder / "again");
-  fs::copy(folder / "biases.csv", folder / "again" / "biases.csv");
+  for (const char* name : {"biases.csv", "report.html"}) {
+    fs::copy(folder / name, folder / "again" / name);
+  }
   REQUIRE(run({"explain", rope.run().string(), "--output", (folder / "again").string(),
                "--sequences", "6", "--without-losses"})
               .code == 0);

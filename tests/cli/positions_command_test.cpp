@@ -76,6 +76,14 @@ TEST_CASE("positions plot writes a page and its numbers") {
   CHECK(has(csv, "bias alibi,head 1 query 3,1,-"));
 }
 
+TEST_CASE("positions plot writes pages and no picture under a picture's name") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "bias.svg").string();
+  const Outcome refused = run_positions({"plot", "alibi", "--output", file});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.errors, "a name that ends in .html"));
+}
+
 TEST_CASE("positions plot draws a run as it was trained") {
   const TinyRun tiny("t5");
   train_run(tiny.settings, ExistingRun::refuse);

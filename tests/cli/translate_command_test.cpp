@@ -117,8 +117,9 @@ TEST_CASE("what cannot be done is one line that says so") {
   refused({"--format", "xml"}, 2, "--format");
   refused({"--input", pairs.file("nothing")}, 1, "cannot read");
   refused({"--weights", "ema"}, 2, "keeps no moving average of its weights");
-  refused({"--score"}, 1, "standard input:2: is not a source, a tab and a translation",
-          "ab\tba\nab\n");
+  refused({"--score"}, 2, "prints probabilities, which text has no place for");
+  refused({"--score", "--format", "json"}, 1,
+          "standard input:2: is not a source, a tab and a translation", "ab\tba\nab\n");
   refused({"--model.width", "8"}, 2, "unknown flag");
   refused({pairs.tiny.data().string()}, 1, "holds no checkpoint");
 
@@ -150,10 +151,18 @@ TEST_CASE("the output file is what standard output would be, whole or not there"
   CHECK(written.output.empty());
   CHECK(read_file(file) == printed);
   fs::remove(file);
-  CHECK(run_translate({pairs.folder, "--score", "--lines", "1", "--output", file}, "ab\tba\nab\n")
-            .code == 1);
+  CHECK(
+      run_translate({pairs.folder, "--score", "--format", "json", "--lines", "1", "--output", file},
+                    "ab\tba\nab\n")
+          .code == 1);
   CHECK_FALSE(fs::exists(file));
   CHECK_FALSE(fs::exists(file + ".partial"));
+  // Nor is what is read written over.
+  write_file_atomically(file, "ab\n");
+  const Outcome same = run_translate({pairs.folder, "--input", file, "--output", file});
+  CHECK(same.code == 2);
+  CHECK(has(same.errors, "is read by this command, which would write over it"));
+  CHECK(read_file(file) == "ab\n");
   // A folder is made, where one can be.
   CHECK(run_translate({pairs.folder, "--output", pairs.file("new/out")}, "ab\n").code == 0);
   CHECK(has(run_translate({pairs.folder, "--output", pairs.file("new/out/in")}, "ab\n").errors,

@@ -91,7 +91,7 @@ TEST_CASE("a line that is no text says where and what there is") {
 }
 
 TEST_CASE("a file is JSON Lines by its name, compressed or not") {
-  for (const char* name : {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz"}) {
+  for (const char* name : {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL"}) {
     CHECK(is_json_lines(name));
   }
   for (const char* name : {"a.json", "a.txt", "jsonl", "a.jsonl.txt", "a.gz", "-"}) {

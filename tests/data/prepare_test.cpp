@@ -166,6 +166,16 @@ TEST_CASE("A folder with other things in it is never replaced") {
   write_text(folder.path / "out" / "thesis.txt", "mine");
   CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
   fs::remove_all(folder.path / "out");
+  prepare(options, *byte_tokenizer());
+  prepare(options, *byte_tokenizer());
+  for (const char* mine : {"thesis.txt", "another/dataset.json"}) {
+    write_text(folder.path / "out" / mine, "mine");
+    CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
+    CHECK(fs::exists(folder.path / "out" / mine));
+    fs::remove(folder.path / "out" / mine);
+    fs::remove(folder.path / "out" / "another");
+  }
+  fs::remove_all(folder.path / "out");
   write_text(folder.path / "out.partial" / "thesis.txt", "mine");
   CHECK_THROWS_AS(prepare(options, *byte_tokenizer()), Error);
   CHECK(fs::exists(folder.path / "out.partial" / "thesis.txt"));
