@@ -127,8 +127,9 @@ struct BiasForm {
   bool of_distance_alone = false;
 };
 
-// Which of the answers below a scheme gives that decide how its attention is computed, before any
-// tensor is made: what is not named here is never asked. The same for as long as it lives.
+// Which of the answers below a scheme gives, of those that decide how its attention is computed,
+// before any tensor is made: one that has a field here is asked only where the field says so. The
+// same for as long as the scheme lives.
 struct SchemeForm {
   bool transform = false;  // transformed() in the place of rotation()
   std::optional<BiasForm> bias;

@@ -34,9 +34,8 @@ struct LengthRow {
   std::vector<LengthCell> cells = {};
 };
 
-// Of a study whose lengths are of the test set: the losses of its rows, as
-// study/length_evaluations.h was given them, become figures of their runs (test_loss_at of
-// config/study_metrics.h), each with its
+// Of a study whose lengths are of the test set: the losses of its rows, as they were evaluated,
+// become figures of their runs (test_loss_at of config/study_metrics.h), each with its
 // "_standard_error".
 void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
                       std::vector<StudyRow>& rows);
