@@ -66,6 +66,11 @@ std::uint64_t available_memory() {
   return left == kUnknown ? 0 : left;
 }
 
+std::uint64_t free_swap() {
+  const std::uint64_t bytes = named_amount("/proc/meminfo", "SwapFree:");
+  return bytes == kUnknown ? 0 : bytes;
+}
+
 std::uint64_t peak_memory() {
   const std::uint64_t bytes = named_amount("/proc/self/status", "VmHWM:");
   return bytes == kUnknown ? 0 : bytes;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/memory.h"
+#include "bench/model_products.h"
 #include "bench/random_language.h"
-#include "config/attention_layers.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/gpu.h"
@@ -21,53 +21,24 @@ namespace {
 // Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
 // both gradients. Behind the last attention only the targets' rows are computed.
 double step_gflop(const Settings& settings, double tokens, double targets) {
-  const auto width = static_cast<double>(settings.model.width);
-  const auto inner = static_cast<double>(settings.model.feed_forward);
-  const auto layers = static_cast<double>(settings.model.layers);
-  const auto narrow = settings.model.embedding_width > 0
-                          ? static_cast<double>(settings.model.embedding_width)
-                          : width;
-  const auto heads = static_cast<double>(settings.model.heads * settings.model.features_of_head());
-  const auto shared =
-      static_cast<double>(settings.model.heads_of_keys() * settings.model.features_of_head());
-  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
-  const double projections = layers * tokens * width * (heads + 2 * shared);
-  const double behind =
-      ((layers - 1) * tokens + targets) * (width * heads + matrices * width * inner);
-  const double keys = keys_of_query(settings, static_cast<double>(settings.data.length),
-                                    task_facts(settings.task).causal);
-  const double attention = tokens * 2 * keys * heads;
-  const double dense = settings.model.head == LanguageHeadKind::bert ? width : 0;
-  const double head = targets * narrow * (dense + static_cast<double>(settings.model.vocabulary));
-  return 6 * (projections + behind + attention + head) * 1e-9;
+  const ModelSettings& model = settings.model;
+  const LayerProducts layer = layer_products(model);
+  const auto width = static_cast<double>(model.width);
+  const auto layers = static_cast<double>(model.layers);
+  const double narrow =
+      model.embedding_width > 0 ? static_cast<double>(model.embedding_width) : width;
+  const double keys =
+      keys_of_layers(settings, model.layers, static_cast<double>(settings.data.length),
+                     task_facts(settings.task).causal);
+  const double stack = layers * tokens * layer.projections +
+                       ((layers - 1) * tokens + targets) * layer.behind +
+                       tokens * keys * layer.of_pair;
+  const double dense = model.head == LanguageHeadKind::bert ? width : 0;
+  const double head = targets * narrow * (dense + static_cast<double>(model.vocabulary));
+  return 6 * (stack + head) * 1e-9;
 }
 
 }  // namespace
-
-double keys_of_query(const AttentionSettings& attention, double length, std::int64_t head_width,
-                     bool causal) {
-  if (attention.kernel != AttentionKernel::softmax) {
-    constexpr double kNeighbours = 16;  // of a chunk of 32 (tensor/causal_sums.cpp), in the mean
-    const auto features = static_cast<double>(linear_feature_count(attention, head_width));
-    return features + (causal ? std::min(kNeighbours, length / 2) : 0);
-  }
-  const auto window = static_cast<double>(attention.window);
-  if (window == 0 || window >= length) return causal ? length / 2 : length;
-  // The text's ends see less: `side` keys fall away at the first query, one less at each next.
-  const auto lost = [length](double side) { return side * (side + 1) / 2 / length; };
-  if (causal) return window - lost(window - 1);
-  const double left = std::floor(window / 2);
-  return window - lost(left) - lost(window - 1 - left);
-}
-
-double keys_of_query(const Settings& settings, double length, bool causal) {
-  double keys = 0;
-  for (const AttentionSettings& layer :
-       attention_of_layers(settings.attention, settings.model.layers)) {
-    keys += keys_of_query(layer, length, settings.model.features_of_head(), causal);
-  }
-  return keys;
-}
 
 double matmul_ceiling(const ComputePlan& plan, std::int64_t wanted) {
   constexpr std::int64_t kOnCpu = 2048, kOnGpu = 8192;
@@ -93,7 +64,8 @@ RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
   RoundTimes times;
   std::unique_ptr<OperationProfile> profile;
   for (std::int64_t i = 0; i < rounds.warmup + rounds.measured; ++i) {
-    if (i == rounds.warmup && rounds.profile) profile = start_profile(*rounds.profile, rounds.trace);
+    if (i == rounds.warmup && rounds.profile)
+      profile = start_profile(*rounds.profile, rounds.trace);
     const StepTime time = round(i);
     if (i >= rounds.warmup) times.measured.push_back(time);
   }

@@ -70,13 +70,6 @@ struct StepWork {
 StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
                              const ComputePlan& plan);
 
-// Keys that a query of a text is multiplied with in a layer, in the mean: all or those in front of
-// it, within the window; for linear attention its features, and a causal form's neighbours.
-double keys_of_query(const AttentionSettings& attention, double length, std::int64_t head_width,
-                     bool causal);
-// Their sum over the layers.
-double keys_of_query(const Settings& settings, double length, bool causal);
-
 // GFLOP/s of square matrix products, large enough for the device to be busy; 0: as its kind needs.
 double matmul_ceiling(const ComputePlan& plan, std::int64_t size = 0);
 

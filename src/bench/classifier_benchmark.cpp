@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "bench/model_products.h"
 #include "tasks/glue_task.h"
 
 namespace roformer {
@@ -18,25 +19,19 @@ constexpr std::int64_t kPredictedBatches = 16;  // a file of 512 sentences where
 // Of the matrix products of a forward pass: multiply-adds times two. Behind the last attention and
 // in the head only the first tokens are computed.
 double forward_gflop(const Settings& settings, const std::vector<std::int64_t>& lengths) {
+  const LayerProducts layer = layer_products(settings.model);
   const auto width = static_cast<double>(settings.model.width);
-  const auto inner = static_cast<double>(settings.model.feed_forward);
   const auto layers = static_cast<double>(settings.model.layers);
+  const auto examples = static_cast<double>(lengths.size());
   double tokens = 0, pairs = 0;  // pairs: of all layers
   for (const std::int64_t length : lengths) {
     const auto count = static_cast<double>(length);
     tokens += count;
-    pairs += count * keys_of_query(settings, count, /*causal=*/false);
+    pairs += count * keys_of_layers(settings, settings.model.layers, count, /*causal=*/false);
   }
-  const auto examples = static_cast<double>(lengths.size());
-  const auto heads = static_cast<double>(settings.model.heads * settings.model.features_of_head());
-  const auto shared =
-      static_cast<double>(settings.model.heads_of_keys() * settings.model.features_of_head());
-  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
-  const double projections = layers * tokens * width * (heads + 2 * shared);
-  const double behind =
-      ((layers - 1) * tokens + examples) * (width * heads + matrices * width * inner);
-  const double attention = pairs * 2 * heads;
-  return 2 * (projections + behind + attention + examples * width * width) * 1e-9;
+  const double stack = layers * tokens * layer.projections +
+                       ((layers - 1) * tokens + examples) * layer.behind + pairs * layer.of_pair;
+  return 2 * (stack + examples * width * width) * 1e-9;
 }
 
 std::vector<EncodedText> random_texts(const std::vector<std::int64_t>& lengths,

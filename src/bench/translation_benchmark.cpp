@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "bench/model_products.h"
 #include "tasks/translator.h"
 
 namespace roformer {
@@ -33,23 +34,21 @@ std::vector<PairLength> wmt_lengths() {
 // Multiply-adds of the matrix products of one pair's step, times two for FLOP and three for forward
 // and both gradients.
 double pair_gflop(const Settings& settings, const PairLength& pair) {
-  const auto width = static_cast<double>(settings.model.width);
-  const auto inner = static_cast<double>(settings.model.feed_forward);
-  const auto vocabulary = static_cast<double>(settings.model.vocabulary);
-  const auto encoder = static_cast<double>(settings.model.layers);
-  const auto decoder = settings.translation.decoder_layers > 0
-                           ? static_cast<double>(settings.translation.decoder_layers)
-                           : encoder;
+  const LayerProducts layer = layer_products(settings.model);
+  const std::int64_t encoder = settings.model.layers;
+  const std::int64_t decoder =
+      settings.translation.decoder_layers > 0 ? settings.translation.decoder_layers : encoder;
   const double source = pair.source, target = pair.target;
-  const double matrices = is_gated(settings.model.activation) ? 3 : 2;
-  const double layer = 4 * width * width + matrices * width * inner;
-  const auto keys = [&](double length, bool causal) {
-    return keys_of_query(settings.attention, length, settings.model.features_of_head(), causal);
+  const auto stack = [&](std::int64_t layers, double length, bool causal) {
+    return length * (static_cast<double>(layers) * (layer.projections + layer.behind) +
+                     keys_of_layers(settings, layers, length, causal) * layer.of_pair);
   };
-  const double encoding = encoder * source * (layer + 2 * keys(source, false) * width);
-  const double cross = 2 * width * width * (source + target) + 2 * source * target * width;
-  const double decoding = decoder * (target * (layer + 2 * keys(target, true) * width) + cross);
-  return 6 * (encoding + decoding + target * width * vocabulary) * 1e-9;
+  const double cross =
+      static_cast<double>(decoder) *
+      (target * layer.cross_target + source * layer.cross_source + source * target * layer.of_pair);
+  const double head = target * static_cast<double>(settings.model.width) *
+                      static_cast<double>(settings.model.vocabulary);
+  return 6 * (stack(encoder, source, false) + stack(decoder, target, true) + cross + head) * 1e-9;
 }
 
 struct PairBatch : TrainingBatch {

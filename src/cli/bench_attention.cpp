@@ -8,18 +8,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/origin.h"
 #include "base/progress.h"
-#include "base/version.h"
 #include "bench/attention_benchmark.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "config/load.h"
 #include "config/suggest.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/table.h"
@@ -179,10 +179,9 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
                                                               .subtitle = subtitle,
                                                               .panels = {time, memory}}));
   } else {
-    HtmlReport page(
-        {.title = "Attention against length",
-         .subtitle = subtitle,
-         .footer = fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit)});
+    HtmlReport page({.title = "Attention against length",
+                     .subtitle = subtitle,
+                     .footer = this_program().footer()});
     page.chart(time);
     page.chart(memory);
     for (const std::string& line : crossings(result)) page.paragraph(line);
@@ -240,14 +239,15 @@ void bench_attention(BenchAttentionOptions options) {
       [&](std::int64_t done, std::int64_t) { bar.advance_to(static_cast<std::uint64_t>(done)); });
   bar.finish(passes);
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
-  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const std::string precision = to_word(plan.precision);
   const std::string subtitle = fmt::format(
       "a {}attention layer ({} heads, width {}, {}), {}, {}, {}",
       task_facts(settings.task).causal ? "causal " : "", settings.model.heads, settings.model.width,
       settings.position.scheme, device, format_counted(at::get_num_threads(), "thread"), precision);
   if (!options.chart.empty()) write_charts(options, result, subtitle);
   if (options.json) {
-    nlohmann::ordered_json document{{"command", command_line()},
+    const Origin program = this_program();
+    nlohmann::ordered_json document{{"command", program.command},
                                     {"device", device},
                                     {"threads", at::get_num_threads()},
                                     {"precision", precision},
@@ -257,8 +257,8 @@ void bench_attention(BenchAttentionOptions options) {
                                     {"sequences", options.sequences},
                                     {"window", options.window},
                                     {"repeats", options.repeats},
-                                    {"version", kVersion},
-                                    {"commit", kCommit},
+                                    {"version", program.version},
+                                    {"commit", program.commit},
                                     {"rows", to_json(kernel_table(result.costs))},
                                     {"crossings", crossings(result)},
                                     {"remarks", remarks(result)}};

@@ -25,6 +25,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
+#include "config/words.h"
 #include "report/table.h"
 
 namespace roformer {
@@ -46,7 +47,7 @@ struct BenchOptions {
 nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan,
                                const StepBenchmark& result) {
   return {{"position", settings.position.scheme},
-          {"precision", plan.precision == Precision::bf16 ? "bf16" : "fp32"},
+          {"precision", to_word(plan.precision)},
           {"parameters", result.parameters},
           {"tokens", result.tokens},
           {"examples", result.examples},
@@ -153,8 +154,7 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
     return;
   }
   fmt::print("{} parameters, {} tokens a step, position {}, {}\n", format_count(result.parameters),
-             format_count(result.tokens), settings.position.scheme,
-             plan.precision == Precision::bf16 ? "bf16" : "fp32");
+             format_count(result.tokens), settings.position.scheme, to_word(plan.precision));
   fmt::print("step       {:.1f} ms (best {:.1f})\n", result.step_milliseconds,
              result.best_milliseconds);
   fmt::print("speed      {} tokens/s, {:.1f} sequences/s\n",

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/scratch_folder.h"
 #include "base/version.h"
@@ -53,12 +52,22 @@ void bench_compare(const CompareOptions& options) {
     throw_usage("--only",
                 fmt::format("no pair of {} is named so: \"{}\"", options.file, options.only));
   }
-  const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+  const Origin origin = this_program();
   const nlohmann::ordered_json machine = described_machine();
   SpeedComparison others = comparison;
   std::erase_if(others.pairs, wanted);
   std::vector<MeasuredPair> recorded;
-  if (!options.record.empty()) recorded = measured_before(options.record, others, machine);
+  if (!options.record.empty()) {
+    recorded = measured_before(options.record, others, machine);
+    // Another machine's figures do not stand beside ours: they would go without a word.
+    if (!others.pairs.empty() && recorded.empty() && fs::exists(options.record)) {
+      throw_usage("--record",
+                  options.record +
+                      " holds none of the other pairs as measured on this machine, "
+                      "and would lose what it has",
+                  "measure all pairs anew without --only, or write another file");
+    }
+  }
 
   const auto place_in_file = [&comparison](const MeasuredPair& one) {
     return std::ranges::find_if(comparison.pairs,

@@ -14,6 +14,7 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/words.h"
 
 namespace roformer {
 namespace {
@@ -88,7 +89,7 @@ void bench_devices(const BenchDevicesOptions& options) {
                         passed = passed && result.passed();
                         options.json ? rows.push_back(to_json(result)) : print(result);
                       });
-  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const std::string precision = to_word(plan.precision);
   if (options.json) {
     std::cout << nlohmann::ordered_json{{"device", plan.device.str()},
                                         {"precision", precision},

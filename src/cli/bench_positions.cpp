@@ -18,6 +18,7 @@
 #include "config/position_facts.h"
 #include "config/suggest.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "report/table.h"
 #include "training/signals.h"
 
@@ -180,7 +181,7 @@ void bench_positions(BenchPositionsOptions options) {
   const std::vector<PositionCost> costs = measure(options, settings, plan);
   const int stopped = StopSignals::received();
   const Table table = cost_table(options, costs, task_facts(settings.task).causal);
-  const std::string precision = plan.precision == Precision::bf16 ? "bf16" : "fp32";
+  const std::string precision = to_word(plan.precision);
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
   if (options.json) {
     nlohmann::ordered_json remarks = nlohmann::ordered_json::object();

@@ -158,11 +158,19 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
   for (const std::string& word : rest) {
     if (!word.starts_with("-")) continue;
     const std::string flag = word.substr(0, word.find('='));
+    if (flag.starts_with("--") && find_key(flag.substr(2)) != nullptr) {
+      return usage_error(flag + ": a key of the configuration that this command does not change",
+                         "", command);
+    }
     return usage_error(flag + ": unknown flag", suggestion(flag, flags_of(command)), command);
   }
   if (!rest.empty()) {
     const std::vector<std::string> known = command_names(command);
-    if (known.empty()) return usage_error("\"" + rest.front() + "\": not expected", "", command);
+    if (known.empty()) {
+      return usage_error(
+          "\"" + rest.front() + "\": not expected",
+          "is the value of a flag before it missing? " + full_name(command) + " --help", command);
+    }
     return usage_error("\"" + rest.front() + "\": unknown command", suggestion(rest.front(), known),
                        command);
   }
@@ -248,12 +256,23 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
       command
           .add_option_function<std::string>("--" + key,
                                             [&overrides, key](const std::string& text) {
+                                              // Of a variable that is not set.
+                                              if (text.empty() && (key == "run" || key == "runs")) {
+                                                throw_usage("--" + key, "is empty");
+                                              }
                                               overrides.push_back({key, text});
                                             })
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
           ->group(kSettingsGroup);
     }
   });
+}
+
+void refuse_given(const CLI::App& command, std::initializer_list<const char*> flags,
+                  const std::string& because, const std::string& hint) {
+  for (const char* const flag : flags) {
+    if (command.count(flag) > 0) throw_usage(flag, because, hint);
+  }
 }
 
 CLI::Validator number_in(const Range& range) {

@@ -45,6 +45,11 @@ struct SettingsFlags {
 // must live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
+// Throws Error (usage) for the first of these flags that the command was given, although nothing
+// here follows it: "--byte-fallback: is not for --kind characters".
+void refuse_given(const CLI::App& command, std::initializer_list<const char*> flags,
+                  const std::string& because, const std::string& hint = "");
+
 // Checks of a flag's number, with a message that fits on a line.
 CLI::Validator positive();
 // Of numbers with a fraction (config/value.h); CLI::Range lets "nan" through.

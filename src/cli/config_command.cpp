@@ -63,6 +63,10 @@ void check_configs(const ConfigOptions& options) {
     try {
       if (is_study(file)) {
         const StudySettings study = load_study(file, options.overrides);
+        if (study.axes.empty()) {
+          throw_usage(file, "has no matrix and no variants to compare",
+                      "without the sections of a study it is a single run");
+        }
         std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
         for (const StudyRun& run : study.runs) {
           for (const std::string& line : run.refusals.lines()) {

@@ -56,9 +56,8 @@ void triplets_command(TripletArguments arguments) {
           : fmt::format("a text with the same \"{}\" is the closer one", options.topic_field));
   std::int64_t all = 0;
   for (std::size_t i = 0; i < counts.triplets.size(); ++i) {
-    fmt::print("  {:<10}  {:>9} triplets, {:>9} different A\n",
-               to_string(static_cast<MatchingSplit>(i)), format_count(counts.triplets[i]),
-               format_count(counts.anchors[i]));
+    fmt::print("  {:<10}  {:>9} triplets, {:>9} different A\n", to_string(static_cast<Split>(i)),
+               format_count(counts.triplets[i]), format_count(counts.anchors[i]));
     all += counts.triplets[i];
   }
   fmt::print("  C is the closer one in {} of {}\n", format_count(counts.swapped),
@@ -78,7 +77,7 @@ struct BaselineArguments {
 // Training texts give the weights, all of them once.
 BagOfWords training_words(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
   std::set<std::string> texts;
-  for (const MatchingExample& example : read_matching(folder, MatchingSplit::train).examples) {
+  for (const MatchingExample& example : read_matching(folder, Split::train).examples) {
     texts.insert({example.anchor, example.closer});
     if (!example.farther.empty()) texts.insert(example.farther);
   }
@@ -91,7 +90,7 @@ void baseline_command(const BaselineArguments& arguments) {
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer_of(arguments.tokenizer);
   const BagOfWords words = training_words(arguments.folder, *tokenizer);
   nlohmann::ordered_json sets = nlohmann::ordered_json::array();
-  for (const MatchingSplit split : {MatchingSplit::validation, MatchingSplit::test}) {
+  for (const Split split : {Split::validation, Split::test}) {
     if (!has_matching_split(arguments.folder, split)) continue;
     const MatchingExamples set = read_matching(arguments.folder, split);
     if (!set.triplets) throw_usage(arguments.folder.string(), "holds pairs, not triplets");
@@ -158,7 +157,13 @@ void add_triplets_command(CLI::App& data) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--overwrite", options.overwrite, "replace triplets that are there");
-  command->callback([arguments] { triplets_command(*arguments); });
+  command->callback([arguments, command] {
+    if (arguments->options.topic_field.empty()) {
+      refuse_given(*command, {"--text-field", "--per-text"},
+                   "is for triplets that are drawn from texts with a topic", "--topic-field NAME");
+    }
+    triplets_command(*arguments);
+  });
 }
 
 void add_baseline_command(CLI::App& data) {

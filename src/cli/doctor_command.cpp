@@ -19,6 +19,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
+#include "config/words.h"
 #include "tensor/device.h"
 #include "tensor/gpu.h"
 #include "tensor/gpu/compiler.h"
@@ -112,10 +113,6 @@ Diagnosis diagnose(const DoctorOptions& options) {
   return result;
 }
 
-std::string precision_name(Precision precision) {
-  return precision == Precision::bf16 ? "bf16" : "fp32";
-}
-
 void print_text(const Diagnosis& found) {
   const auto line = [](std::string_view name, const std::string& text) {
     fmt::print("{:<18}{}\n", name, text);
@@ -143,7 +140,7 @@ void print_text(const Diagnosis& found) {
   line("matmul fp32", speed(found.fp32) + " on " + found.device);
   line("matmul bf16", speed(found.bf16) + " on " + found.device);
   line("precision auto",
-       fmt::format("{}: {}", precision_name(found.automatic.precision), found.automatic.reason));
+       fmt::format("{}: {}", to_word(found.automatic.precision), found.automatic.reason));
   const GpuSupport& gpu = gpu_support();
   line("optional parts", gpu.usable ? "GPU support there" : "GPU support not there: " + gpu.reason);
   const std::string& reason = reason_against_gpu_kernels();
@@ -180,8 +177,7 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
       {"matmul",
        {{"device", found.device}, {"fp32", to_json(found.fp32)}, {"bf16", to_json(found.bf16)}}},
       {"automatic",
-       {{"precision", precision_name(found.automatic.precision)},
-        {"reason", found.automatic.reason}}},
+       {{"precision", to_word(found.automatic.precision)}, {"reason", found.automatic.reason}}},
       {"optional_parts",
        {{"gpu", gpu_support().usable},
         {"gpu_reason", gpu_support().reason},

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/progress.h"
-#include "cli/stored_data.h"
 #include "report/table.h"
 #include "results/metric.h"
 #include "runs/glue_prediction.h"
+#include "runs/stored_data.h"
 
 namespace roformer {
 namespace {

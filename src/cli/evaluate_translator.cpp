@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/stored_data.h"
 #include "distributed/processes.h"
 #include "runs/source_lengths.h"
-#include "tasks/translation_task.h"
+#include "runs/stored_data.h"
+#include "tasks/translation_evaluation.h"
 
 namespace roformer {
 namespace {
@@ -23,19 +23,22 @@ std::vector<SourceLengthBucket> by_length(const TranslationEvaluation& found) {
                                found.target_language);
 }
 
-ParallelSplit split_of(const std::string& name) {
-  if (name == "validation") return ParallelSplit::validation;
-  if (name == "test") return ParallelSplit::test;
-  throw_usage("--split", fmt::format("is \"{}\"", name), "validation or test");
-}
+// What was measured, on what.
+struct Measured {
+  const TrainedTranslator& model;
+  const ParallelDataset& dataset;
+  Split split;
+};
 
-void print_json(const std::string& split, const TranslationEvaluation& found) {
+void print_json(const Measured& measured, const TranslationEvaluation& found) {
   nlohmann::ordered_json lengths = nlohmann::ordered_json::array();
   for (const SourceLengthBucket& bucket : by_length(found)) {
     lengths.push_back(
         {{"source_words", bucket.name}, {"sentences", bucket.sentences}, {"bleu", bucket.bleu}});
   }
-  const nlohmann::ordered_json object = {{"split", split},
+  const nlohmann::ordered_json object = {{"model", measured.model.checkpoint.string()},
+                                         {"data", measured.dataset.folder().string()},
+                                         {"split", to_string(measured.split)},
                                          {"sentences", std::ssize(found.hypotheses)},
                                          {"bleu", found.bleu},
                                          {"bleu_signature", found.bleu_signature},
@@ -49,10 +52,14 @@ void print_json(const std::string& split, const TranslationEvaluation& found) {
   std::cout << object.dump(2) << '\n';
 }
 
-// `all` sentences are in the set, of which decoding.sentences may be a part.
-void print_text(const std::string& split, const TranslationEvaluation& found, std::int64_t all) {
+void print_text(const Measured& measured, const TranslationEvaluation& found) {
+  // decoding.sentences may be a part of the set.
+  const std::int64_t all = measured.dataset.sentences(measured.split);
   const auto decoded = std::ssize(found.hypotheses);
-  fmt::print("{}: {} sentences{}, {} target tokens\n", split, format_count(all),
+  fmt::print("{} on the {} set of {}, position {}\n\n{} sentences{}, {} target tokens\n",
+             measured.model.checkpoint.string(), to_string(measured.split),
+             measured.dataset.folder().string(), measured.model.settings.position.scheme,
+             format_count(all),
              decoded < all ? fmt::format(", of which the first {} are decoded (decoding.sentences)",
                                          format_count(decoded))
                            : "",
@@ -70,17 +77,17 @@ void print_text(const std::string& split, const TranslationEvaluation& found, st
 }  // namespace
 
 void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvaluation& options) {
-  const ParallelSplit split = split_of(options.split);
   const ParallelDataset dataset = open_stored_pairs(options.data, trained);
-  if (dataset.sentences(split) == 0) {
-    throw_usage("--split",
-                fmt::format("{} has no {} set", dataset.folder().string(), options.split),
-                "prepare it with --test or --test-fraction");
+  if (dataset.sentences(options.split) == 0) {
+    throw_usage(
+        "--split",
+        fmt::format("{} has no {} set", dataset.folder().string(), to_string(options.split)),
+        "prepare it with --test or --test-fraction");
   }
-  const TranslationEvaluation found = evaluate_translator(*trained.translator, trained.settings,
-                                                          dataset, split, *make_single_process());
-  options.json ? print_json(options.split, found)
-               : print_text(options.split, found, dataset.sentences(split));
+  const TranslationEvaluation found = evaluate_translator(
+      *trained.translator, trained.settings, dataset, options.split, *make_single_process());
+  const Measured measured{.model = trained, .dataset = dataset, .split = options.split};
+  options.json ? print_json(measured, found) : print_text(measured, found);
   if (!options.output.empty()) {
     std::string text;
     for (const std::string& line : found.hypotheses) text += line + "\n";

@@ -4,14 +4,15 @@
 
 #include <string>
 
+#include "data/split.h"
 #include "runs/trained_model.h"
 
 namespace roformer {
 
 struct TranslatorEvaluation {
-  std::string data;                  // folder; empty: the one that it was trained on
-  std::string split = "validation";  // or "test"
-  std::string output;                // file for the translations, a line each; empty: none
+  std::string data;  // folder; empty: the one that it was trained on
+  Split split = Split::validation;
+  std::string output;  // file for the translations, a line each; empty: none
   bool json = false;
 };
 

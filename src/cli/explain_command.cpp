@@ -6,16 +6,17 @@
 #include <iostream>
 #include <memory>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/version.h"
+#include "base/origin.h"
+#include "base/output_folder.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
-#include "cli/stored_data.h"
+#include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
 #include "explain/explain.h"
 #include "explain/explain_report.h"
+#include "runs/stored_data.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -23,25 +24,21 @@ namespace {
 
 struct ExplainFlags {
   std::vector<std::string> runs;
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights;
+  TrainedModelOptions opening;
   std::string data;
   std::string output = "explain";
-  std::string split = "validation";
   ExplainOptions options;
   bool without_losses = false;
   bool json = false;
-  std::vector<Override> overrides;
+  bool overwrite = false;
 };
 
 // Opens the run; what it gives back explains it.
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
 Explaining open_one(const ExplainFlags& flags, const std::string& run) {
-  const TrainedModelOptions opening{.checkpoint = flags.checkpoint,
-                                    .weights = flags.weights,
-                                    .overrides = flags.overrides,
-                                    .among_others = flags.runs.size() > 1};
-  if (task_of_run(run, flags.checkpoint).translates) {
+  TrainedModelOptions opening = flags.opening;
+  opening.among_others = flags.runs.size() > 1;
+  if (task_of_run(run, opening.checkpoint).translates) {
     auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
     require_explainable(opened->settings);
     auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
@@ -78,27 +75,32 @@ void explain_command(ExplainFlags flags) {
       fs::weakly_canonical(flags.runs[0]) == fs::weakly_canonical(flags.runs[1])) {
     throw_usage(flags.runs[1], "is the same run twice", "two different ones, or one alone");
   }
-  require_explanation_folder(flags.output);
+  OutputFolder output({.output = flags.output,
+                       .overwrite = flags.overwrite,
+                       .flag = "--output",
+                       .contents = "an explanation and nothing else",
+                       .is_replaceable = holds_only_explanation});
   for (const std::string& run : flags.runs) {
-    const bool translates = task_of_run(run, flags.checkpoint).translates;
+    const bool translates = task_of_run(run, flags.opening.checkpoint).translates;
     if (flags.options.length == 0 || !translates) continue;
     throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
   }
-  flags.options.split = flags.split == to_string(Split::test) ? Split::test : Split::validation;
   flags.options.ablations = !flags.without_losses;
   const std::vector<std::string> names = names_of(flags.runs);
   std::vector<Explaining> opened;  // all before the first is computed
   for (const std::string& run : flags.runs) opened.push_back(open_one(flags, run));
   std::vector<ExplainedRun> explained;
   for (std::size_t i = 0; i < opened.size(); ++i) explained.push_back(opened[i](names[i]));
-  const auto files =
-      write_explanations(flags.output, explained,
-                         fmt::format("{} · roformer {} ({})", command_line(), kVersion, kCommit));
+  const std::vector<std::string> files =
+      write_explanations(output.path(), explained, this_program().footer());
+  output.commit();
   if (flags.json) {
     std::cout << to_json(explained).dump(2) << '\n';
     return;
   }
-  for (const fs::path& file : files) std::cout << file.string() << '\n';
+  for (const std::string& file : files) {
+    std::cout << (fs::path(flags.output) / file).string() << '\n';
+  }
 }
 
 }  // namespace
@@ -115,13 +117,11 @@ void add_explain_command(CLI::App& program) {
       ->required();
   command->add_option("--output", flags->output, "the folder that is written")
       ->capture_default_str();
-  command->add_option("--checkpoint", flags->checkpoint, "best, last or a step")
+  command->add_option("--checkpoint", flags->opening.checkpoint, "best, last or a step")
       ->capture_default_str();
-  add_weights_option(*command, flags->weights);
+  add_weights_option(*command, flags->opening.weights);
   command->add_option("--data", flags->data, "another prepared set (same tokenizer)");
-  command->add_option("--split", flags->split, "of the data: validation or test")
-      ->check(CLI::IsMember({"validation", "test"}))
-      ->capture_default_str();
+  add_split_option(*command, flags->options.split);
   command
       ->add_option("--sequences", flags->options.sequences,
                    "rows of text, or pairs of sentences, that are looked at")
@@ -133,8 +133,9 @@ void add_explain_command(CLI::App& program) {
       "--without-losses", flags->without_losses,
       "leave out the losses without positions, which take one pass over the texts for "
       "each head");
+  command->add_flag("--overwrite", flags->overwrite, "replace an explanation that is there");
   command->add_flag("--json", flags->json, "print the numbers as one JSON object, too");
-  accept_settings(*command, flags->overrides, trained_model_flags());
+  accept_settings(*command, flags->opening.overrides, trained_model_flags());
   command->callback([flags] { explain_command(*flags); });
 }
 

@@ -110,6 +110,33 @@ class Typewriter {
   }
 };
 
+struct Prompt {
+  const std::string& text;
+  const std::vector<std::int64_t>& ids;
+  const Tokenizer& tokenizer;
+};
+
+// Samples number `first` and on, as JSON lines or below a heading each.
+void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::int64_t first,
+                   const Prompt& prompt, bool json) {
+  for (const std::vector<std::int64_t>& ids : samples) {
+    std::vector<std::int64_t> whole = prompt.ids;
+    whole.insert(whole.end(), ids.begin(), ids.end());
+    const std::string text = text_of(whole, prompt.tokenizer);
+    if (json) {
+      const nlohmann::ordered_json object = {
+          {"sample", first}, {"prompt", prompt.text}, {"text", text}, {"ids", ids}};
+      std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    } else {
+      fmt::print("--- sample {}\n{}\n", first + 1, text);
+    }
+    ++first;
+  }
+}
+
+// More samples than this take turns: their keys and values would fill any memory.
+constexpr std::int64_t kSideBySide = 64;
+
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
   const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
@@ -144,29 +171,24 @@ void generate_command(const GenerateOptions& options) {
   trained.model->add_to(weights);
   const InferenceWeights::Use use(&weights);
   const auto begin = std::chrono::steady_clock::now();
-  NextToken model(
-      {.stack = trained.model->encoder(),
-       .head = trained.model->head(),
-       .precision = trained.model->plan().precision,
-       .expected_length = static_cast<std::int64_t>(prompt.size()) + options.generation.tokens});
-  const auto samples = generate(model, prompt, generation);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::size_t tokens = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    tokens += samples[i].size();
-    if (live) continue;
-    std::vector<std::int64_t> whole = prompt;
-    whole.insert(whole.end(), samples[i].begin(), samples[i].end());
-    const std::string text = text_of(whole, tokenizer);
-    if (options.json) {
-      const nlohmann::ordered_json object = {
-          {"sample", i}, {"prompt", text_before}, {"text", text}, {"ids", samples[i]}};
-      std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    } else {
-      fmt::print("--- sample {}\n{}\n", i + 1, text);
+  for (std::int64_t first = 0; first < options.generation.samples; first += kSideBySide) {
+    generation.first_sample = first;
+    generation.samples = std::min(kSideBySide, options.generation.samples - first);
+    NextToken model(
+        {.stack = trained.model->encoder(),
+         .head = trained.model->head(),
+         .precision = trained.model->plan().precision,
+         .expected_length = static_cast<std::int64_t>(prompt.size()) + options.generation.tokens});
+    const auto samples = generate(model, prompt, generation);
+    for (const auto& sample : samples) tokens += sample.size();
+    if (!live) {
+      print_samples(samples, first, {.text = text_before, .ids = prompt, .tokenizer = tokenizer},
+                    options.json);
     }
   }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (live) typewriter.finish();
   log::info("{} tokens in {:.2f} s ({:.0f} tokens/s)", tokens, seconds,
             static_cast<double>(tokens) / seconds);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,8 +13,10 @@
 #include "metrics/proportions.h"
 #include "report/table.h"
 #include "runs/matching_evaluation.h"
+#include "runs/stored_data.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
 // The beginning of a text, for a line of its own.
@@ -25,10 +28,6 @@ std::string first_words(const std::string& text, std::size_t characters = 60) {
     result += c == '\n' || c == '\t' || c == '\r' ? ' ' : c;
   }
   return result;
-}
-
-MatchingSplit matching_split(const std::string& name) {
-  return name == "test" ? MatchingSplit::test : MatchingSplit::validation;
 }
 
 Table shares_table(const MatchingEvaluation& evaluation) {
@@ -74,17 +73,18 @@ std::string describe_comparison(const MatchingComparison& comparison, const std:
 
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
   Settings settings = trained.settings;
-  if (!options.data.empty()) settings.data.directory = options.data;
-  const MatchingSplit split = matching_split(options.split);
-  const MatchingSet set = load_matching_set(settings, *trained.tokenizer, split);
+  settings.data.directory =
+      open_stored(options.data, settings, [](const fs::path& folder) { return folder; });
+  const MatchingSet set = load_matching_set(settings, *trained.tokenizer, options.split);
   std::optional<TrainedClassifier> other;  // opened before anything is computed
   MatchingSet same;
   if (!options.against.empty()) {
-    other.emplace(open_trained_matcher(
-        options.against, {.checkpoint = options.checkpoint, .weights = options.weights}));
+    TrainedModelOptions opening = options.opening;
+    opening.overrides = computing_overrides(opening.overrides);
+    other.emplace(open_trained_matcher(options.against, opening));
     Settings others = other->settings;
     others.data.directory = settings.data.directory;
-    same = load_matching_set(others, *other->tokenizer, split);
+    same = load_matching_set(others, *other->tokenizer, options.split);
   }
   prepare_threads(trained.settings.threads);  // which the other has set to its own
   const MatchingEvaluation evaluation =
@@ -102,7 +102,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     nlohmann::ordered_json object = to_json(evaluation);
     object["model"] = trained.checkpoint.string();
     object["data"] = settings.data.directory.string();
-    object["split"] = options.split;
+    object["split"] = to_string(options.split);
     if (comparison) object["against"] = to_json(*comparison);
     for (const std::size_t i : worst) {
       const MatchingExample& example = set.source.examples[i];
@@ -115,7 +115,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     return;
   }
   fmt::print("{} on the {} set of {}, position {}, length {}\n\n{}", trained.checkpoint.string(),
-             options.split, settings.data.directory.string(), settings.position.scheme,
+             to_string(options.split), settings.data.directory.string(), settings.position.scheme,
              settings.data.length, to_text(shares_table(evaluation), {.width = terminal_width()}));
   fmt::print(
       "\none standard error is {:.1f} points; loss {:.4f}; {} of {} pairs of texts were cut\n",

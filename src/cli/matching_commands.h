@@ -2,20 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
+#include "data/split.h"
 #include "runs/trained_model.h"
 
 namespace roformer {
 
 struct MatcherEvaluation {
   std::string data;  // another folder; empty: the run's
-  std::string split = "validation";
-  std::string against;  // the run of another matcher
-  // Of both.
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights = {};
+  Split split = Split::validation;
+  std::string against;          // the run of another matcher
+  TrainedModelOptions opening;  // as the first was opened
   std::int64_t errors = 0;
   bool json = false;
 };

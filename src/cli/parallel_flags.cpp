@@ -7,6 +7,7 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/command.h"
 #include "cli/parallel_inspection.h"
 #include "data/recipe.h"
 

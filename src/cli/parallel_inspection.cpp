@@ -115,7 +115,7 @@ std::string describe_splits(const ParallelDescription& about) {
                        .format = {.style = NumberFormat::Style::percent, .digits = 2}});
   }
   Table table(std::move(columns));
-  for (const ParallelSplit split : kParallelSplits) {
+  for (const Split split : kSplits) {
     const ParallelDescription::OfSplit& of_split = about[split];
     if (of_split.sentences == 0) continue;
     std::vector<Cell> cells = {std::string(to_string(split)), cell(of_split.sentences)};
@@ -136,7 +136,7 @@ std::string describe_pair_lengths(const ParallelDataset& dataset) {
   std::array<std::vector<std::uint64_t>, 2> histograms;  // [k]: lengths from 2^k to 2^(k+1) - 1
   for (const Side side : kSides) {
     std::vector<std::uint64_t>& histogram = histograms[static_cast<std::size_t>(side)];
-    for (const ParallelSplit split : kParallelSplits) {
+    for (const Split split : kSplits) {
       for (const std::int32_t length : dataset.lengths(split, side)) {
         const auto power =
             static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(length)) - 1);
@@ -172,10 +172,10 @@ std::string describe_pair_lengths(const ParallelDataset& dataset) {
 std::string pair_examples(const ParallelDataset& dataset, std::int64_t wanted, std::uint64_t seed) {
   std::string text;
   const ParallelDescription& about = dataset.description();
-  for (const ParallelSplit split : kParallelSplits) {
+  for (const Split split : kSplits) {
     const std::int64_t pairs = dataset.sentences(split);
     if (pairs == 0 || wanted == 0) continue;
-    const bool as_text = split != ParallelSplit::train;
+    const bool as_text = split != Split::train;
     std::array<std::vector<std::string>, 2> lines;
     for (const Side side : kSides) {
       if (as_text) lines[static_cast<std::size_t>(side)] = dataset.text(split, side);

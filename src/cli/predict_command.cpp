@@ -95,10 +95,11 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
                         .pairs = glue_task_facts(task).pairs};
   lines.format = text_format(options.format);
   if (!options.json) print_header(task);
-  std::int64_t cut = 0;
+  std::int64_t texts = 0, cut = 0;
   read_text_lines(
       keyboard ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
         const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
+        texts += std::ssize(chunk);
         for (std::size_t i = 0; i < chunk.size(); ++i) {
           cut += predictions[i].cut ? 1 : 0;
           if (options.json) {
@@ -111,6 +112,7 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
         }
         std::cout << std::flush;
       });
+  if (texts == 0) log::warn("{}: there is no text in it", lines.location);
   if (cut > 0) {
     log::warn("{}: {} texts are longer than data.length {} and were cut", lines.location,
               format_count(cut), trained.settings.data.length);
@@ -195,12 +197,17 @@ void add_predict_command(CLI::App& program) {
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   add_weights_option(*command, options->weights);
-  command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
-      ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "one JSON object a line");
-  command->add_option("--glue", options->glue, "predict the test set of this GLUE folder");
+  CLI::Option* format =
+      command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
+          ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
+          ->capture_default_str();
+  CLI::Option* json = command->add_flag("--json", options->json, "one JSON object a line");
+  CLI::Option* glue =
+      command->add_option("--glue", options->glue, "predict the test set of this GLUE folder")
+          ->excludes(json)
+          ->excludes(format);
   command->add_option("--output", options->output, "folder for the files of --glue")
+      ->needs(glue)
       ->capture_default_str();
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { predict_command(*options); });

@@ -7,12 +7,11 @@
 #include <set>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launch.h"
 #include "base/log.h"
-#include "base/version.h"
+#include "base/origin.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -115,7 +114,7 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
 void merge_command(const StudyCommandOptions& options) {
   if (!options.page.empty()) {
     require_output(options.page, options.merge);
-    const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+    const Origin origin = this_program();
     write_file_atomically(options.page, records_page(options.merge, origin));
     std::cerr << "page: " << options.page << '\n';
     return;
@@ -170,8 +169,8 @@ void study_command(const StudyCommandOptions& options) {
   }
   const StudySettings asked = load_study(options.file, options.overrides, model_source_keys);
   if (asked.axes.empty()) {
-    throw_usage(options.file, "is a single run: it has no matrix and no variants to compare",
-                "roformer train " + options.file + ", or add an axis, as --seed 1,2,3");
+    throw_usage(options.file, "has no matrix and no variants to compare",
+                "add an axis, as --seed 1,2,3; a single run is for `roformer train`");
   }
   if (options.dry_run) {
     print_table(study_plan(asked), options.format);
@@ -189,7 +188,7 @@ void study_command(const StudyCommandOptions& options) {
   if (lacking.of_all) {
     throw_failure(study_folder(asked).string(), "none of its runs has its data");
   }
-  const StudyOrigin origin{.command = command_line(), .version = kVersion, .commit = kCommit};
+  const Origin origin = this_program();
   leave_launch(options);
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
@@ -224,7 +223,7 @@ void study_command(const StudyCommandOptions& options) {
     std::cout << '\n';
     print_table(missing, options.format);
   }
-  if (!outcome.lengths.empty()) {
+  if (!outcome.lengths.empty() && options.format != "csv") {
     std::cout << '\n';
     print_table(length_table(outcome.lengths, common_training_length(study)), options.format);
     const Table without = missing_lengths(outcome.lengths);

@@ -289,7 +289,14 @@ void add_train(CLI::App& parent) {
   command->add_flag("--byte-fallback", arguments->training.byte_fallback,
                     "write rare characters as bytes instead of [UNK]");
   command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
-  command->callback([arguments] { train(*arguments); });
+  command->callback([arguments, command] {
+    if (arguments->kind == "characters") {
+      refuse_given(*command,
+                   {"--sample", "--seed", "--coverage", "--normalization", "--byte-fallback"},
+                   "is not for --kind characters, which counts the characters of all the text");
+    }
+    train(*arguments);
+  });
 }
 
 void add_count(CLI::App& parent) {

@@ -21,6 +21,7 @@
 #include "distributed/gloo.h"
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
+#include "runs/stored_settings.h"
 #include "runs/train.h"
 #include "tensor/gpu.h"
 #include "training/run_directory.h"
@@ -49,8 +50,9 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const double rate = summary.tokens_per_second > 0
                           ? summary.tokens_per_second
                           : static_cast<double>(summary.consumed.tokens) / seconds;
-  fmt::print("{}: {} steps, {} tokens in {} ({} tokens/s)\n", path,
-             format_count(summary.consumed.steps), format_count(summary.consumed.tokens),
+  fmt::print("{}: {}, {} in {} ({} tokens/s)\n", path,
+             format_counted(summary.consumed.steps, "step"),
+             format_counted(summary.consumed.tokens, "token"),
              format_duration(summary.consumed.minutes * 60),
              format_count(static_cast<std::int64_t>(rate)));
   if (summary.reason == StopReason::patience) {
@@ -64,7 +66,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   }
   if (const ValidationRecord* best = summary.best()) {
     fmt::print("best validation, at step {}: {}\n", format_count(best->step),
-               describe_figures(best->result, " "));
+               describe_figures(best->figures, " "));
   }
 }
 

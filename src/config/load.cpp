@@ -20,10 +20,14 @@ YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   YamlFile yaml = read_yaml_file(file, problems);
   if (!yaml.sections.empty()) {
     const auto& [name, section] = *yaml.sections.begin();
+    const bool varies = yaml.sections.contains("matrix") || yaml.sections.contains("variants");
     problems.add({.where = section.file.string() + ":" + std::to_string(section.line),
                   .key = name,
-                  .message = "this file describes a study, not a single run",
-                  .hint = "roformer study " + file.string()});
+                  .message = varies ? "this file describes a study, not a single run"
+                                    : "is of a study, and this file varies nothing",
+                  .hint = varies ? "roformer study " + file.string()
+                                 : "a `matrix:` or `variants:` makes it a study; without `" + name +
+                                       ":` it is a single run"});
   }
   return yaml;
 }

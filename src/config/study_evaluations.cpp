@@ -96,13 +96,15 @@ class EvaluationReader {
   void variants(const YamlEntry& entry, std::vector<StudyVariant>& result) {
     if (!entry.value.IsSequence()) {
       problems_.add(entry.where, "evaluate.variants",
-                    "got " + describe(entry.value) + ", wanted a list of named sets of keys");
+                    "got " + describe(entry.value) + ", wanted a list of named sets of keys",
+                    "variants: [{name: YaRN, position.scaling: yarn, position.factor: 4}]");
       return;
     }
     for (const YAML::Node& node : entry.value) {
       if (!node.IsMap()) {
         problems_.add(location_of(section_.file, node), "evaluate.variants",
-                      "wanted `name:` and keys");
+                      "got " + describe(node) + ", wanted `name:` and keys",
+                      "{name: YaRN, position.scaling: yarn, position.factor: 4}");
         continue;
       }
       StudyVariant variant = read_variant(node);

@@ -77,6 +77,11 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
 
+// What stands before the last part: "training." of `training.steps`.
+std::string_view section(std::string_view name) {
+  return name.substr(0, name.rfind('.') + 1);
+}
+
 std::size_t shared_beginning(std::string_view left, std::string_view right) {
   const auto end = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return static_cast<std::size_t>(end - left.begin());
@@ -150,21 +155,33 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   for (const std::string& name : known) {
     candidates.push_back({.word = &name, .form = normal_form(name)});
   }
+  const std::string_view end = last_part(form);
   const auto called = [&](std::string_view name) -> std::string {
     for (const Candidate& candidate : candidates) {
       if (candidate.form == name) return *candidate.word;
     }
+    const Candidate* elsewhere = nullptr;
     for (const Candidate& candidate : candidates) {
-      if (last_part(candidate.form) == name) return *candidate.word;
+      if (last_part(candidate.form) != name) continue;
+      if (section(candidate.form) == section(form)) return *candidate.word;
+      if (elsewhere == nullptr) elsewhere = &candidate;
+    }
+    return elsewhere != nullptr ? *elsewhere->word : "";
+  };
+  // `training.keep` for `training.keep_last`.
+  const auto begun_in_section = [&]() -> std::string {
+    if (section(form).empty() || end.empty()) return "";
+    for (const Candidate& candidate : candidates) {
+      if (candidate.form.starts_with(form + "_")) return *candidate.word;
     }
     return "";
   };
   const auto whole = [](std::string_view name) { return name; };
   std::string result = called(form);
-  const std::string_view end = last_part(form);
   if (const std::string_view meant = meaning_of(end); result.empty() && !meant.empty()) {
     result = called(meant);
   }
+  if (result.empty()) result = begun_in_section();
   if (result.empty()) result = nearest_in_letters(form, candidates, whole);
   if (result.empty()) result = called(end);
   if (result.empty()) result = nearest_in_letters(end, candidates, last_part);

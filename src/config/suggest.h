@@ -11,10 +11,11 @@ namespace roformer {
 int edit_distance(std::string_view left, std::string_view right);
 
 // The word of `known` that is meant, or "" when none is near. In this order: the same but for
-// capitals and hyphens (`ROPE`); what other programs call it (`--lr`, `gpu`, `rotary`); the last
-// part of a dotted key (`steps` finds `training.steps`); the nearest in letters, of which at most a
-// third may differ, first of whole words, then of last parts. Of two equally near ones it is the
-// one that begins alike for longer.
+// capitals and hyphens (`ROPE`); what other programs call it (`--lr`, `gpu`, `rotary`); the
+// beginning of a key (`training.keep` finds `training.keep_last`); the nearest in letters, of which
+// at most a third may differ, of whole words; the last part of a dotted key (`steps` finds
+// `training.steps`), one of the same section before others; the nearest in letters of last parts.
+// Of two equally near ones it is the one that begins alike for longer.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 // "did you mean X", or "" without a near word.

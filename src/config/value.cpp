@@ -93,7 +93,11 @@ std::size_t parse_word(std::string_view text, const std::vector<std::string>& wo
   for (std::size_t index = 0; index < words.size(); ++index) {
     if (words[index] == text) return index;
   }
-  throw InvalidValue(one_of(words), suggestion(text, words));
+  throw InvalidValue(one_of(words),
+                     text.starts_with('{')
+                         ? "a map stands in a file; on the command line its keys are flags: "
+                           "--position rope --position.base 1000"
+                         : suggestion(text, words));
 }
 
 std::string print_number(double value) {

@@ -166,7 +166,16 @@ class Reader {
   void read(const std::filesystem::path& path, YamlFile& result) {
     visited_.push_back(one_name(path));
     const YAML::Node root = parse_yaml(path);
-    if (root.IsNull()) return;
+    if (root.IsNull()) {
+      // A file of comments means the defaults; one of no bytes was cut short.
+      if (std::error_code error; std::filesystem::file_size(path, error) == 0) {
+        problems_.add({.where = path.string(),
+                       .key = "",
+                       .message = "the file is empty",
+                       .hint = "`roformer config keys` lists what it may say"});
+      }
+      return;
+    }
     if (!root.IsMap()) {
       problems_.add({.where = location_of(path, root),
                      .key = "",

@@ -30,7 +30,7 @@ void look_at(const fs::path& folder, const Settings& settings) {
       find_glue_file(folder, settings.glue.task, GlueSplit::train);
       return;
     case TaskData::matching_folder:
-      find_matching_file(folder, MatchingSplit::train);
+      find_matching_file(folder, Split::train);
       return;
     case TaskData::generated:
       return;
@@ -43,6 +43,9 @@ std::string data_problem(const Settings& settings) {
   try {
     look_at(settings.data.directory, settings);
     for (const DataSource& source : settings.data.sources) look_at(source.directory, settings);
+    for (const StageSettings& stage : settings.stages) {
+      if (!stage.directory.empty()) look_at(stage.directory, settings);
+    }
   } catch (const Error& problem) {
     return problem.what();
   }

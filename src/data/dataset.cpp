@@ -7,19 +7,6 @@
 
 namespace roformer {
 
-std::string_view to_string(Split split) {
-  switch (split) {
-    case Split::train:
-      return "train";
-    case Split::validation:
-      return "validation";
-    case Split::test:
-      return "test";
-  }
-  ROFORMER_ASSERT(false);
-  return {};
-}
-
 std::string shown_name(const DatasetDescription& description) {
   if (!description.prefix) return description.name;
   const auto count = [](std::uint64_t bytes) {

@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "data/shard.h"
+#include "data/split.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
-
-enum class Split { train, validation, test };
-inline constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
-std::string_view to_string(Split split);
 
 struct SplitCounts {
   std::uint64_t documents = 0;

@@ -53,7 +53,7 @@ FinishedPairs recover_pairs(const PreparationJournal& journal) {
       const std::vector<std::uint64_t>& checksums = finished.so_far[side].shard_checksums;
       for (std::size_t i = 0; i < checksums.size(); ++i) {
         shards.push_back(
-            {.name = parallel_shard_name(ParallelSplit::train, side, i), .checksum = checksums[i]});
+            {.name = parallel_shard_name(Split::train, side, i), .checksum = checksums[i]});
       }
     }
     return shards;

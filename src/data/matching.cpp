@@ -157,7 +157,7 @@ class MatchingReader {
   }
 };
 
-fs::path file_of(const fs::path& directory, MatchingSplit split) {
+fs::path file_of(const fs::path& directory, Split split) {
   for (const char* ending : {".jsonl", ".tsv"}) {
     const fs::path file = directory / (std::string(to_string(split)) + ending);
     std::error_code error;
@@ -200,16 +200,11 @@ std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& trip
 
 }  // namespace
 
-std::string_view to_string(MatchingSplit split) {
-  constexpr std::array<std::string_view, 3> kNames = {"train", "validation", "test"};
-  return kNames.at(static_cast<std::size_t>(split));
-}
-
-bool has_matching_split(const fs::path& directory, MatchingSplit split) {
+bool has_matching_split(const fs::path& directory, Split split) {
   return !file_of(directory, split).empty();
 }
 
-fs::path find_matching_file(const fs::path& directory, MatchingSplit split) {
+fs::path find_matching_file(const fs::path& directory, Split split) {
   fs::path file = file_of(directory, split);
   if (file.empty()) {
     throw_usage(directory.string(),
@@ -220,7 +215,7 @@ fs::path find_matching_file(const fs::path& directory, MatchingSplit split) {
   return file;
 }
 
-MatchingExamples read_matching(const fs::path& directory, MatchingSplit split) {
+MatchingExamples read_matching(const fs::path& directory, Split split) {
   const fs::path file = find_matching_file(directory, split);
   return MatchingReader(file).read(read_file(file));
 }

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "config/matching_settings.h"
+#include "data/split.h"
 #include "data/text_lines.h"
 
 namespace roformer {
-
-enum class MatchingSplit { train, validation, test };
-std::string_view to_string(MatchingSplit split);
 
 struct MatchingExample {
   std::int64_t line = 0;  // of the file, from 1
@@ -39,14 +37,13 @@ struct MatchingExamples {
 // SPLIT.tsv with a line of these names first. Throws Error (failure) naming file:line for what is
 // neither, a text that is missing or empty, and another label; (usage) for a split that is not
 // there.
-MatchingExamples read_matching(const std::filesystem::path& directory, MatchingSplit split);
+MatchingExamples read_matching(const std::filesystem::path& directory, Split split);
 // One such file; where `label` is missing, B and 1 are taken.
 MatchingExamples read_matching_file(const std::filesystem::path& file,
                                     TextFormat format = TextFormat::automatic);
 // The file of a split. Throws Error (usage) where there is none.
-std::filesystem::path find_matching_file(const std::filesystem::path& directory,
-                                         MatchingSplit split);
-bool has_matching_split(const std::filesystem::path& directory, MatchingSplit split);
+std::filesystem::path find_matching_file(const std::filesystem::path& directory, Split split);
+bool has_matching_split(const std::filesystem::path& directory, Split split);
 
 // The triplets with those that the settings add: (B, A, C) where B is closer to A than C is; and
 // (A, B, D) where B is closer than C and C closer than D, unless the triplets say the contrary.

@@ -49,7 +49,7 @@ PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer
   XXH3_64bits_reset(hash_.get());
   XXH3_64bits_reset(read_hash_.get());
   for (auto& output : outputs_) output = std::make_unique<SplitOutput>();
-  splits_[static_cast<std::size_t>(ParallelSplit::train)] = options_.finished.so_far;
+  splits_[static_cast<std::size_t>(Split::train)] = options_.finished.so_far;
 }
 
 PairWriter::~PairWriter() = default;
@@ -67,7 +67,7 @@ void PairWriter::add(Entry entry) {
 }
 
 bool PairWriter::is_finished(std::uint64_t number, const Entry& entry) const {
-  return entry.split == ParallelSplit::train && number < options_.finished.pairs;
+  return entry.split == Split::train && number < options_.finished.pairs;
 }
 
 std::optional<PairRule> PairWriter::removed_before(std::uint64_t number) const {
@@ -119,7 +119,7 @@ void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
                  : broken_by_pieces(options_.rules, ids[0].size(), ids[1].size());
     if (broken) {
       ++counts[*broken];
-      if (entry.split == ParallelSplit::train) removed_.emplace_back(number, *broken);
+      if (entry.split == Split::train) removed_.emplace_back(number, *broken);
       return;
     }
   }
@@ -164,7 +164,7 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
       facts.unknown +=
           static_cast<std::uint64_t>(std::ranges::count(ids[which], tokenizer.special().unknown));
     }
-    if (entry.split == ParallelSplit::train) continue;
+    if (entry.split == Split::train) continue;
     if (output.text == nullptr) {
       output.text =
           std::make_unique<AtomicFile>(options_.folder / parallel_text_name(entry.split, side));
@@ -178,7 +178,7 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
   return full;
 }
 
-void PairWriter::finish_shards(ParallelSplit split) {
+void PairWriter::finish_shards(Split split) {
   const auto index = static_cast<std::size_t>(split);
   if (outputs_[index]->sides.front().shard == nullptr) return;
   for (const Side side : kSides) {
@@ -187,7 +187,7 @@ void PairWriter::finish_shards(ParallelSplit split) {
     splits_[index][side].shard_checksums.push_back(shard->finish());
     shard.reset();
   }
-  if (split != ParallelSplit::train || !options_.on_finished) return;
+  if (split != Split::train || !options_.on_finished) return;
   options_.on_finished({.pairs = written_,
                         .text = XXH3_64bits_digest(read_hash_.get()),
                         .so_far = splits_[index],
@@ -202,7 +202,7 @@ std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
   for (std::size_t i = 0; i < origins.size(); ++i) {
     origins[i].counts = origins[i].counts + counts_[i];
   }
-  for (const ParallelSplit split : kParallelSplits) {
+  for (const Split split : kSplits) {
     finish_shards(split);
     const auto index = static_cast<std::size_t>(split);
     for (const Side side : kSides) {

@@ -38,7 +38,7 @@ class PairWriter {
     std::string source;  // clean (see clean_sentence), as the target
     std::string target;
     std::optional<std::string> reference;  // the target as a person wrote it; none: the target
-    ParallelSplit split = ParallelSplit::train;
+    Split split = Split::train;
     std::int64_t copies = 1;  // in a training set; 0 is counted as kept and not written
     bool under_rules = true;  // false: a test set, of which nothing may be left out
     std::size_t origin = 0;   // index of its counts
@@ -75,7 +75,7 @@ class PairWriter {
   // As FinishedPairs has them.
   std::vector<std::pair<std::uint64_t, PairRule>> removed_;
   std::array<ParallelDescription::OfSplit, 3> splits_;
-  std::array<std::unique_ptr<SplitOutput>, 3> outputs_;  // by ParallelSplit
+  std::array<std::unique_ptr<SplitOutput>, 3> outputs_;  // by Split
 
   // Whether a pair is in a shard that an earlier process finished, or was removed by it.
   bool is_finished(std::uint64_t number, const Entry& entry) const;
@@ -86,7 +86,7 @@ class PairWriter {
   void write_entry(std::uint64_t number, const Entry& entry,
                    const std::array<std::vector<TokenId>, 2>& ids);
   bool write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids);
-  void finish_shards(ParallelSplit split);
+  void finish_shards(Split split);
 };
 
 }  // namespace roformer

@@ -12,7 +12,7 @@ struct ParallelBatches::Selection {
   std::vector<PairLength> lengths;
 };
 
-ParallelBatches::ParallelBatches(const ParallelDataset& dataset, ParallelSplit split,
+ParallelBatches::ParallelBatches(const ParallelDataset& dataset, Split split,
                                  const ParallelBatchOptions& options)
     : ParallelBatches(dataset, split, options, [&] {
         const std::vector<std::int32_t> sources = dataset.lengths(split, Side::source);
@@ -27,7 +27,7 @@ ParallelBatches::ParallelBatches(const ParallelDataset& dataset, ParallelSplit s
         return selection;
       }()) {}
 
-ParallelBatches::ParallelBatches(const ParallelDataset& dataset, ParallelSplit split,
+ParallelBatches::ParallelBatches(const ParallelDataset& dataset, Split split,
                                  const ParallelBatchOptions& options, Selection selection)
     : dataset_(dataset),
       split_(split),
@@ -55,7 +55,7 @@ ParallelBatch ParallelBatches::operator[](std::int64_t n) const {
   return make_parallel_batch(dataset_, split_, sentences);
 }
 
-ParallelBatch make_parallel_batch(const ParallelDataset& dataset, ParallelSplit split,
+ParallelBatch make_parallel_batch(const ParallelDataset& dataset, Split split,
                                   const std::vector<std::int64_t>& sentences) {
   const TokenId begin = sentence_tokens(dataset.tokenizer(Side::target)).begin;
   ParallelBatch batch{.sentences = sentences,

@@ -36,8 +36,7 @@ struct ParallelBatchOptions {
 class ParallelBatches {
  public:
   // Throws Error (failure) when no pair of the split is left. The data set must outlive it.
-  ParallelBatches(const ParallelDataset& dataset, ParallelSplit split,
-                  const ParallelBatchOptions& options);
+  ParallelBatches(const ParallelDataset& dataset, Split split, const ParallelBatchOptions& options);
 
   std::int64_t batches_per_epoch() const { return dealing_.batches_per_epoch(); }
   // Batch n >= 0, counted through the epochs; every epoch has each pair once. Safe to call from
@@ -52,18 +51,18 @@ class ParallelBatches {
   struct Selection;
 
   const ParallelDataset& dataset_;
-  ParallelSplit split_;
+  Split split_;
   SentenceTokens target_tokens_;
   std::vector<std::int32_t> kept_;  // sentence numbers
   std::int64_t left_out_ = 0;
   PairDealing dealing_;
 
-  ParallelBatches(const ParallelDataset& dataset, ParallelSplit split,
-                  const ParallelBatchOptions& options, Selection selection);
+  ParallelBatches(const ParallelDataset& dataset, Split split, const ParallelBatchOptions& options,
+                  Selection selection);
 };
 
 // The batch of these sentences of a split, in this order.
-ParallelBatch make_parallel_batch(const ParallelDataset& dataset, ParallelSplit split,
+ParallelBatch make_parallel_batch(const ParallelDataset& dataset, Split split,
                                   const std::vector<std::int64_t>& sentences);
 
 }  // namespace roformer

@@ -27,10 +27,10 @@ ParallelDataset::ParallelDataset(const fs::path& folder)
                     kPrepareAgain);
     }
   }
-  for (const ParallelSplit split : kParallelSplits) open_split(split);
+  for (const Split split : kSplits) open_split(split);
 }
 
-void ParallelDataset::open_split(ParallelSplit split) {
+void ParallelDataset::open_split(Split split) {
   OfSplit& opened = splits_[static_cast<std::size_t>(split)];
   const ParallelDescription::OfSplit& described = description_[split];
   const std::size_t count = described[Side::source].shard_checksums.size();
@@ -85,15 +85,15 @@ const Tokenizer& ParallelDataset::tokenizer(Side side) const {
   return *tokenizers_[static_cast<std::size_t>(side)];
 }
 
-std::int64_t ParallelDataset::sentences(ParallelSplit split) const {
+std::int64_t ParallelDataset::sentences(Split split) const {
   return of(split).starts.back();
 }
 
-std::size_t ParallelDataset::shards(ParallelSplit split) const {
+std::size_t ParallelDataset::shards(Split split) const {
   return of(split).shards[0].size();
 }
 
-ParallelDataset::Location ParallelDataset::locate(ParallelSplit split, std::int64_t i) const {
+ParallelDataset::Location ParallelDataset::locate(Split split, std::int64_t i) const {
   const std::vector<std::int64_t>& starts = of(split).starts;
   ROFORMER_ASSERT(i >= 0 && i < starts.back());
   const auto after = std::ranges::upper_bound(starts, i);
@@ -101,13 +101,13 @@ ParallelDataset::Location ParallelDataset::locate(ParallelSplit split, std::int6
   return {.shard = shard, .document = static_cast<std::size_t>(i - starts[shard])};
 }
 
-std::int64_t ParallelDataset::length(ParallelSplit split, Side side, std::int64_t i) const {
+std::int64_t ParallelDataset::length(Split split, Side side, std::int64_t i) const {
   const Location at = locate(split, i);
   const auto starts = of(split).shards[static_cast<std::size_t>(side)][at.shard].document_starts();
   return static_cast<std::int64_t>(starts[at.document + 1] - starts[at.document]);
 }
 
-std::vector<std::int32_t> ParallelDataset::lengths(ParallelSplit split, Side side) const {
+std::vector<std::int32_t> ParallelDataset::lengths(Split split, Side side) const {
   std::vector<std::int32_t> lengths;
   lengths.reserve(static_cast<std::size_t>(sentences(split)));
   for (const Shard& shard : of(split).shards[static_cast<std::size_t>(side)]) {
@@ -119,8 +119,7 @@ std::vector<std::int32_t> ParallelDataset::lengths(ParallelSplit split, Side sid
   return lengths;
 }
 
-std::vector<TokenId> ParallelDataset::sentence(ParallelSplit split, Side side,
-                                               std::int64_t i) const {
+std::vector<TokenId> ParallelDataset::sentence(Split split, Side side, std::int64_t i) const {
   const Location at = locate(split, i);
   const Shard& shard = of(split).shards[static_cast<std::size_t>(side)][at.shard];
   const std::uint64_t begin = shard.document_starts()[at.document];
@@ -129,8 +128,8 @@ std::vector<TokenId> ParallelDataset::sentence(ParallelSplit split, Side side,
   return ids;
 }
 
-std::vector<std::string> ParallelDataset::text(ParallelSplit split, Side side) const {
-  ROFORMER_ASSERT(split != ParallelSplit::train);
+std::vector<std::string> ParallelDataset::text(Split split, Side side) const {
+  ROFORMER_ASSERT(split != Split::train);
   std::vector<std::string> lines;
   if (sentences(split) == 0) return lines;
   const fs::path path = folder_ / parallel_text_name(split, side);
@@ -153,12 +152,12 @@ std::vector<std::string> ParallelDataset::text(ParallelSplit split, Side side) c
 }
 
 void ParallelDataset::verify_checksums() const {
-  for (const ParallelSplit split : kParallelSplits) {
+  for (const Split split : kSplits) {
     for (const Side side : kSides) {
       for (const Shard& shard : of(split).shards[static_cast<std::size_t>(side)]) {
         shard.verify_checksum();
       }
-      if (split != ParallelSplit::train) text(split, side);
+      if (split != Split::train) text(split, side);
     }
   }
 }

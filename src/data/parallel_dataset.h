@@ -27,19 +27,19 @@ class ParallelDataset {
   // The same object for both sides of a joint vocabulary.
   const Tokenizer& tokenizer(Side side) const;
 
-  std::int64_t sentences(ParallelSplit split) const;
+  std::int64_t sentences(Split split) const;
   // Tokens of sentence 0 <= i < sentences(), its end included: at least 1.
-  std::int64_t length(ParallelSplit split, Side side, std::int64_t i) const;
-  std::vector<std::int32_t> lengths(ParallelSplit split, Side side) const;
+  std::int64_t length(Split split, Side side, std::int64_t i) const;
+  std::vector<std::int32_t> lengths(Split split, Side side) const;
   // Safe to call from several threads. Throws Error where a damaged file holds another token than
   // the vocabulary's.
-  std::vector<TokenId> sentence(ParallelSplit split, Side side, std::int64_t i) const;
+  std::vector<TokenId> sentence(Split split, Side side, std::int64_t i) const;
 
   // The text of a validation or test set, a line a sentence; of the target the references that a
   // score is taken against. Throws Error where the file is not the one that was prepared.
-  std::vector<std::string> text(ParallelSplit split, Side side) const;
+  std::vector<std::string> text(Split split, Side side) const;
 
-  std::size_t shards(ParallelSplit split) const;  // a side
+  std::size_t shards(Split split) const;  // a side
   // Reads every shard and text whole and compares checksums; throws Error naming the first that is
   // damaged.
   void verify_checksums() const;
@@ -57,11 +57,11 @@ class ParallelDataset {
   std::filesystem::path folder_;
   ParallelDescription description_;
   std::array<std::shared_ptr<const Tokenizer>, 2> tokenizers_;  // by Side
-  std::array<OfSplit, 3> splits_;                               // by ParallelSplit
+  std::array<OfSplit, 3> splits_;                               // by Split
 
-  const OfSplit& of(ParallelSplit split) const { return splits_[static_cast<std::size_t>(split)]; }
-  Location locate(ParallelSplit split, std::int64_t i) const;
-  void open_split(ParallelSplit split);
+  const OfSplit& of(Split split) const { return splits_[static_cast<std::size_t>(split)]; }
+  Location locate(Split split, std::int64_t i) const;
+  void open_split(Split split);
 };
 
 }  // namespace roformer

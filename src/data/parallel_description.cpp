@@ -86,9 +86,9 @@ PairRules read_rules(const JsonFields& fields) {
           .script_share = fields.number("script_share")};
 }
 
-ParallelSplit read_split(const JsonFields& fields) {
+Split read_split(const JsonFields& fields) {
   const std::string name = fields.text("split");
-  for (const ParallelSplit split : kParallelSplits) {
+  for (const Split split : kSplits) {
     if (name == to_string(split)) return split;
   }
   fields.refuse("split", "train, validation or test");
@@ -100,20 +100,15 @@ bool has_format(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string_view to_string(ParallelSplit split) {
-  constexpr std::array<std::string_view, 3> names = {"train", "validation", "test"};
-  return names[static_cast<std::size_t>(split)];
-}
-
 std::string_view to_string(Side side) {
   return side == Side::source ? "source" : "target";
 }
 
-std::string parallel_shard_name(ParallelSplit split, Side side, std::size_t number) {
+std::string parallel_shard_name(Split split, Side side, std::size_t number) {
   return fmt::format("{}-{}-{:05}.bin", to_string(split), to_string(side), number);
 }
 
-std::string parallel_text_name(ParallelSplit split, Side side) {
+std::string parallel_text_name(Split split, Side side) {
   return fmt::format("{}.{}.txt", to_string(split), to_string(side));
 }
 
@@ -168,9 +163,8 @@ void write_description(const Description& about, const fs::path& folder) {
                                {"weight", origin.weight},
                                {"counts", to_json(origin.counts)}});
   }
-  for (const ParallelSplit split : kParallelSplits) {
-    json["splits"][std::string(to_string(split))] =
-        to_json(about[split], split != ParallelSplit::train);
+  for (const Split split : kSplits) {
+    json["splits"][std::string(to_string(split))] = to_json(about[split], split != Split::train);
   }
   write_sealed_json(folder / kParallelFile, json);
 }
@@ -227,10 +221,9 @@ Description read_parallel_description(const fs::path& folder) {
                              .weight = origin.number("weight"),
                              .counts = read_counts(origin.object("counts"))});
   }
-  for (const ParallelSplit split : kParallelSplits) {
-    about[split] =
-        parallel_split_from_json(fields.object("splits").object(std::string(to_string(split))),
-                                 split != ParallelSplit::train);
+  for (const Split split : kSplits) {
+    about[split] = parallel_split_from_json(
+        fields.object("splits").object(std::string(to_string(split))), split != Split::train);
   }
   return about;
 }

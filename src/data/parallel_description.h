@@ -11,14 +11,10 @@
 
 #include "data/pair_rules.h"
 #include "data/pair_source.h"
+#include "data/split.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
-
-enum class ParallelSplit { train, validation, test };
-inline constexpr std::array kParallelSplits = {ParallelSplit::train, ParallelSplit::validation,
-                                               ParallelSplit::test};
-std::string_view to_string(ParallelSplit split);
 
 enum class Side { source, target };
 inline constexpr std::array kSides = {Side::source, Side::target};
@@ -50,7 +46,7 @@ struct ParallelDescription {
   // What was read from one place.
   struct Origin {
     std::string files;
-    ParallelSplit split = ParallelSplit::train;  // that of all its pairs, unless drawn from train
+    Split split = Split::train;  // that of all its pairs, unless drawn from train
     double weight = 1;
     PairCounts counts;
   };
@@ -68,17 +64,15 @@ struct ParallelDescription {
   std::uint64_t seed = 0;
   PairRules rules;
   std::vector<Origin> origins;
-  std::array<OfSplit, 3> splits;  // by ParallelSplit
+  std::array<OfSplit, 3> splits;  // by Split
 
-  OfSplit& operator[](ParallelSplit split) { return splits[static_cast<std::size_t>(split)]; }
-  const OfSplit& operator[](ParallelSplit split) const {
-    return splits[static_cast<std::size_t>(split)];
-  }
+  OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
+  const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }
 };
 
 // "train-source-00000.bin" and "test.target.txt".
-std::string parallel_shard_name(ParallelSplit split, Side side, std::size_t number);
-std::string parallel_text_name(ParallelSplit split, Side side);
+std::string parallel_shard_name(Split split, Side side, std::size_t number);
+std::string parallel_text_name(Split split, Side side);
 
 // True when the folder says that it is a prepared parallel corpus.
 bool is_parallel_dataset(const std::filesystem::path& folder);

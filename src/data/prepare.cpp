@@ -117,8 +117,10 @@ void warn_of_shares(const DatasetDescription& description) {
   }
   const double unknown = static_cast<double>(all.unknown) / tokens;
   if (unknown > kManyUnknown) {
-    log::warn("{} of the tokens are the unknown piece: the tokenizer was made for other text",
-              percent(unknown));
+    log::warn(
+        "{} of the tokens are the unknown piece: the tokenizer was made for other text, or its "
+        "vocabulary is small",
+        percent(unknown));
   }
 }
 

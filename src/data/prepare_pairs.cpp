@@ -129,11 +129,10 @@ class TrainingSink final : public CleaningSink {
   double chance(std::string_view what, std::uint64_t which) const {
     return Random(random_key({corpus_.seed, random_word(what), origin_, which})).uniform();
   }
-  ParallelSplit split_of(std::uint64_t page) const {
+  Split split_of(std::uint64_t page) const {
     const double share = chance("parallel split", page);
-    if (share < corpus_.validation_fraction) return ParallelSplit::validation;
-    return share < corpus_.validation_fraction + corpus_.test_fraction ? ParallelSplit::test
-                                                                       : ParallelSplit::train;
+    if (share < corpus_.validation_fraction) return Split::validation;
+    return share < corpus_.validation_fraction + corpus_.test_fraction ? Split::test : Split::train;
   }
   std::int64_t copies() {
     const double weight = corpus_.train[origin_].weight;
@@ -146,12 +145,12 @@ class TrainingSink final : public CleaningSink {
       ++counts()[*broken];
       return;
     }
-    const ParallelSplit split = split_of(page);
+    const Split split = split_of(page);
     add_({.source = std::move(source),
           .target = std::move(target),
           .reference = std::nullopt,
           .split = split,
-          .copies = split == ParallelSplit::train ? copies() : 1,
+          .copies = split == Split::train ? copies() : 1,
           .under_rules = true,
           .origin = origin_});
   }
@@ -160,7 +159,7 @@ class TrainingSink final : public CleaningSink {
 // Pairs of a validation or test set, all of them.
 class HeldOutSink final : public CleaningSink {
  public:
-  HeldOutSink(const HeldOutPairs& set, ParallelSplit split, std::size_t origin, ReadingBar& bar,
+  HeldOutSink(const HeldOutPairs& set, Split split, std::size_t origin, ReadingBar& bar,
               PairCounts& counts, PairWriter& writer)
       : CleaningSink(bar, counts), split_(split), origin_(origin), writer_(writer) {
     if (!set.reference.empty()) reference_.emplace(set.reference);
@@ -172,7 +171,7 @@ class HeldOutSink final : public CleaningSink {
   }
 
  private:
-  ParallelSplit split_;
+  Split split_;
   std::size_t origin_;
   PairWriter& writer_;
   std::optional<LineReader> reference_;
@@ -208,10 +207,8 @@ void read_training(const ParallelCorpus& corpus, ReadingBar& bar, std::vector<Or
   PairTextRules rules(corpus.rules, corpus.languages);
   for (std::size_t i = 0; i < corpus.train.size(); ++i) {
     const PairSource& source = corpus.train[i];
-    origins.push_back({.files = names_of(source),
-                       .split = ParallelSplit::train,
-                       .weight = source.weight,
-                       .counts = {}});
+    origins.push_back(
+        {.files = names_of(source), .split = Split::train, .weight = source.weight, .counts = {}});
     TrainingSink sink(corpus, i, rules, bar, origins.back().counts, add);
     origins.back().counts.unmatched = read_pairs(source, corpus.languages, sink).unmatched;
     bar.end_source();
@@ -219,10 +216,10 @@ void read_training(const ParallelCorpus& corpus, ReadingBar& bar, std::vector<Or
 }
 
 void refuse_empty_split(const ParallelDescription& description, const fs::path& output) {
-  for (const ParallelSplit split : kParallelSplits) {
-    const bool wanted = split == ParallelSplit::train ||
-                        (split == ParallelSplit::validation ? description.validation_fraction > 0
-                                                            : description.test_fraction > 0);
+  for (const Split split : kSplits) {
+    const bool wanted =
+        split == Split::train || (split == Split::validation ? description.validation_fraction > 0
+                                                             : description.test_fraction > 0);
     if (!wanted || description[split].sentences > 0) continue;
     throw_failure(output.string(), fmt::format("the {} set would be empty", to_string(split)),
                   "look at what the rules removed, and loosen them or the fractions");
@@ -230,7 +227,7 @@ void refuse_empty_split(const ParallelDescription& description, const fs::path& 
 }
 
 void warn_of_missing_validation(const ParallelDescription& description) {
-  if (description[ParallelSplit::validation].sentences > 0) return;
+  if (description[Split::validation].sentences > 0) return;
   log::warn(
       "there is no validation set: these pairs can be trained on only with "
       "--validation-fraction or --validation files");
@@ -281,8 +278,8 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
   ReadingBar bar("preparing", total_bytes(corpus, true));
   read_training(corpus, bar, description.origins,
                 [&](PairWriter::Entry entry) { writer.add(std::move(entry)); });
-  for (const auto& [split, set] : {std::pair(ParallelSplit::validation, &corpus.validation),
-                                   std::pair(ParallelSplit::test, &corpus.test)}) {
+  for (const auto& [split, set] :
+       {std::pair(Split::validation, &corpus.validation), std::pair(Split::test, &corpus.test)}) {
     if (!*set) continue;
     const std::size_t origin = description.origins.size();
     description.origins.push_back(
@@ -351,7 +348,7 @@ void for_each_training_pair(
   ReadingBar bar("reading", total_bytes(corpus, false));
   std::vector<Origin> origins;
   read_training(corpus, bar, origins, [&](const PairWriter::Entry& entry) {
-    if (entry.split == ParallelSplit::train) take(entry.source, entry.target);
+    if (entry.split == Split::train) take(entry.source, entry.target);
   });
   bar.finish();
 }

@@ -177,7 +177,7 @@ TripletCounts make_triplets(const TripletOptions& options) {
       {"source_fingerprint", hexadecimal(fingerprint)},
       {"made", drawn ? "texts of the same topic are closer" : "published triplets, divided by A"}};
   for (std::size_t set = 0; set < kTripletSplits; ++set) {
-    const std::string name(to_string(static_cast<MatchingSplit>(set)));
+    const std::string name(to_string(static_cast<Split>(set)));
     if (sets[set].empty()) {
       throw_failure(options.inputs.front().string(), fmt::format("the {} set would be empty", name),
                     "more lines, or other --split shares");

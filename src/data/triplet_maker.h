@@ -18,7 +18,7 @@ struct TripletOptions {
   std::vector<std::filesystem::path> inputs;  // JSON lines
   std::filesystem::path output;
   bool overwrite = false;
-  std::array<double, 3> shares = {0.6, 0.2, 0.2};  // of A, or of the texts, by MatchingSplit
+  std::array<double, 3> shares = {0.6, 0.2, 0.2};  // of A, or of the texts, by Split
   std::uint64_t seed = 1;
   // Of texts with a topic: the fields' names; an empty topic_field means published triplets.
   std::string topic_field;
@@ -28,7 +28,7 @@ struct TripletOptions {
 };
 
 struct TripletCounts {
-  std::array<std::int64_t, 3> triplets{};  // by MatchingSplit
+  std::array<std::int64_t, 3> triplets{};  // by Split
   std::array<std::int64_t, 3> anchors{};   // different A
   std::int64_t swapped = 0;
   std::int64_t lonely = 0;  // texts whose topic no other text of their set has; they are only C

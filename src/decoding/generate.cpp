@@ -14,7 +14,8 @@ std::vector<std::vector<std::int64_t>> generate(StepModel& model,
   ROFORMER_ASSERT(!prompt.empty() && options.samples > 0);
   SampledBeginning beginning{.text = {.begin = prompt, .longest = options.tokens}};
   for (std::int64_t i = 0; i < options.samples; ++i) {
-    beginning.keys.push_back(random_key({options.seed, static_cast<std::uint64_t>(i)}));
+    const auto number = static_cast<std::uint64_t>(options.first_sample + i);
+    beginning.keys.push_back(random_key({options.seed, number}));
   }
   SampleSettings settings{
       .choice = options.sampling, .always_ends = false, .other_ends = options.ends};

@@ -14,7 +14,8 @@ struct GenerationOptions {
   SamplingSettings sampling;
   std::int64_t tokens = 100;  // at most, after the prompt
   std::int64_t samples = 1;
-  std::uint64_t seed = 1;              // sample i draws from (seed, i)
+  std::int64_t first_sample = 0;       // its number, where they are made in several calls
+  std::uint64_t seed = 1;              // sample number i draws from (seed, i)
   std::int64_t vocabulary = 0;         // ids from here on stand for nothing; 0: all do
   std::vector<std::int64_t> excluded;  // ids that are never chosen
   std::vector<std::int64_t> ends;      // ids that end a text

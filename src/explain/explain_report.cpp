@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -14,7 +15,8 @@ namespace roformer {
 namespace {
 
 constexpr const char* kTitle = "What attention uses";
-constexpr std::array kFiles = {"report.html",   "heads.csv",       "distances.csv",
+constexpr const char* kReport = "report.html";
+constexpr std::array kFiles = {kReport,         "heads.csv",       "distances.csv",
                                "ablations.csv", "frequencies.csv", "biases.csv"};
 
 std::string subtitle_of(const std::vector<ExplainedRun>& runs) {
@@ -67,29 +69,25 @@ std::string shown_share(double share, double standard_error) {
   return fmt::format("{:.1f} ± {:.1f} %", 100 * share, 100 * standard_error);
 }
 
-void require_explanation_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path report = folder / "report.html";
-  require_output(report);
+bool holds_only_explanation(const std::filesystem::path& folder) {
+  const std::filesystem::path report = folder / kReport;
   std::error_code error;
-  const bool ours = std::filesystem::is_regular_file(report, error) &&
-                    read_file(report).find(kTitle) != std::string::npos;
-  for (const char* name : kFiles) {
-    if (ours || !std::filesystem::exists(folder / name, error)) continue;
-    throw_usage((folder / name).string(), "is there and would be replaced, and is no explanation",
-                "--output with another folder");
-  }
+  if (!std::filesystem::is_regular_file(report, error)) return false;
+  if (read_file(report).find(kTitle) == std::string::npos) return false;
+  return std::ranges::all_of(std::filesystem::directory_iterator(folder), [](const auto& entry) {
+    return std::ranges::find(kFiles, entry.path().filename()) != kFiles.end();
+  });
 }
 
-std::vector<std::filesystem::path> write_explanations(const std::filesystem::path& folder,
-                                                      const std::vector<ExplainedRun>& runs,
-                                                      const std::string& footer) {
-  make_directories(folder);
-  std::vector<std::filesystem::path> files;
+std::vector<std::string> write_explanations(const std::filesystem::path& folder,
+                                            const std::vector<ExplainedRun>& runs,
+                                            const std::string& footer) {
+  std::vector<std::string> names;
   const auto write = [&](const char* name, const std::string& contents) {
-    files.push_back(folder / name);
-    write_file_atomically(files.back(), contents);
+    names.emplace_back(name);
+    write_file_atomically(folder / name, contents);
   };
-  write("report.html", page_of(runs, footer));
+  write(kReport, page_of(runs, footer));
   const std::vector<std::pair<const char*, Table>> tables{
       {"heads.csv", head_table(runs)},
       {"distances.csv", distance_table(runs)},
@@ -97,14 +95,9 @@ std::vector<std::filesystem::path> write_explanations(const std::filesystem::pat
       {"frequencies.csv", frequency_table(runs)},
       {"biases.csv", bias_table(runs)}};
   for (const auto& [name, table] : tables) {
-    if (!table.rows().empty()) {
-      write(name, to_csv(table));
-    } else {
-      std::error_code error;
-      std::filesystem::remove(folder / name, error);  // of other runs, explained there before
-    }
+    if (!table.rows().empty()) write(name, to_csv(table));
   }
-  return files;
+  return names;
 }
 
 }  // namespace roformer

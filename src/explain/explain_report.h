@@ -51,14 +51,13 @@ Table frequency_table(const std::vector<ExplainedRun>& runs);
 Table ablation_table(const std::vector<ExplainedRun>& runs);
 Table bias_table(const std::vector<ExplainedRun>& runs);
 
-// Throws Error where the folder cannot be written, and (usage) where it holds such files that are
-// not those of an explanation.
-void require_explanation_folder(const std::filesystem::path& folder);
+// True for a folder with an explanation in it and nothing else.
+bool holds_only_explanation(const std::filesystem::path& folder);
 // heads.csv, distances.csv, ablations.csv, and where there is something to write frequencies.csv
-// and biases.csv; report.html. Returns the files.
-std::vector<std::filesystem::path> write_explanations(const std::filesystem::path& folder,
-                                                      const std::vector<ExplainedRun>& runs,
-                                                      const std::string& footer);
+// and biases.csv; report.html. Returns the names.
+std::vector<std::string> write_explanations(const std::filesystem::path& folder,
+                                            const std::vector<ExplainedRun>& runs,
+                                            const std::string& footer);
 // The tables' rows, under the names of their files.
 nlohmann::ordered_json to_json(const std::vector<ExplainedRun>& runs);
 

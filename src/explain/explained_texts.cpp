@@ -128,7 +128,7 @@ RowLosses losses_of_rows(const LanguageModel& model, std::span<const LanguageBat
 
 // Pairs that a batch of a training could hold, spread evenly over the split.
 std::vector<std::int64_t> chosen_pairs(const TrainedTranslator& trained,
-                                       const ParallelDataset& dataset, ParallelSplit split,
+                                       const ParallelDataset& dataset, Split split,
                                        std::int64_t count) {
   const auto fits = [&](Side side, std::int64_t i, std::int64_t positions) {
     const std::int64_t most = trained.settings.data.length;
@@ -149,7 +149,7 @@ std::vector<std::int64_t> chosen_pairs(const TrainedTranslator& trained,
   return chosen;
 }
 
-std::vector<TranslationBatch> read_pairs(const ParallelDataset& dataset, ParallelSplit split,
+std::vector<TranslationBatch> read_pairs(const ParallelDataset& dataset, Split split,
                                          const std::vector<std::int64_t>& pairs) {
   std::vector<TranslationBatch> result;
   std::vector<std::int64_t> group;
@@ -221,8 +221,7 @@ ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
 
 ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDataset& dataset,
                               const ExplainOptions& options) {
-  const ParallelSplit split =
-      options.split == Split::test ? ParallelSplit::test : ParallelSplit::validation;
+  const Split split = options.split == Split::test ? Split::test : Split::validation;
   if (dataset.sentences(split) == 0) {
     throw_usage(
         "--split",

@@ -45,7 +45,7 @@ std::string path_in_repository(const fs::path& file) {
   return file.filename().string();
 }
 
-ordered_json record_heading(const fs::path& file, const StudyOrigin& origin) {
+ordered_json record_heading(const fs::path& file, const Origin& origin) {
   return {{"format", kFormat},
           {"version", kVersion},
           {"file", path_in_repository(file)},
@@ -170,7 +170,7 @@ std::string settings_fingerprint(const StudySettings& study) {
 
 void write_table_record(const fs::path& record, const fs::path& file,
                         const std::vector<NamedTable>& tables, const ordered_json& made,
-                        const StudyOrigin& origin) {
+                        const Origin& origin) {
   ordered_json document = record_heading(file, origin);
   document.update(made);
   document["tables"] = ordered_json::array();
@@ -180,7 +180,7 @@ void write_table_record(const fs::path& record, const fs::path& file,
 
 void write_study_record(const fs::path& record, const fs::path& study_file,
                         const StudySettings& study, const StudyResults& results,
-                        const StudyOrigin& origin) {
+                        const Origin& origin) {
   ordered_json document = record_heading(study_file, origin);
   document["study"] = study.name;
   document["settings_fingerprint"] = settings_fingerprint(study);

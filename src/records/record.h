@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "config/study_settings.h"
 #include "report/table.h"
-#include "results/study_report.h"
 #include "results/study_results.h"
 
 namespace roformer {
@@ -25,7 +25,7 @@ std::string settings_fingerprint(const StudySettings& study);
 // where there are any.
 void write_study_record(const std::filesystem::path& record,
                         const std::filesystem::path& study_file, const StudySettings& study,
-                        const StudyResults& results, const StudyOrigin& origin);
+                        const StudyResults& results, const Origin& origin);
 
 // The same of tables that no study made: `made` says how they were, and stands in the record as it
 // is.
@@ -35,7 +35,7 @@ struct NamedTable {
 };
 void write_table_record(const std::filesystem::path& record, const std::filesystem::path& file,
                         const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
-                        const StudyOrigin& origin);
+                        const Origin& origin);
 
 // Before a study is run for it: throws Error where the file cannot be written, and (usage) where it
 // is there and no record, which alone is replaced.

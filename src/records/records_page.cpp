@@ -195,7 +195,7 @@ Table records_table(const ReadRecords& records) {
 
 }  // namespace
 
-std::string records_page(const std::vector<fs::path>& files, const StudyOrigin& origin) {
+std::string records_page(const std::vector<fs::path>& files, const Origin& origin) {
   const ReadRecords records = read_records(files);
   const std::vector<MergedTable> merged = merge_records(records.protocols);
   std::vector<std::string> versions;
@@ -206,8 +206,7 @@ std::string records_page(const std::vector<fs::path>& files, const StudyOrigin& 
   if (!versions.empty()) subtitle += fmt::format(": {}", fmt::join(versions, ", "));
   HtmlReport report({.title = "Leaderboard of positional schemes",
                      .subtitle = subtitle,
-                     .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,
-                                           origin.commit)});
+                     .footer = origin.footer()});
   std::vector<StudyRow> rows;
   for (const MergedTable& one : merged) {
     add_protocol(report, one);

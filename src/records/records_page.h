@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "report/table.h"
-#include "results/study_report.h"
 
 namespace roformer {
 
 // HTML without anything beside it. Throws Error (failure) for what is no record.
-std::string records_page(const std::vector<std::filesystem::path>& records,
-                         const StudyOrigin& origin);
+std::string records_page(const std::vector<std::filesystem::path>& records, const Origin& origin);
 
 // The same rows as text: of each protocol its table, the differences and what does not compare.
 std::vector<Table> merged_tables(const std::vector<std::filesystem::path>& records);

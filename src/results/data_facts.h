@@ -18,8 +18,8 @@ std::span<const DataFact> data_facts();
 // As messages show it; "" where it is not there.
 std::string fact_text(const nlohmann::json& data, const DataFact& fact);
 
-// The facts of the settings' data as they lie there now, and of the model that the training starts
-// from. Null where the data cannot be read, since a training may outlive them, or are generated.
+// The facts of the settings' data as they lie there now (tasks/data_record.h), and of the model
+// that the training starts from. Null where they cannot be read, since a training may outlive them.
 nlohmann::json data_today(const Settings& settings);
 
 }  // namespace roformer

@@ -204,14 +204,13 @@ const StudyRun* first_good(const StudySettings& study) {
 }  // namespace
 
 std::string study_html(const StudySettings& study, const StudyResults& results,
-                       const StudyOrigin& origin) {
+                       const Origin& origin) {
   const std::vector<StudyRow>& rows = results.rows;
   std::string axes;
   for (const StudyAxis& axis : study.axes) axes += (axes.empty() ? "" : " × ") + axis.key;
   HtmlReport report({.title = study.name,
                      .subtitle = fmt::format("A study of {} runs: {}", study.runs.size(), axes),
-                     .footer = fmt::format("`{}`, roformer {} ({})", origin.command, origin.version,
-                                           origin.commit)});
+                     .footer = origin.footer()});
   const std::vector<StudyRow> chosen = chosen_rows(study, rows);
   const std::vector<NamedChart> charts = study_charts(study, results);
   add_key_figures(report, study, rows);
@@ -254,7 +253,7 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
 }
 
 std::string study_json(const StudySettings& study, const StudyResults& results,
-                       const StudyOrigin& origin) {
+                       const Origin& origin) {
   const std::vector<StudyRow>& rows = results.rows;
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const StudyRow& row : rows) {
@@ -288,7 +287,7 @@ std::string study_json(const StudySettings& study, const StudyResults& results,
 
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
-                                         const StudyOrigin& origin) {
+                                         const Origin& origin) {
   make_directories(folder);
   const std::vector<StudyRow>& rows = results.rows;
   const std::vector<LengthRow>& lengths = results.lengths;

@@ -5,29 +5,24 @@
 #include <filesystem>
 #include <string>
 
+#include "base/origin.h"
 #include "config/study_settings.h"
 #include "results/study_results.h"
 
 namespace roformer {
 
-struct StudyOrigin {
-  std::string command;  // as typed
-  std::string version;
-  std::string commit;
-};
-
 // The whole page.
 std::string study_html(const StudySettings& study, const StudyResults& results,
-                       const StudyOrigin& origin);
+                       const Origin& origin);
 
 // The table's rows and, run by run, every figure and curve with the run's record.
 std::string study_json(const StudySettings& study, const StudyResults& results,
-                       const StudyOrigin& origin);
+                       const Origin& origin);
 
 // Writes report.html and table.{md,csv,json} into the folder, and lengths.{md,csv,json} where there
 // are evaluations at several lengths; returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
-                                         const StudyOrigin& origin);
+                                         const Origin& origin);
 
 }  // namespace roformer

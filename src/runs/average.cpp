@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "config/words.h"
 #include "runs/new_run.h"
-#include "runs/train.h"
+#include "runs/stored_settings.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -31,21 +31,13 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
         "--last N averages fewer; training.keep_last keeps more");
   }
   if (options.best) {
-    std::map<fs::path, ValidationRecord> validated;
-    for (const fs::path& folder : all) {
-      const TrainingState state = read_training_state(folder / "state.json");
-      if (const ValidationRecord* record = state.current()) validated[folder] = *record;
-    }
-    std::erase_if(all, [&](const fs::path& folder) { return !validated.contains(folder); });
+    all = best_checkpoints(options.run / "checkpoints");
     if (std::ssize(all) < options.count) {
       throw_usage(
           "--best",
           fmt::format("only {} checkpoints of {} were validated", all.size(), options.run.string()),
           "--last N averages the latest");
     }
-    std::ranges::stable_sort(all, [&](const fs::path& a, const fs::path& b) {
-      return is_better(validated[a], validated[b]);
-    });
     all.resize(static_cast<std::size_t>(options.count));
     std::ranges::sort(all);
     return all;

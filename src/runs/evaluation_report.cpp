@@ -69,6 +69,9 @@ Table to_table(const EvaluationReport& report) {
     columns.push_back({.title = "bits/character",
                        .key = "bits_per_character",
                        .format = {.style = Style::fixed, .digits = 4}});
+    columns.push_back({.title = "bits/byte",
+                       .key = "bits_per_byte",
+                       .format = {.style = Style::fixed, .digits = 4}});
   }
   columns.push_back({.title = "targets", .format = count});
   Table table(std::move(columns));
@@ -80,7 +83,10 @@ Table to_table(const EvaluationReport& report) {
     if (changes) cells.push_back(optional_cell(entry.change));
     cells.emplace_back(entry.figures.accuracy);
     cells.emplace_back(perplexity(entry.figures.loss));
-    if (report.causal) cells.push_back(optional_cell(entry.bits_per_character));
+    if (report.causal) {
+      cells.push_back(optional_cell(entry.bits_per_character));
+      cells.push_back(optional_cell(entry.bits_per_byte));
+    }
     cells.emplace_back(entry.figures.targets);
     table.add_row(std::move(cells));
   }
@@ -106,6 +112,7 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
     }
     if (entry.change) object["loss_change"] = *entry.change;
     if (entry.bits_per_character) object["bits_per_character"] = *entry.bits_per_character;
+    if (entry.bits_per_byte) object["bits_per_byte"] = *entry.bits_per_byte;
     if (const auto& paired = entry.paired) {
       object["against"] = {{"difference", paired->difference},
                            {"standard_error", paired->standard_error},

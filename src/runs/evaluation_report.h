@@ -21,6 +21,7 @@ struct EvaluatedLength {
   ArrangementSettings arrangement;
   LanguageEvaluation figures;
   std::optional<double> bits_per_character;  // of causal models
+  std::optional<double> bits_per_byte;       // likewise, of the text as UTF-8
   // Loss minus that of the text as it stands, both at the targets that this arrangement keeps;
   // nothing for the text as it stands.
   std::optional<double> change;

@@ -119,7 +119,8 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
     for (const Candidate& candidate : candidates(row, {})) {
       if (static_cast<std::int64_t>(predictions.size()) == top) break;
       const auto id = static_cast<TokenId>(candidate.id);
-      if (id >= tokenizer.vocabulary_size() || std::ranges::find(never, id) != never.end()) continue;
+      if (id >= tokenizer.vocabulary_size() || std::ranges::find(never, id) != never.end())
+        continue;
       const std::string word = tokenizer.decode(std::array{id});
       predictions.push_back({.id = id,
                              .piece = tokenizer.piece(id),

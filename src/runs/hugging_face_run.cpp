@@ -19,8 +19,9 @@
 #include "interop/marian_folder.h"
 #include "runs/classifier_classes.h"
 #include "runs/new_run.h"
-#include "runs/train.h"
+#include "runs/stored_settings.h"
 #include "tasks/language_model.h"
+#include "tasks/translation_search.h"
 #include "tasks/translator.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
@@ -49,6 +50,11 @@ Settings import_settings(const PretrainedModel& model, const std::vector<Overrid
   const bool classifier = model.has_classification_head();
   std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
   append_keys(model.settings, classifier, keys);
+  if (!classifier && is_set(overrides, "glue.task")) {
+    throw_usage("--glue.task", "is of a classifier, and " + folder.string() + " has no head of one",
+                "leave it out, and fine-tune the run: roformer train configs/glue/mrpc.yaml "
+                "--model.from RUN");
+  }
   if (classifier && !is_set(overrides, "glue.task")) {
     const std::string task = glue_task_word(model.task);
     if (task.empty()) {

@@ -1,10 +1,9 @@
 #include "runs/new_run.h"
 
-#include "base/command_line.h"
 #include "base/file.h"
+#include "base/origin.h"
 #include "base/sealed_json.h"
 #include "base/sealed_lines.h"
-#include "base/version.h"
 #include "config/dump.h"
 #include "training/checkpoint.h"
 
@@ -17,10 +16,7 @@ fs::path write_new_run(const NewRun& in, ExistingRun existing, const std::string
   const RunDirectory run(path, existing);
   const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);
-  write_sealed_json(
-      run.record(),
-      run_record(
-          {.version = kVersion, .commit = kCommit, .command = command_line(), .data = in.data}));
+  write_sealed_json(run.record(), run_record(this_program(), in.data));
   save_weights(run.checkpoints(), in.tensors, in.state, [&](const fs::path& checkpoint) {
     write_file_atomically(checkpoint / "config.yaml", config);
     in.save_assets(checkpoint);

@@ -24,7 +24,7 @@ Table stage_table(const Settings& settings, const TrainingSummary& summary) {
     end += stage.steps;
     const auto found = std::ranges::find(summary.validations, end, &ValidationRecord::step);
     if (found == summary.validations.end()) continue;
-    const auto& figures = found->result.figures;
+    const auto& figures = found->figures;
     const std::int64_t length = stage.length.value_or(settings.data.length);
     const std::string at =
         length == settings.data.length ? "" : fmt::format("_at_length_{}", length);

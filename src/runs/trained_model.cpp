@@ -15,7 +15,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/shared_options.h"
-#include "runs/train.h"
+#include "runs/stored_settings.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
 #include "tensor/safetensors.h"
@@ -138,6 +138,14 @@ ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& 
                       settings.model.width);
 }
 
+std::vector<Override> computing_overrides(const std::vector<Override>& overrides) {
+  std::vector<Override> result;
+  std::ranges::copy_if(overrides, std::back_inserter(result), [](const Override& override) {
+    return !override.key.starts_with("position") && !override.key.starts_with("attention");
+  });
+  return result;
+}
+
 bool may_change_when_trained(const std::string& key) {
   return key.starts_with("position.") || key.starts_with("attention.") ||
          key.starts_with("decoding.") ||
@@ -168,10 +176,14 @@ TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options) {
   return open_text_classifier(run_or_checkpoint, options, [&](const Settings& settings) {
-    if (!task_facts(settings.task).predicts_labels) {
+    const TaskFacts& facts = task_facts(settings.task);
+    if (!facts.predicts_labels) {
       throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
-                  "fine-tune it first: roformer train configs/glue/mrpc.yaml --model.from " +
-                      run_or_checkpoint.string());
+                  facts.fills_masks || facts.generates
+                      ? fmt::format("fine-tune it first: roformer train configs/glue/mrpc.yaml "
+                                    "--model.from \"{}\"",
+                                    run_or_checkpoint.string())
+                      : "a run with task glue");
     }
     return glue_shape(settings.glue);
   });

@@ -60,6 +60,10 @@ struct TrainedTranslator : OpenedCheckpoint {
   std::unique_ptr<Translator> translator;
 };
 
+// Of overrides those that say how a model computes, and not what it is: what a second model takes
+// of the flags for a first.
+std::vector<Override> computing_overrides(const std::vector<Override>& overrides);
+
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
 

@@ -7,6 +7,7 @@
 
 #include "base/blank.h"
 #include "base/error.h"
+#include "tasks/translation_search.h"
 #include "tasks/translator.h"
 
 namespace roformer {

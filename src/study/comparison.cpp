@@ -193,7 +193,7 @@ Table comparison_table(const std::vector<MeasuredPair>& measured) {
 }
 
 void write_comparison_record(const fs::path& record, const fs::path& file,
-                             const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
+                             const std::vector<MeasuredPair>& measured, const Origin& origin,
                              const ordered_json& machine) {
   ordered_json made = {{"machine", machine}, {"pairs", ordered_json::array()}};
   for (const auto& [pair, timings, commit] : measured) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "report/table.h"
-#include "results/study_report.h"
 
 namespace roformer {
 
@@ -70,7 +70,7 @@ Table comparison_table(const std::vector<MeasuredPair>& measured);
 // The record that a published table stands beside, as record.h has it of a study; `machine` says
 // where it was timed.
 void write_comparison_record(const std::filesystem::path& record, const std::filesystem::path& file,
-                             const std::vector<MeasuredPair>& measured, const StudyOrigin& origin,
+                             const std::vector<MeasuredPair>& measured, const Origin& origin,
                              const nlohmann::ordered_json& machine);
 
 // The pairs of `comparison` that a record holds, timed on the same processor with the same

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "config/study_settings.h"
 #include "report/table.h"
 #include "results/study_report.h"
@@ -21,7 +22,7 @@ struct StudyOptions {
   std::int64_t parallel = 1;  // runs at a time
   StudyShard shard = {};      // which runs are this process's
   StudyOrder order = StudyOrder::metric;
-  StudyOrigin origin;
+  Origin origin;
   // Started as `PROGRAM train CONFIG [--resume|--overwrite]`. This very program by default, even
   // when its file has been replaced meanwhile.
   std::string program = "/proc/self/exe";

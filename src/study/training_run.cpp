@@ -21,7 +21,7 @@
 #include "report/json_lines.h"
 #include "results/data_facts.h"
 #include "results/study_runs.h"
-#include "runs/train.h"
+#include "runs/stored_settings.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
 
@@ -95,13 +95,15 @@ double planned_steps(const TrainingSummary& summary, const Period& length) {
                                                                 : steps;
 }
 
-// The validation nearest to the share of the steps, at it or before, but not from before the middle
-// of the quarter that it stands for.
+// The validation nearest to the share of the steps, at it or before; none where that is not near: a
+// loss at 67 % is none at 75 %.
 const ValidationRecord* validation_at(const TrainingSummary& summary, double steps, double share) {
+  constexpr double kNear =
+      0.051;  // of the steps: 20 % stand for 25 %, where validations are tenths
   const ValidationRecord* nearest = nullptr;
   for (const ValidationRecord& record : summary.validations) {
     const auto step = static_cast<double>(record.step);
-    if (step <= share * steps && step >= (share - 0.125) * steps) nearest = &record;
+    if (step <= share * steps && step >= (share - kNear) * steps) nearest = &record;
   }
   return nearest;
 }
@@ -110,9 +112,9 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double ste
 // (training.weights), which its evaluations read, too.
 std::map<std::string, double> served_figures(const ValidationRecord& record,
                                              const Settings& settings) {
-  std::map<std::string, double> figures = record.result.figures;
+  std::map<std::string, double> figures = record.figures;
   if (settings.training.weights == WeightsKind::raw) return figures;
-  for (const auto& [name, value] : record.result.figures) {
+  for (const auto& [name, value] : record.figures) {
     if (name.starts_with(kAveraged)) figures[name.substr(kAveraged.size())] = value;
   }
   return figures;
@@ -171,14 +173,14 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
 // Throws Error (failure) for a folder whose files are damaged.
 void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
   using State = TrainingRunStatus::State;
-  status.changes =
-      changes_between(read_run_json(folder), load_settings(folder / "config.yaml"), run.settings);
+  const Settings stored = read_run_settings(folder);
+  status.changes = changes_between(read_run_json(folder), stored, run.settings);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
   status.done = ended ? 1 : training_progress(run).done;
   status.diverged = ended && summary->reason == StopReason::diverged;
   if (ended) status.state = State::finished;
-  if (!ended) add_changes_of_ranking(load_settings(folder / "config.yaml"), run, status.changes);
+  if (!ended) add_changes_of_ranking(stored, run, status.changes);
   if (!status.changes.empty()) status.state = State::changed;
 }
 
@@ -190,7 +192,7 @@ fs::path run_folder(const StudyRun& run) {
 
 std::vector<std::string> resuming_flags(const StudyRun& run) {
   std::vector<std::string> flags{"--resume"};
-  const Settings stored = load_settings(run_folder(run) / "config.yaml");
+  const Settings stored = read_run_settings(run_folder(run));
   for (const std::string& name : diff(stored, run.settings)) {
     const Key& key = *find_key(name);
     if (!may_change_when_resumed(key, stored) || name == "run" || name == "runs") continue;

@@ -87,8 +87,7 @@ Job job_of(const Decoding& decoding, const std::string& program) {
 
 StudyTranslations empty_translations(const StudySettings& study) {
   const ParallelDataset dataset(study.runs.front().settings.data.directory);
-  const ParallelSplit split =
-      study.evaluations.split == "test" ? ParallelSplit::test : ParallelSplit::validation;
+  const Split split = measured_split(study.evaluations.split);
   if (dataset.sentences(split) == 0) {
     throw_usage(dataset.folder().string(), fmt::format("has no {} set", study.evaluations.split),
                 "evaluate.split names the other one, or prepare it with --test-fraction");

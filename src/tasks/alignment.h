@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tasks/translation_search.h"
 #include "tasks/translator.h"
 
 namespace roformer {

@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
+#include "tasks/shared_batches.h"
 #include "tensor/on_device.h"
-#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -87,9 +87,7 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
   const c10::AutoGradMode no_gradient(false);
   at::Tensor result =
       at::zeros({static_cast<std::int64_t>(texts.size()), head_.outputs()}, at::kFloat);
-  for (std::int64_t n = processes.rank(); n < buckets.batches_per_epoch(); n += processes.count()) {
-    processes.alive();
-    stop_validation_if_asked(processes);
+  for_own_batches(processes, buckets.batches_per_epoch(), [&](std::int64_t n) {
     const BucketBatch chosen = buckets[n];
     TextBatch batch;
     for (const std::int64_t text : chosen.sequences) {
@@ -97,7 +95,7 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
     }
     const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
     result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
-  }
+  });
   processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
   return result;
 }

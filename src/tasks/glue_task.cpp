@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "data/length_buckets.h"
+#include "tasks/data_record.h"
 #include "tasks/text_tasks.h"
 
 namespace roformer {
@@ -95,20 +96,14 @@ class GlueTraining : public TrainingTask {
         batches_(lengths_of(training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), glue_shape(settings.glue), plan) {}
 
-  nlohmann::json data_record() const {
+  // For run.json.
+  nlohmann::json data() const {
     std::int64_t validation = 0;
     for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
-    nlohmann::json record = {
-        {"folder", settings_.data.directory.string()},
-        {"name", glue_task_facts(settings_.glue.task).folder},
-        {"fingerprint", hexadecimal(training_.source.fingerprint)},
-        {"validation_fingerprint", hexadecimal(validation_.front().source.fingerprint)},
-        {"tokenizer_fingerprint", hexadecimal(tokenizer_->fingerprint())},
-        {"training_examples", std::ssize(training_.texts)},
-        {"validation_examples", validation}};
-    if (validation_.size() > 1) {  // MNLI's mismatched set
-      record["mismatched_fingerprint"] = hexadecimal(validation_.back().source.fingerprint);
-    }
+    nlohmann::json record = data_record(settings_);
+    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
+    record["training_examples"] = std::ssize(training_.texts);
+    record["validation_examples"] = validation;
     return record;
   }
 
@@ -149,15 +144,8 @@ class GlueTraining : public TrainingTask {
                          source.examples);
   }
 
-  ValidationResult validate(Processes& processes) override {
-    std::int64_t tokens = 0;
-    for (const GlueSet& set : validation_) {
-      for (const EncodedText& text : set.texts) tokens += text.length();
-    }
-    return {.figures = validate_glue(classifier_, settings_.glue.task, validation_, processes),
-            .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
-            .higher_is_better = true,
-            .tokens = tokens};
+  Figures validate(Processes& processes) override {
+    return validate_glue(classifier_, settings_.glue.task, validation_, processes);
   }
 
   void save_assets(const std::string& folder) const override {
@@ -178,7 +166,7 @@ class GlueTraining : public TrainingTask {
 OpenedTask open_glue_task(const TaskSources& sources) {
   std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
   auto task = std::make_unique<GlueTraining>(sources.settings, tokenizer, sources.plan);
-  nlohmann::json data = task->data_record();
+  nlohmann::json data = task->data();
   return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
 }
 

@@ -11,7 +11,7 @@
 #include "data/text_pairs.h"
 #include "tasks/classifier.h"
 #include "tasks/glue_figures.h"
-#include "tasks/registry.h"
+#include "tasks/opened_task.h"
 #include "text/tokenizer.h"
 
 namespace roformer {

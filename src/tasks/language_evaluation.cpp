@@ -13,7 +13,6 @@
 #include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "tasks/shared_batches.h"
-#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -104,16 +103,13 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
   std::vector<double> counts(static_cast<std::size_t>(length));
   std::uint64_t fingerprint = 0;
   std::vector<std::vector<double>> found;  // of this process's batches, as BatchFigures says
-  for (std::int64_t n = processes.rank(); n < batches.validation_batches(limit);
-       n += processes.count()) {
-    processes.alive();
-    stop_validation_if_asked(processes);
+  for_own_batches(processes, batches.validation_batches(limit), [&](std::int64_t n) {
     const LanguageBatch batch = batches.validation(n, limit, arrangement);
     const std::int64_t targets = batch.labels.numel();
     const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
     std::vector<double>& figures = found.emplace_back(kRows + 2 * rows);
     figures[kTokens] = static_cast<double>(batch.ids.numel());
-    if (targets == 0) continue;
+    if (targets == 0) return;
     fingerprint = hashed(batch.labels, fingerprint);
     if (batch.target_positions.defined()) fingerprint = hashed(batch.target_positions, fingerprint);
     const CrossEntropy loss = model.loss(to_device(batch, model.plan().device), {.training = false},
@@ -134,7 +130,7 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
       counts[origin] += 1;
     }
     figures[kCorrect] = loss.correct.sum().item<double>();
-  }
+  });
   double correct = 0;
   for (const std::vector<double>& figures : in_batch_order(processes, found)) {
     result.tokens += static_cast<std::int64_t>(figures[kTokens]);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/hexadecimal.h"
 #include "config/task_facts.h"
 #include "metrics/language.h"
+#include "tasks/data_record.h"
 #include "tasks/language_batches.h"
 #include "tasks/language_evaluation.h"
 #include "tasks/language_model.h"
@@ -21,10 +21,6 @@ namespace roformer {
 namespace {
 
 // A text divided anew has the same fingerprint.
-std::uint64_t training_tokens(const Dataset& dataset) {
-  return dataset.description()[Split::train].counts.tokens;
-}
-
 struct LanguageTrainingBatch : TrainingBatch {
   LanguageBatch batch;
 };
@@ -85,52 +81,33 @@ class LanguageTask : public TrainingTask {
   }
 
   // Ranked at data.length in every stage; the other stages' lengths stand beside it.
-  ValidationResult validate(Processes& processes) override {
+  Figures validate(Processes& processes) override {
     const TaskFacts& facts = task_facts(settings_.task);
-    ValidationResult result{.ranked_by = std::string(facts.ranked_by(settings_))};
+    Figures figures;
     for (const auto& [length, batches] : validations_) {
       const LanguageEvaluation evaluation = evaluate_language_batches(
           model_, settings_, *dataset_, *batches, {.length = length}, processes);
-      result.tokens += evaluation.tokens;
       if (length != settings_.data.length) {
-        result.figures[fmt::format("loss_at_length_{}", length)] = evaluation.loss;
-        result.figures[fmt::format("accuracy_at_length_{}", length)] = evaluation.accuracy;
+        figures[fmt::format("loss_at_length_{}", length)] = evaluation.loss;
+        figures[fmt::format("accuracy_at_length_{}", length)] = evaluation.accuracy;
         continue;
       }
-      result.figures["loss"] = evaluation.loss;
-      result.figures["accuracy"] = evaluation.accuracy;
-      result.figures["perplexity"] = perplexity(evaluation.loss);
+      figures["loss"] = evaluation.loss;
+      figures["accuracy"] = evaluation.accuracy;
+      figures["perplexity"] = perplexity(evaluation.loss);
       if (std::isfinite(evaluation.standard_error)) {
-        result.figures["loss_standard_error"] = evaluation.standard_error;
+        figures["loss_standard_error"] = evaluation.standard_error;
       }
       if (evaluation.denominators) {
-        result.figures["small_denominators"] = evaluation.denominators->small_share();
-        result.figures["least_denominator"] = evaluation.denominators->least;
+        figures["small_denominators"] = evaluation.denominators->small_share();
+        figures["least_denominator"] = evaluation.denominators->least;
       }
       if (facts.causal) {
-        result.figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
-        result.figures["bits_per_byte"] = bits_of_byte(evaluation, *dataset_);
+        figures["bits_per_character"] = bits_of_character(evaluation, *dataset_);
+        figures["bits_per_byte"] = bits_of_byte(evaluation, *dataset_);
       }
     }
-    return result;
-  }
-
-  // Of the data sets that are trained on and are not data.directory.
-  nlohmann::json other_data() const {
-    nlohmann::json record = {{"source_fingerprints", nlohmann::json::array()}};
-    for (std::size_t i = 0; i < settings_.data.sources.size(); ++i) {
-      record["source_fingerprints"].push_back(
-          fmt::format("{} x {}", hexadecimal(sources_[i].dataset->description().fingerprint),
-                      sources_[i].weight));
-      record["source_training_tokens"].push_back(training_tokens(*sources_[i].dataset));
-    }
-    for (std::size_t i = 0; i < settings_.stages.size(); ++i) {
-      if (settings_.stages[i].directory.empty()) continue;
-      const Dataset& own = *stages_[i].sources.front().dataset;
-      record["stage_fingerprints"].push_back(hexadecimal(own.description().fingerprint));
-      record["stage_training_tokens"].push_back(training_tokens(own));
-    }
-    return record;
+    return figures;
   }
 
   void save_assets(const std::string& folder) const override {
@@ -158,16 +135,6 @@ void check_split(const Settings& settings, const DatasetDescription& description
       fmt::format("prepare it again with --validation-fraction {}, or set the key to 0", wanted));
 }
 
-nlohmann::json data_record(const Settings& settings, const DatasetDescription& description) {
-  return {{"folder", settings.data.directory.string()},
-          {"name", shown_name(description)},
-          {"fingerprint", hexadecimal(description.fingerprint)},
-          {"tokenizer_fingerprint", hexadecimal(description.tokenizer_fingerprint)},
-          {"training_tokens", description[Split::train].counts.tokens},
-          {"validation_tokens", description[Split::validation].counts.tokens},
-          {"test_tokens", description[Split::test].counts.tokens}};
-}
-
 }  // namespace
 
 OpenedTask open_language_task(const TaskSources& sources) {
@@ -175,12 +142,9 @@ OpenedTask open_language_task(const TaskSources& sources) {
   const auto dataset = std::make_shared<const Dataset>(settings.data.directory);
   check_split(settings, dataset->description());
   if (task_facts(settings.task).causal) warn_of_line_ends(*dataset);
-  auto task = std::make_unique<LanguageTask>(settings, dataset, sources.plan);
-  nlohmann::json data = data_record(settings, dataset->description());
-  data.update(task->other_data());
-  return {.task = std::move(task),
+  return {.task = std::make_unique<LanguageTask>(settings, dataset, sources.plan),
           .tokenizer = std::shared_ptr<const Tokenizer>(dataset, &dataset->tokenizer()),
-          .data = std::move(data)};
+          .data = data_record(settings)};
 }
 
 }  // namespace roformer

@@ -2,7 +2,7 @@
 // are). Data, model, loss and metrics for the trainer.
 #pragma once
 
-#include "tasks/registry.h"
+#include "tasks/opened_task.h"
 
 namespace roformer {
 

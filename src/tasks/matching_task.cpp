@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
+#include "tasks/data_record.h"
 #include "tasks/glue_figures.h"
 #include "tasks/text_tasks.h"
 #include "tensor/on_device.h"
@@ -58,7 +59,7 @@ struct MatchingBatch : TrainingBatch {
 };
 
 MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokenizer) {
-  MatchingExamples examples = read_matching(settings.data.directory, MatchingSplit::train);
+  MatchingExamples examples = read_matching(settings.data.directory, Split::train);
   const MatchingSettings& matching = settings.matching;
   const AugmentationSettings& augmentation = matching.augmentation;
   if (!examples.triplets) {
@@ -83,8 +84,8 @@ MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokeniz
 
 // Sets of one form: a loss over triplets has no meaning for pairs that are beside each other.
 MatchingSet load_set_like(const MatchingSet& training, const Settings& settings,
-                          const Tokenizer& tokenizer, MatchingSplit split) {
-  const bool optional = split == MatchingSplit::test;
+                          const Tokenizer& tokenizer, Split split) {
+  const bool optional = split == Split::test;
   if (optional && !has_matching_split(settings.data.directory, split)) return {};
   MatchingSet set = load_matching_set(settings, tokenizer, split);
   const auto form = [](const MatchingSet& of) { return of.source.triplets ? "triplets" : "pairs"; };
@@ -104,21 +105,20 @@ class MatchingTraining : public TrainingTask {
       : settings_(settings),
         tokenizer_(std::move(tokenizer)),
         training_(load_training_set(settings, *tokenizer_)),
-        validation_(load_set_like(training_, settings, *tokenizer_, MatchingSplit::validation)),
-        test_(load_set_like(training_, settings, *tokenizer_, MatchingSplit::test)),
+        validation_(load_set_like(training_, settings, *tokenizer_, Split::validation)),
+        test_(load_set_like(training_, settings, *tokenizer_, Split::test)),
         unit_(settings.matching.loss == MatchingLoss::triplet ? 2 : 1),
         batches_(unit_lengths(settings.matching, training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), matching_shape(settings.matching),
                     plan) {}
 
-  nlohmann::json data_record() const {
-    return {{"folder", settings_.data.directory.string()},
-            {"name", settings_.data.directory.filename().string()},
-            {"fingerprint", hexadecimal(training_.source.fingerprint)},
-            {"validation_fingerprint", hexadecimal(validation_.source.fingerprint)},
-            {"tokenizer_fingerprint", hexadecimal(tokenizer_->fingerprint())},
-            {"training_examples", std::ssize(training_.source.examples)},
-            {"validation_examples", std::ssize(validation_.source.examples)}};
+  // For run.json.
+  nlohmann::json data() const {
+    nlohmann::json record = data_record(settings_);
+    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
+    record["training_examples"] = std::ssize(training_.source.examples);
+    record["validation_examples"] = std::ssize(validation_.source.examples);
+    return record;
   }
 
   ParameterStore& parameters() override { return classifier_.parameters(); }
@@ -154,22 +154,16 @@ class MatchingTraining : public TrainingTask {
   }
 
   // The test set is looked at beside, as the paper reports both; nothing is chosen by it.
-  ValidationResult validate(Processes& processes) override {
-    std::int64_t tokens = 0;
-    for (const EncodedText& text : validation_.texts) tokens += text.length();
-    ValidationResult result{
-        .figures = matching_figures(settings_.matching, validation_,
-                                    matching_scores(classifier_, validation_, processes)),
-        .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
-        .higher_is_better = true,
-        .tokens = tokens};
+  Figures validate(Processes& processes) override {
+    Figures figures = matching_figures(settings_.matching, validation_,
+                                       matching_scores(classifier_, validation_, processes));
     if (!test_.texts.empty()) {
       const std::vector<bool> right =
           right_answers(test_, matching_scores(classifier_, test_, processes));
-      result.figures["test_accuracy"] =
+      figures["test_accuracy"] =
           static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
     }
-    return result;
+    return figures;
   }
 
   void save_assets(const std::string& folder) const override {
@@ -217,8 +211,7 @@ MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer
   return set;
 }
 
-MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer,
-                              MatchingSplit split) {
+MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer, Split split) {
   return encode_matching(settings, tokenizer, read_matching(settings.data.directory, split));
 }
 
@@ -270,7 +263,7 @@ std::map<std::string, double> matching_figures(const MatchingSettings& settings,
 OpenedTask open_matching_task(const TaskSources& sources) {
   std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
   auto task = std::make_unique<MatchingTraining>(sources.settings, tokenizer, sources.plan);
-  nlohmann::json data = task->data_record();
+  nlohmann::json data = task->data();
   return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
 }
 

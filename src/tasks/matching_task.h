@@ -12,7 +12,7 @@
 #include "data/matching.h"
 #include "data/text_pairs.h"
 #include "tasks/classifier.h"
-#include "tasks/registry.h"
+#include "tasks/opened_task.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -24,8 +24,7 @@ struct MatchingSet {
 };
 // Reads data.directory and cuts to data.length as matching.truncation says, with a warning that
 // says how many were cut. Throws as read_matching does.
-MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer,
-                              MatchingSplit split);
+MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer, Split split);
 // The same of examples that are there already.
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
                             MatchingExamples examples);

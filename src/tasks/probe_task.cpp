@@ -8,16 +8,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/hexadecimal.h"
 #include "base/random.h"
 #include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/probes.h"
+#include "tasks/data_record.h"
 #include "tasks/language_model.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
-#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -130,19 +129,16 @@ class ProbeTask : public TrainingTask {
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
 
-  ValidationResult validate(Processes& processes) override {
-    ValidationResult result{
-        .ranked_by = std::string(task_facts(settings_.task).ranked_by(settings_)),
-        .higher_is_better = true};
+  Figures validate(Processes& processes) override {
+    Figures figures;
     for (std::int64_t times = 1; times <= settings_.probe.longest; times *= 2) {
       const Answers answers = answers_at(times, processes);
-      result.tokens += answers.tokens;
       const std::string suffix = times == 1 ? "" : fmt::format("_at_x{}", times);
-      if (times == 1) result.figures["loss"] = answers.loss;
-      result.figures["accuracy" + suffix] = answers.right;
-      result.figures["symbol_accuracy" + suffix] = answers.right_symbols;
+      if (times == 1) figures["loss"] = answers.loss;
+      figures["accuracy" + suffix] = answers.right;
+      figures["symbol_accuracy" + suffix] = answers.right_symbols;
     }
-    return result;
+    return figures;
   }
 
   void save_assets(const std::string& folder) const override {
@@ -154,7 +150,13 @@ class ProbeTask : public TrainingTask {
     double loss = 0;           // of a symbol
     double right = 0;          // share of the answers that are right from begin to end
     double right_symbols = 0;  // share of their targets; causal: behind the right ones before
-    std::int64_t tokens = 0;
+  };
+  // Sums over the answers of a batch, and how many symbols they have.
+  struct BatchSums {
+    double loss = 0;
+    double right = 0;
+    double right_symbols = 0;
+    double symbols = 0;
   };
 
   Settings settings_;
@@ -171,13 +173,9 @@ class ProbeTask : public TrainingTask {
     const std::int64_t size = probe_size(kind, times * settings_.data.length);
     const std::int64_t at_once =
         std::max<std::int64_t>(1, kProbeValidationTokens / probe_length(kind, size));
-    std::vector<std::vector<double>> own;  // of this process's batches: loss, answers and
-    // symbols that are right, tokens, symbols
-    for (std::int64_t done = processes.rank() * at_once; done < settings_.probe.examples;
-         done += processes.count() * at_once) {
-      processes.alive();
-      stop_validation_if_asked(processes);
-      const std::int64_t rows = std::min(at_once, settings_.probe.examples - done);
+    const std::int64_t examples = settings_.probe.examples;
+    const auto of_batch = [&](std::int64_t n) {
+      const std::int64_t done = n * at_once, rows = std::min(at_once, examples - done);
       const ProbeBatch batch =
           probe_batch(form_, size, rows,
                       random_key({kProbeValidationSeed, static_cast<std::uint64_t>(size),
@@ -185,22 +183,23 @@ class ProbeTask : public TrainingTask {
       const CrossEntropy loss =
           model_.loss(to_device(batch.batch, model_.plan().device), {.training = false});
       const at::Tensor correct = loss.correct.view({rows, batch.targets_of_row});
-      own.push_back({loss.losses.sum().item<double>(), correct.all(1).sum().item<double>(),
-                     correct.sum().item<double>(), static_cast<double>(batch.tokens),
-                     static_cast<double>(batch.target_count)});
-    }
+      return BatchSums{.loss = loss.losses.sum().item<double>(),
+                       .right = correct.all(1).sum().item<double>(),
+                       .right_symbols = correct.sum().item<double>(),
+                       .symbols = static_cast<double>(batch.target_count)};
+    };
     Answers answers;
     double symbols = 0;
-    for (const std::vector<double>& batch : in_batch_order(processes, own)) {
-      answers.loss += batch[0];
-      answers.right += batch[1];
-      answers.right_symbols += batch[2];
-      answers.tokens += static_cast<std::int64_t>(batch[3]);
-      symbols += batch[4];
+    for (const BatchSums& batch :
+         of_all_batches<BatchSums>(processes, (examples + at_once - 1) / at_once, of_batch)) {
+      answers.loss += batch.loss;
+      answers.right += batch.right;
+      answers.right_symbols += batch.right_symbols;
+      symbols += batch.symbols;
     }
     answers.loss /= symbols;
     answers.right_symbols /= symbols;
-    answers.right /= static_cast<double>(settings_.probe.examples);
+    answers.right /= static_cast<double>(examples);
     return answers;
   }
 };
@@ -211,10 +210,7 @@ OpenedTask open_probe_task(const TaskSources& sources) {
   const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
   return {.task = std::make_unique<ProbeTask>(sources.settings, tokenizer, sources.plan),
           .tokenizer = tokenizer,
-          .data = {{"folder", ""},
-                   {"fingerprint", hexadecimal(probe_fingerprint(sources.settings.probe.kind))},
-                   {"name",
-                    to_word(sources.settings.task) + ": " + to_word(sources.settings.probe.kind)}}};
+          .data = data_record(sources.settings)};
 }
 
 }  // namespace roformer

@@ -3,7 +3,7 @@
 // metrics for the trainer.
 #pragma once
 
-#include "tasks/registry.h"
+#include "tasks/opened_task.h"
 
 namespace roformer {
 

@@ -2,10 +2,14 @@
 // one process would have found it: batch n is computed by the process n % count.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "distributed/processes.h"
+#include "training/signals.h"
 
 namespace roformer {
 
@@ -15,5 +19,33 @@ std::vector<std::string> in_batch_order(Processes& processes, const std::vector<
 // The same of any number of doubles for each batch.
 std::vector<std::vector<double>> in_batch_order(Processes& processes,
                                                 const std::vector<std::vector<double>>& own);
+
+// work(n) for each batch of this process. Between two of them it stops where the process was asked
+// to (throws ValidationStopped), and tells the others that it is alive.
+template <class Work>
+void for_own_batches(Processes& processes, std::int64_t batches, Work work) {
+  for (std::int64_t n = processes.rank(); n < batches; n += processes.count()) {
+    processes.alive();
+    stop_validation_if_asked(processes);
+    work(n);
+  }
+}
+
+// What of_batch(n) says of all batches, in their order; Figures is a struct of doubles.
+template <class Figures, class OfBatch>
+std::vector<Figures> of_all_batches(Processes& processes, std::int64_t batches, OfBatch of_batch) {
+  static_assert(std::is_trivially_copyable_v<Figures> && sizeof(Figures) % sizeof(double) == 0);
+  std::vector<std::vector<double>> own;
+  for_own_batches(processes, batches, [&](std::int64_t n) {
+    const Figures figures = of_batch(n);
+    std::memcpy(own.emplace_back(sizeof(Figures) / sizeof(double)).data(), &figures,
+                sizeof(Figures));
+  });
+  std::vector<Figures> all;
+  for (const std::vector<double>& values : in_batch_order(processes, own)) {
+    std::memcpy(&all.emplace_back(), values.data(), sizeof(Figures));
+  }
+  return all;
+}
 
 }  // namespace roformer

@@ -7,7 +7,7 @@
 
 #include "data/length_buckets.h"
 #include "data/text_pairs.h"
-#include "tasks/registry.h"
+#include "tasks/opened_task.h"
 
 namespace roformer {
 

@@ -1,19 +1,14 @@
-// A translator as the tasks use it: an encoder-decoder and its parameters, built from settings, the
-// loss of a batch of pairs, and the search for translations. S source tokens, T target tokens.
+// A translator as the tasks use it: an encoder-decoder and its parameters, built from settings, and
+// the loss of a batch of pairs. S source tokens, T target tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "config/settings.h"
 #include "data/parallel_batches.h"
-#include "decoding/beam_search.h"
-#include "decoding/sampling.h"
 #include "model/encoder_decoder.h"
 #include "tensor/device.h"
 #include "tensor/inference_weights.h"
@@ -83,41 +78,5 @@ class Translator {
   EncoderDecoder model_;
   std::int64_t longest_source_, longest_target_;
 };
-
-// The tokens around the sentences, and those that no translation contains.
-struct TranslationTokens {
-  SentenceTokens target;
-  std::vector<std::int64_t> excluded;
-  TokenId unknown = -1;         // excluded too, unless decoding.unknown allows it
-  std::int64_t vocabulary = 0;  // of the target
-};
-TranslationTokens translation_tokens(const Tokenizer& target);
-
-// Texts that are drawn instead of searched for. Sample k of a source draws from the key (seed, the
-// source's number, k), whatever is translated beside it.
-struct TranslationSampling {
-  SamplingSettings choice;
-  std::uint64_t seed = 1;
-  std::vector<std::uint64_t> numbers;  // of the sources
-};
-
-struct TranslationOptions {
-  DecodingSettings decoding;
-  std::int64_t n_best = 1;                      // or samples
-  std::optional<TranslationSampling> sampling;  // none: the beam search
-  bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
-  // Called on any thread before each group of sentences; what it throws ends the search.
-  std::function<void()> before_group = {};
-};
-
-// The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences
-// of like length are searched together; the result is in the order of the sources. A prefix, where
-// there is one a source, begins each hypothesis. Several translators of one vocabulary search as an
-// ensemble. On a CPU each thread searches for other sentences as long as there are enough of them:
-// a step's products are too small to share, and memory grows with the threads.
-std::vector<std::vector<Hypothesis>> translate(
-    const std::vector<const Translator*>& translators,
-    const std::vector<std::vector<TokenId>>& sources, const TranslationTokens& tokens,
-    const TranslationOptions& options, const std::vector<std::vector<TokenId>>& prefixes = {});
 
 }  // namespace roformer

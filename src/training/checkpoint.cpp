@@ -179,7 +179,8 @@ std::string other_checkpoints(const fs::path& checkpoint) {
   for (const fs::path& folder : list_checkpoints(checkpoint.parent_path())) {
     if (folder != checkpoint) others.push_back(std::to_string(*step_of(folder)));
   }
-  return others.empty() ? "" : fmt::format("--checkpoint {}", fmt::join(others, ", "));
+  return others.empty() ? ""
+                        : fmt::format("the run has others, of step {}", fmt::join(others, ", "));
 }
 
 // Throws Error for the first of the files that is not what was written. Old checkpoints have no
@@ -329,11 +330,26 @@ std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {
   return sorted;
 }
 
+std::vector<fs::path> best_checkpoints(const fs::path& checkpoints) {
+  std::vector<fs::path> best;
+  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, [](const fs::path&,
+                                                                      const Error& problem) {
+    throw_failure(problem.parts().location, problem.parts().message,
+                  "so that the best cannot be told: the last, or one by its step, can be named");
+  });
+  for (const Ranked& each : ranked) best.push_back(each.folder);
+  return best;
+}
+
 fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& which) {
   std::error_code error;
   if (fs::exists(run_or_checkpoint / kState, error)) return run_or_checkpoint;
   if (!fs::is_directory(run_or_checkpoint, error)) {
     throw_failure(run_or_checkpoint.string(), "there is no such run or checkpoint");
+  }
+  if (fs::exists(run_or_checkpoint / kModel, error) && step_of(run_or_checkpoint)) {
+    throw_failure((run_or_checkpoint / kState).string(), "is missing",
+                  other_checkpoints(run_or_checkpoint));
   }
   const fs::path checkpoints = run_or_checkpoint / "checkpoints";
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
@@ -345,12 +361,8 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   }
   if (which == "last") return all.back();
   if (which == "best") {
-    const std::vector<Ranked> ranked =
-        rank_checkpoints(checkpoints, [](const fs::path&, const Error& problem) {
-          throw_failure(problem.parts().location, problem.parts().message,
-                        "so that the best cannot be told: name one with --checkpoint last|STEP");
-        });
-    return ranked.empty() ? all.back() : ranked.front().folder;
+    const std::vector<fs::path> best = best_checkpoints(checkpoints);
+    return best.empty() ? all.back() : best.front();
   }
   std::vector<std::int64_t> steps;
   for (const fs::path& folder : all) steps.push_back(*step_of(folder));
@@ -389,7 +401,7 @@ void require_sound(const fs::path& checkpoint) {
 
 bool has_gone(const fs::path& checkpoint) {
   std::error_code error;
-  return !fs::exists(checkpoint / kState, error);
+  return !fs::exists(checkpoint, error);
 }
 
 void set_checkpoint_aside(const fs::path& checkpoint) {

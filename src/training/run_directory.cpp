@@ -22,9 +22,11 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kConfig = "config.yaml";
+
 // What a run writes at the top of its folder; all else in it is the user's and is left alone.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
-                                  "checkpoints", "summary.json", "report.html",   "config.yaml"};
+                                  "checkpoints", "summary.json", "report.html",   kConfig};
 
 // A process that was killed may have left what it was writing.
 bool is_ours(fs::path name) {
@@ -47,11 +49,26 @@ PreviousRun::IsOurs replaced_by(const fs::path& folder) {
   };
 }
 
+// The copy of a run's config.yaml that is missing or empty, as after a loss of power; "" where it
+// is there or none has a copy.
+fs::path lost_config(const fs::path& run) {
+  const auto has_text = [](const fs::path& file) {
+    std::error_code error;
+    const auto size = fs::file_size(file, error);
+    return !error && size > 0;
+  };
+  if (has_text(run / kConfig)) return {};
+  const std::vector<fs::path> checkpoints = list_checkpoints(run / "checkpoints");
+  const auto last = std::find_if(checkpoints.rbegin(), checkpoints.rend(),
+                                 [&](const auto& folder) { return has_text(folder / kConfig); });
+  return last == checkpoints.rend() ? fs::path() : *last / kConfig;
+}
+
 }  // namespace
 
 bool is_run(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path / "config.yaml", error);
+  return fs::exists(path / kConfig, error);
 }
 
 std::vector<fs::path> runs_in(const fs::path& folder) {
@@ -71,10 +88,15 @@ void require_run(const fs::path& path) {
 }
 
 void recover_run(const fs::path& path) {
-  if (!PreviousRun::needs_recovery(path)) return;
+  const fs::path copy = lost_config(path);
+  if (!PreviousRun::needs_recovery(path) && copy.empty()) return;
   const DirectoryLock lock(path);
   // The new run's tokenizer goes with it: its configuration may not have been written yet.
   PreviousRun::recover(path, replaced_by(path));
+  if (copy.empty()) return;
+  write_file_atomically(path / kConfig, read_file(copy));
+  log::warn("{} was lost: it is that of {} again", (path / kConfig).string(),
+            copy.parent_path().filename().string());
 }
 
 bool RunDirectory::is_confirmed() const {
@@ -82,7 +104,23 @@ bool RunDirectory::is_confirmed() const {
 }
 
 void RunDirectory::confirm() const {
+  confirmed_ = true;
   if (previous_) previous_->discard();
+}
+
+void RunDirectory::withdraw() const {
+  if (confirmed_ || resumed_ || previous_) return;
+  const PreviousRun::IsOurs is_of_run = replaced_by(path_);
+  std::vector<fs::path> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const fs::path name = entry.path().filename();
+    if (is_of_run(name) && name != "log.txt" && name != kConfig) names.push_back(name);
+  }
+  names.emplace_back(kConfig);  // the last: until then it is a run that --resume begins again
+  for (const fs::path& name : names) {
+    std::error_code error;
+    fs::remove_all(path_ / name, error);
+  }
 }
 
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {
@@ -124,7 +162,7 @@ void refuse_existing(const fs::path& path, ExistingRun existing, const std::stri
   throw_usage(path.string(), "holds a run already", "replace it with --overwrite, or " + otherwise);
 }
 
-nlohmann::json run_record(const RunOrigin& origin) {
+nlohmann::json run_record(const Origin& origin, const nlohmann::json& data) {
   struct utsname system {};
   ::uname(&system);
   const std::time_t now = std::time(nullptr);
@@ -144,7 +182,7 @@ nlohmann::json run_record(const RunOrigin& origin) {
             {"cores", std::thread::hardware_concurrency()},
             {"threads", at::get_num_threads()},
             {"memory_bytes", memory}}},
-          {"data", origin.data}};
+          {"data", data}};
 }
 
 }  // namespace roformer

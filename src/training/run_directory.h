@@ -13,6 +13,7 @@
 #include "base/directory_lock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/origin.h"
 #include "training/previous_run.h"
 
 namespace roformer {
@@ -45,6 +46,9 @@ class RunDirectory {
   void confirm() const;
   // False as long as an overwritten run would come back.
   bool is_confirmed() const;
+  // For a run that could not begin: takes back what a new one has written but its log, so that its
+  // name is free again. Nothing happens to one that is confirmed, resumed or overwrites another.
+  void withdraw() const;
 
   // True when the folder held a run and goes on with it.
   bool resumed() const { return resumed_; }
@@ -55,12 +59,14 @@ class RunDirectory {
 
   std::filesystem::path path_;
   bool resumed_ = false;
+  mutable bool confirmed_ = false;
   std::optional<DirectoryLock> lock_;
   mutable std::optional<PreviousRun> previous_;
   std::optional<log::FileSink> log_;  // the last: the file is closed before the old run comes back
 };
 
-// Puts in order what a process left that was killed while it overwrote a run.
+// Puts in order what a process left that was killed while it overwrote a run, and brings back a
+// config.yaml that was lost or emptied from the last checkpoint that has a copy.
 void recover_run(const std::filesystem::path& path);
 // True when a run was begun there: its config.yaml, which is written first, is there.
 bool is_run(const std::filesystem::path& path);
@@ -74,14 +80,8 @@ void require_run(const std::filesystem::path& path);
 void refuse_existing(const std::filesystem::path& path, ExistingRun existing,
                      const std::string& otherwise);
 
-// What a run is made of, for run.json.
-struct RunOrigin {
-  std::string version;  // of the program
-  std::string commit;
-  std::string command;  // as typed
-  nlohmann::json data;  // fingerprints of what it is trained on
-};
-// Adds LibTorch's version, the machine and the time to it.
-nlohmann::json run_record(const RunOrigin& origin);
+// What run.json says of a new run: what made it and from which data (fingerprints), LibTorch's
+// version, the machine and the time.
+nlohmann::json run_record(const Origin& origin, const nlohmann::json& data);
 
 }  // namespace roformer

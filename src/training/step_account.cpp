@@ -13,7 +13,6 @@ StepAccount::StepAccount(TrainingState& state, DivergenceWatch& divergence,
 void StepAccount::add(StepResult result, double learning_rate, std::int64_t stage) {
   state_.consumed.tokens += result.sums.tokens;
   state_.window.tokens += result.sums.tokens;
-  state_.window.padding += result.sums.padding;
   report_.learning_rate = learning_rate;
   report_.stage = stage;
   unsettled_.push_back({.step = state_.consumed.steps, .result = std::move(result)});

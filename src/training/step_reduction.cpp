@@ -17,16 +17,14 @@ class LossSums {
   void add(const at::Tensor& loss) { losses_.push_back(loss); }
 
   void finish(Processes& processes, StepSums& sums) {
-    std::vector<double> own{static_cast<double>(sums.targets), static_cast<double>(sums.tokens),
-                            static_cast<double>(sums.padding)};
+    std::vector<double> own{static_cast<double>(sums.targets), static_cast<double>(sums.tokens)};
     const std::size_t counts = own.size();
     for (const at::Tensor& loss : losses_) own.push_back(loss.item<double>());
     const auto rows = gather_numbers(processes, own);
-    sums.targets = sums.tokens = sums.padding = 0;
+    sums.targets = sums.tokens = 0;
     for (const auto& row : rows) {
       sums.targets += static_cast<std::int64_t>(row[0]);
       sums.tokens += static_cast<std::int64_t>(row[1]);
-      sums.padding += static_cast<std::int64_t>(row[2]);
     }
     // In the type of the losses, as one process adds them.
     at::Tensor total;

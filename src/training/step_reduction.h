@@ -20,7 +20,6 @@ struct StepSums {
   at::Tensor loss;  // [] on the parameters' device, without a graph
   std::int64_t targets = 0;
   std::int64_t tokens = 0;
-  std::int64_t padding = 0;
 };
 
 class StepReduction {

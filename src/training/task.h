@@ -20,8 +20,7 @@ namespace roformer {
 struct TrainingBatch {
   virtual ~TrainingBatch() = default;
   std::int64_t target_count = 0;  // targets that the loss is summed over
-  std::int64_t tokens = 0;        // real tokens, padding not counted
-  std::int64_t padding = 0;       // padded positions
+  std::int64_t tokens = 0;        // that the model reads
 };
 
 // Randomness inside a forward pass (dropout) is a function of this key; not training: no dropout.
@@ -60,7 +59,7 @@ class TrainingTask : public TrainingObjective {
   // Average real tokens of one micro-batch, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
   // The batches of the validation split are shared out; the result is the same everywhere.
-  virtual ValidationResult validate(Processes& processes) = 0;
+  virtual Figures validate(Processes& processes) = 0;
   // Writes what a run and each checkpoint must hold beside the weights (the tokenizer).
   virtual void save_assets(const std::string& folder) const = 0;
 };

@@ -94,11 +94,20 @@ std::unique_ptr<WeightAverage> make_average(ParameterStore& parameters,
   return std::make_unique<WeightAverage>(parameters, settings.ema);
 }
 
+// By the figure of the weights that the run serves.
+Ranking served_ranking(Ranking ranking, const TrainingSettings& settings) {
+  if (settings.ema > 0 && settings.weights == WeightsKind::ema) {
+    ranking.figure = std::string(kAveraged) + ranking.figure;
+  }
+  return ranking;
+}
+
 class Trainer {
  public:
   Trainer(TrainingTask& task, const TrainerSetup& setup)
       : task_(task),
         settings_(setup.settings),
+        ranking_(served_ranking(setup.ranking, settings_)),
         run_(setup.run),
         processes_(setup.processes != nullptr ? *setup.processes : alone()),
         numbers_(batch_numbers(setup, processes_)),
@@ -146,6 +155,7 @@ class Trainer {
  private:
   TrainingTask& task_;
   const TrainingSettings& settings_;
+  Ranking ranking_;
   const RunDirectory& run_;
   Processes& processes_;
   BatchNumbers numbers_;
@@ -386,34 +396,32 @@ class Trainer {
   }
 
   // Of the weights and, beside them, of their average.
-  ValidationResult validation_result() {
-    ValidationResult result = task_.validate(processes_);
-    if (!average_) return result;
+  Figures figures() {
+    Figures figures = task_.validate(processes_);
+    if (!average_) return figures;
     clear_line();
     log::info("the same of the weights' moving average:");
     const WeightAverage::Loan loan(*average_);
-    for (const auto& [name, value] : task_.validate(processes_).figures) {
-      result.figures[std::string(kAveraged) + name] = value;
+    for (const auto& [name, value] : task_.validate(processes_)) {
+      figures[std::string(kAveraged) + name] = value;
     }
-    if (settings_.weights == WeightsKind::ema) {
-      result.ranked_by = std::string(kAveraged) + result.ranked_by;
-    }
-    return result;
+    return figures;
   }
 
   // Returns whether the result is one of the best, whose checkpoints are kept. One that a signal
   // stops is made first where the training goes on.
   bool validate() {
     require_finite();
-    ValidationRecord record{.step = state_.consumed.steps, .minutes = state_.consumed.minutes};
+    ValidationRecord record{
+        .step = state_.consumed.steps, .minutes = state_.consumed.minutes, .ranking = ranking_};
     try {
-      record.result = validation_result();
+      record.figures = figures();
     } catch (const ValidationStopped&) {
       state_.validation_due = stopped_in_validation_ = true;
       stop_signal_ = StopSignals::received();
       return false;
     }
-    ROFORMER_ASSERT(record.result.figures.contains(record.result.ranked_by));
+    ROFORMER_ASSERT(record.figures.contains(ranking_.figure));
     const auto better =
         std::count_if(state_.validations.begin(), state_.validations.end(),
                       [&](const ValidationRecord& other) { return !is_better(record, other); });

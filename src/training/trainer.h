@@ -20,6 +20,7 @@ struct TrainerSetup {
   const TrainingSettings& settings;
   std::span<const StageSettings> stages = {};  // empty: one, of the settings
   std::uint64_t seed = 0;
+  Ranking ranking = {};           // of the validations, by a figure that the task has
   const RunDirectory& run;        // resumed() decides whether training goes on from a checkpoint
   PrefetchOptions prefetch = {};  // how batches are made ahead
   // The processes of this training; null: this one alone. The first writes the run, all others

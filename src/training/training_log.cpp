@@ -13,14 +13,15 @@ namespace roformer {
 namespace {
 
 std::string describe(const StepReport& report) {
+  // What is looked for first comes first: a narrow terminal cuts the end off.
   const std::string left =
-      report.seconds_left < 0 ? "" : "  " + format_duration(report.seconds_left) + " left";
+      report.seconds_left < 0 ? "" : ", " + format_duration(report.seconds_left) + " left";
   return fmt::format(
-      "step {} ({:.0f} %){}  loss {:.4f}  learning rate {:.2e}  gradient {:.2f}  {} tokens/s{}",
-      format_count(report.step), 100 * report.done,
+      "step {} ({:.0f} %{}){}  loss {:.4f}  {} tokens/s  learning rate {:.2e}  gradient {:.2f}",
+      format_count(report.step), 100 * report.done, left,
       report.stage > 0 ? fmt::format("  stage {}", report.stage) : "", report.loss,
-      report.learning_rate, report.gradient_norm,
-      format_count(std::llround(report.tokens_per_second)), left);
+      format_count(std::llround(report.tokens_per_second)), report.learning_rate,
+      report.gradient_norm);
 }
 
 const RunDirectory& cut_back(const RunDirectory& run, std::int64_t step) {
@@ -54,9 +55,6 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
                                  {"learning_rate", report.learning_rate},
                                  {"gradient_norm", report.gradient_norm},
                                  {"tokens_per_s", report.tokens_per_second},
-                                 {"padding_share", static_cast<double>(window.padding) /
-                                                       static_cast<double>(std::max<std::int64_t>(
-                                                           window.tokens + window.padding, 1))},
                                  {"step_ms", 1e3 * window.seconds / steps},
                                  {"loader_wait_ms", 1e3 * window.loader_seconds / steps},
                                  {"loader_share", window.loader_seconds / seconds},
@@ -74,14 +72,14 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
 void TrainingLog::validation(const ValidationRecord& record, bool best) {
   nlohmann::ordered_json line = {
       {"kind", "validation"}, {"step", record.step}, {"minutes", record.minutes}};
-  for (const auto& [name, value] : record.result.figures) {
+  for (const auto& [name, value] : record.figures) {
     line["validation_" + name] = value;
     events_.scalar("validation/" + name, value, record.step);
   }
   metrics_.append(line);
   line_.clear();
   log::info("validation at step {}  {}{}", format_count(record.step),
-            describe_figures(record.result, "  "), best ? "  (best so far)" : "");
+            describe_figures(record.figures, "  "), best ? "  (best so far)" : "");
 }
 
 }  // namespace roformer

@@ -16,10 +16,13 @@ constexpr const char* kStateFormat = "roformer checkpoint";
 constexpr int kStateVersion = 1;
 
 json to_json(const MetricsWindow& window) {
-  return {{"loss_sum", window.loss_sum}, {"places", window.targets},
-          {"tokens", window.tokens},     {"padding", window.padding},
-          {"steps", window.steps},       {"skipped", window.skipped},
-          {"seconds", window.seconds},   {"loader_seconds", window.loader_seconds},
+  return {{"loss_sum", window.loss_sum},
+          {"places", window.targets},
+          {"tokens", window.tokens},
+          {"steps", window.steps},
+          {"skipped", window.skipped},
+          {"seconds", window.seconds},
+          {"loader_seconds", window.loader_seconds},
           {"norm_sum", window.norm_sum}};
 }
 
@@ -28,7 +31,6 @@ MetricsWindow window_from_json(const JsonFields& fields) {
           .norm_sum = fields.number("norm_sum"),
           .targets = fields.count("places"),
           .tokens = fields.count("tokens"),
-          .padding = fields.count("padding"),
           .steps = fields.count("steps"),
           .skipped = fields.count("skipped"),
           .seconds = fields.amount("seconds"),
@@ -38,13 +40,13 @@ MetricsWindow window_from_json(const JsonFields& fields) {
 }  // namespace
 
 bool ValidationRecord::counts() const {
-  const auto loss = result.figures.find("loss");
-  return std::isfinite(ranked()) && (loss == result.figures.end() || std::isfinite(loss->second));
+  const auto loss = figures.find("loss");
+  return std::isfinite(ranked()) && (loss == figures.end() || std::isfinite(loss->second));
 }
 
 bool is_better(const ValidationRecord& a, const ValidationRecord& b) {
   if (!a.counts() || !b.counts()) return a.counts();
-  return a.result.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
+  return a.ranking.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
 }
 
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations) {
@@ -63,22 +65,20 @@ const ValidationRecord* TrainingState::current() const {
 json to_json(const ValidationRecord& record) {
   return {{"step", record.step},
           {"minutes", record.minutes},
-          {"figures", record.result.figures},
-          {"ranked_by", record.result.ranked_by},
-          {"higher_is_better", record.result.higher_is_better},
-          {"tokens", record.result.tokens}};
+          {"figures", record.figures},
+          {"ranked_by", record.ranking.figure},
+          {"higher_is_better", record.ranking.higher_is_better}};
 }
 
 ValidationRecord validation_from_json(const JsonFields& fields) {
   ValidationRecord record{.step = fields.count("step"), .minutes = fields.amount("minutes")};
-  record.result.ranked_by = fields.text("ranked_by");
-  record.result.higher_is_better = fields.flag("higher_is_better");
-  record.result.tokens = fields.count("tokens");
+  record.ranking.figure = fields.text("ranked_by");
+  record.ranking.higher_is_better = fields.flag("higher_is_better");
   const JsonFields figures = fields.object("figures");
   for (const std::string& name : figures.names()) {
-    record.result.figures[name] = figures.number(name);
+    record.figures[name] = figures.number(name);
   }
-  if (!record.result.figures.contains(record.result.ranked_by)) {
+  if (!record.figures.contains(record.ranking.figure)) {
     fields.refuse("ranked_by", "the name of a figure");
   }
   return record;

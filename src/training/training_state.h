@@ -11,6 +11,7 @@
 
 #include "base/json_fields.h"
 #include "base/period.h"
+#include "config/ranking.h"
 #include "training/validation.h"
 
 namespace roformer {
@@ -19,9 +20,10 @@ namespace roformer {
 struct ValidationRecord {
   std::int64_t step = 0;
   double minutes = 0;  // of training so far, validations not counted
-  ValidationResult result = {};
+  Figures figures = {};
+  Ranking ranking = {};
 
-  double ranked() const { return result.figures.at(result.ranked_by); }
+  double ranked() const { return figures.at(ranking.figure); }
   // A validation whose ranking figure or loss is infinite or not a number is the best of nothing:
   // an accuracy of such a loss is one of guesses.
   bool counts() const;
@@ -39,7 +41,6 @@ struct MetricsWindow {
   double norm_sum = 0;
   std::int64_t targets = 0;
   std::int64_t tokens = 0;
-  std::int64_t padding = 0;
   std::int64_t steps = 0;
   std::int64_t skipped = 0;
   double seconds = 0;

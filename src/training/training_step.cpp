@@ -15,7 +15,6 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
     TrainingBatch& batch = *batches[i];
     sums.targets += batch.target_count;
     sums.tokens += batch.tokens;
-    sums.padding += batch.padding;
     const auto index =
         static_cast<std::uint64_t>(settings.numbers.index_in_step(static_cast<std::int64_t>(i)));
     const std::uint64_t key =

@@ -67,7 +67,8 @@ TEST_CASE("an unknown flag or command is refused with the nearest one") {
   CHECK(Program().run({"trian", "a.yaml"}).errors ==
         "error: \"trian\": unknown command (hint: did you mean train)\n");
   CHECK(Program().run({"train", "a.yaml", "b.yaml"}).errors ==
-        "error: \"b.yaml\": not expected (hint: roformer train --help)\n");
+        "error: \"b.yaml\": not expected (hint: is the value of a flag before it missing? "
+        "roformer train --help)\n");
   CHECK(Program().run({"train", "a.yaml", "--seed"}).errors ==
         "error: --seed: needs a value (hint: roformer train --help)\n");
   CHECK(Program().run({"train"}).errors ==

@@ -120,7 +120,7 @@ TEST_CASE("what cannot be done is one line that says so") {
   refused({"--score"}, 2, "prints probabilities, which text has no place for");
   refused({"--score", "--format", "json"}, 1,
           "standard input:2: is not a source, a tab and a translation", "ab\tba\nab\n");
-  refused({"--model.width", "8"}, 2, "unknown flag");
+  refused({"--model.width", "8"}, 2, "does not change");
   refused({pairs.tiny.data().string()}, 1, "holds no checkpoint");
 
   const TinyRun language("rope");
@@ -253,7 +253,7 @@ TEST_CASE("a set is evaluated whole, whatever part of it the training decoded") 
   const std::string output = pairs.file("hypotheses.txt");
   const Outcome whole = run({"evaluate", pairs.folder, "--output", output});
   REQUIRE(whole.code == 0);
-  CHECK(has(whole.output, "validation: 20 sentences, "));
+  CHECK(has(whole.output, "\n20 sentences, "));
   CHECK(lines_of(read_file(output)).size() == 20);
   const Outcome part = run({"evaluate", pairs.folder, "--decoding.sentences", "3"});
   CHECK(has(part.output, "20 sentences, of which the first 3 are decoded (decoding.sentences)"));

@@ -28,7 +28,7 @@ TEST_CASE("a run with an average is used by either of its weights") {
                               {"training.learning_rate", "5e-3"}});
   const TrainingSummary summary = train_run(tiny.settings, ExistingRun::refuse);
   const std::string folder = tiny.run().string();
-  const auto& figures = summary.validations.back().result.figures;
+  const auto& figures = summary.validations.back().figures;
   const double raw = loss_of(run({"evaluate", folder, "--weights", "raw", "--json"}));
   const double ema = loss_of(run({"evaluate", folder, "--weights", "ema", "--json"}));
   CHECK(raw == Approx(figures.at("loss")).epsilon(1e-6));

@@ -32,6 +32,13 @@ TEST_CASE("capitals, hyphens, flags and last parts are seen through") {
   CHECK(nearest_word("ROPE", {"none", "rope"}) == "rope");
 }
 
+TEST_CASE("a key is looked for in the section that it is said to be in") {
+  const std::vector<std::string> known{"--position.layers", "--model.layers", "--training.steps",
+                                       "--training.keep_last"};
+  CHECK(nearest_word("--model.num_layers", known) == "--model.layers");
+  CHECK(nearest_word("--training.keep", known) == "--training.keep_last");
+}
+
 TEST_CASE("what other programs call it is known") {
   CHECK(nearest_word("gpu", {"auto", "cpu", "cuda"}) == "cuda");
   CHECK(nearest_word("--lr", {"--seed", "--training.learning_rate"}) == "--training.learning_rate");

@@ -28,7 +28,7 @@ std::string complaint(const fs::path& folder, const std::string& text,
                       const std::string& name = "train.jsonl") {
   write(folder / name, text);
   try {
-    read_matching(folder, MatchingSplit::train);
+    read_matching(folder, Split::train);
   } catch (const Error& error) {
     return error.what();
   }
@@ -43,7 +43,7 @@ const std::string kGood = R"({"A": "a", "B": "b", "C": "c"})"
 TEST_CASE("Triplets have the fields of CAIL2019-SCM, and the label says which is closer") {
   const TemporaryFolder folder;
   write(folder.path / "train.jsonl", kGood + "\r\n" + R"({"A":"a","B":"b","C":"c","label":"C"})");
-  const MatchingExamples set = read_matching(folder.path, MatchingSplit::train);
+  const MatchingExamples set = read_matching(folder.path, Split::train);
   REQUIRE(set.examples.size() == 2);
   CHECK(set.triplets);
   CHECK(set.examples[0].closer == "b");
@@ -52,18 +52,18 @@ TEST_CASE("Triplets have the fields of CAIL2019-SCM, and the label says which is
   CHECK(set.examples[1].line == 3);
   CHECK(triplet_line(set.examples[1]) == R"({"A":"a","B":"b","C":"c","label":"C"})"
                                          "\n");
-  CHECK_FALSE(has_matching_split(folder.path, MatchingSplit::test));
-  CHECK_THROWS_AS(read_matching(folder.path, MatchingSplit::test), Error);
+  CHECK_FALSE(has_matching_split(folder.path, Split::test));
+  CHECK_THROWS_AS(read_matching(folder.path, Split::test), Error);
 }
 
 TEST_CASE("Pairs come as JSON lines or as columns") {
   const TemporaryFolder folder;
   write(folder.path / "train.jsonl", R"({"sentence1":"a","sentence2":"b","label":1})");
   write(folder.path / "test.tsv", "label\tsentence1\tsentence2\n0\ta\tb\n1\tc\td\n");
-  const MatchingExamples json = read_matching(folder.path, MatchingSplit::train);
+  const MatchingExamples json = read_matching(folder.path, Split::train);
   CHECK_FALSE(json.triplets);
   CHECK(json.examples[0].matches);
-  const MatchingExamples columns = read_matching(folder.path, MatchingSplit::test);
+  const MatchingExamples columns = read_matching(folder.path, Split::test);
   REQUIRE(columns.examples.size() == 2);
   CHECK_FALSE(columns.examples[0].matches);
   CHECK(columns.examples[1].closer == "d");
@@ -124,8 +124,7 @@ TEST_CASE("Published triplets are divided by A and swapped by the seed") {
   CHECK(counts.swapped < 70);
   std::set<std::string> anchors;
   std::size_t different = 0;
-  for (const MatchingSplit split :
-       {MatchingSplit::train, MatchingSplit::validation, MatchingSplit::test}) {
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
     std::set<std::string> own;
     for (const MatchingExample& example : read_matching(folder.path / "out", split).examples) {
       own.insert(example.anchor);
@@ -160,8 +159,7 @@ TEST_CASE("Triplets are drawn from texts with a topic, and no text is in two set
   CHECK(counts.lonely == 1);
   std::map<std::string, int> set_of;
   int number = 0;
-  for (const MatchingSplit split :
-       {MatchingSplit::train, MatchingSplit::validation, MatchingSplit::test}) {
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
     ++number;
     for (const MatchingExample& example : read_matching(folder.path / "out", split).examples) {
       CHECK(example.anchor.back() == example.closer.back());

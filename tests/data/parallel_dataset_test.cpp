@@ -54,7 +54,7 @@ PreparePairsOptions sample_options(const fs::path& folder) {
           .name = "sample"};
 }
 
-TextPairs decoded(const ParallelDataset& dataset, ParallelSplit split) {
+TextPairs decoded(const ParallelDataset& dataset, Split split) {
   TextPairs pairs;
   for (std::int64_t i = 0; i < dataset.sentences(split); ++i) {
     pairs.emplace_back(
@@ -76,8 +76,8 @@ TEST_CASE("A prepared parallel corpus gives back its pairs, and says what the ru
 
   TextPairs wanted = sample_pairs(300);
   wanted.emplace_back("bad \xef\xbf\xbd", "schlecht");
-  CHECK(decoded(dataset, ParallelSplit::train) == wanted);
-  CHECK(dataset.shards(ParallelSplit::train) > 3);
+  CHECK(decoded(dataset, Split::train) == wanted);
+  CHECK(dataset.shards(Split::train) > 3);
   const PairCounts& counts = dataset.description().origins[0].counts;
   CHECK(counts.read == 306);
   CHECK(counts.kept == 301);
@@ -88,17 +88,16 @@ TEST_CASE("A prepared parallel corpus gives back its pairs, and says what the ru
   CHECK(counts[PairRule::too_many_pieces] == 1);
 
   // Nothing of a validation set is left out, not even an empty line.
-  CHECK(decoded(dataset, ParallelSplit::validation) ==
+  CHECK(decoded(dataset, Split::validation) ==
         TextPairs{{"same", "same"}, {"", "leer"}, {"a", ""}});
-  CHECK(dataset.text(ParallelSplit::validation, Side::target) ==
+  CHECK(dataset.text(Split::validation, Side::target) ==
         std::vector<std::string>{"same", "leer", ""});
-  CHECK(dataset.text(ParallelSplit::test, Side::source) == std::vector<std::string>{"one", "two"});
-  CHECK(dataset.length(ParallelSplit::validation, Side::source, 1) == 1);
-  CHECK(dataset.lengths(ParallelSplit::test, Side::target) == std::vector<std::int32_t>{5, 5});
-  CHECK(dataset.sentence(ParallelSplit::test, Side::source, 0).back() ==
-        tokenizer->special().separator);
+  CHECK(dataset.text(Split::test, Side::source) == std::vector<std::string>{"one", "two"});
+  CHECK(dataset.length(Split::validation, Side::source, 1) == 1);
+  CHECK(dataset.lengths(Split::test, Side::target) == std::vector<std::int32_t>{5, 5});
+  CHECK(dataset.sentence(Split::test, Side::source, 0).back() == tokenizer->special().separator);
   CHECK(dataset.description().fingerprint == made.fingerprint);
-  CHECK(dataset.description()[ParallelSplit::test][Side::source].tokens == 8);
+  CHECK(dataset.description()[Split::test][Side::source].tokens == 8);
   CHECK(dataset.description().rules.longest_pieces == 100);
   CHECK(is_parallel_dataset(folder.path / "out"));
   CHECK_FALSE(is_parallel_dataset(folder.path));
@@ -109,15 +108,15 @@ TEST_CASE("Threads and the size of shards do not change the pairs") {
   const auto tokenizer = byte_tokenizer();
   PreparePairsOptions options = sample_options(folder.path);
   const ParallelDescription first = prepare_pairs(options, *tokenizer, *tokenizer);
-  const TextPairs pairs = decoded(ParallelDataset(options.output), ParallelSplit::train);
+  const TextPairs pairs = decoded(ParallelDataset(options.output), Split::train);
   options.threads = 1;
   options.shard_tokens = 1 << 20;
   options.overwrite = true;
   const ParallelDescription second = prepare_pairs(options, *tokenizer, *tokenizer);
   const ParallelDataset dataset(options.output);
   CHECK(second.fingerprint == first.fingerprint);
-  CHECK(dataset.shards(ParallelSplit::train) == 1);
-  CHECK(decoded(dataset, ParallelSplit::train) == pairs);
+  CHECK(dataset.shards(Split::train) == 1);
+  CHECK(decoded(dataset, Split::train) == pairs);
 }
 
 TEST_CASE("Weights repeat the pairs of a source, and fractions split by page") {
@@ -130,7 +129,7 @@ TEST_CASE("Weights repeat the pairs of a source, and fractions split by page") {
   half.weight = 0.25;
   options.corpus.train = {twice, half};
   const ParallelDescription made = prepare_pairs(options, *tokenizer, *tokenizer);
-  const TextPairs pairs = decoded(ParallelDataset(options.output), ParallelSplit::train);
+  const TextPairs pairs = decoded(ParallelDataset(options.output), Split::train);
   CHECK(TextPairs(pairs.begin(), pairs.begin() + 4) ==
         TextPairs{{"x", "y"}, {"x", "y"}, {"v", "w"}, {"v", "w"}});
   CHECK(pairs.size() > 50);
@@ -147,14 +146,14 @@ TEST_CASE("Weights repeat the pairs of a source, and fractions split by page") {
   prepare_pairs(options, *tokenizer, *tokenizer);
   const ParallelDataset split(options.output);
   TextPairs all;
-  for (const ParallelSplit which : kParallelSplits) {
+  for (const Split which : kSplits) {
     const TextPairs part = decoded(split, which);
     all.insert(all.end(), part.begin(), part.end());
   }
-  CHECK(split.sentences(ParallelSplit::validation) > 40);
-  CHECK(split.sentences(ParallelSplit::validation) < 80);
-  CHECK(split.sentences(ParallelSplit::test) > 15);
-  CHECK(split.sentences(ParallelSplit::test) < 50);
+  CHECK(split.sentences(Split::validation) > 40);
+  CHECK(split.sentences(Split::validation) < 80);
+  CHECK(split.sentences(Split::test) > 15);
+  CHECK(split.sentences(Split::test) < 50);
   CHECK(all.size() - 300 <= 4);
 }
 
@@ -166,14 +165,13 @@ TEST_CASE("References stand in place of tokenised targets, line by line") {
   write_text(folder.path / "reference", "Eins!\nZwei!\n");
   prepare_pairs(options, *tokenizer, *tokenizer);
   const ParallelDataset dataset(options.output);
-  CHECK(dataset.text(ParallelSplit::test, Side::target) ==
-        std::vector<std::string>{"Eins!", "Zwei!"});
-  CHECK(decoded(dataset, ParallelSplit::test)[0].second == "eins");
+  CHECK(dataset.text(Split::test, Side::target) == std::vector<std::string>{"Eins!", "Zwei!"});
+  CHECK(decoded(dataset, Split::test)[0].second == "eins");
 
   options.overwrite = true;
   write_text(folder.path / "reference", "\nZwei!\n");
   prepare_pairs(options, *tokenizer, *tokenizer);
-  CHECK(ParallelDataset(options.output).text(ParallelSplit::test, Side::target) ==
+  CHECK(ParallelDataset(options.output).text(Split::test, Side::target) ==
         std::vector<std::string>{"", "Zwei!"});
   write_text(folder.path / "reference", "Eins!\nZwei!\n");
   prepare_pairs(options, *tokenizer, *tokenizer);
@@ -185,7 +183,7 @@ TEST_CASE("References stand in place of tokenised targets, line by line") {
           }).find("the references and the pairs do not match") != std::string::npos);
   }
   // What was there is untouched, and nothing is left beside it.
-  CHECK(ParallelDataset(options.output).text(ParallelSplit::test, Side::target)[0] == "Eins!");
+  CHECK(ParallelDataset(options.output).text(Split::test, Side::target)[0] == "Eins!");
   CHECK_FALSE(fs::exists(folder.path / "out.partial"));
 }
 
@@ -238,7 +236,7 @@ TEST_CASE("A vocabulary comes from the training pairs, joint or one a language")
   prepare_pairs(options, *separate.source, *separate.target);
   const ParallelDataset dataset(options.output);
   CHECK(dataset.tokenizer(Side::target).fingerprint() == separate.target->fingerprint());
-  CHECK(decoded(dataset, ParallelSplit::test) == TextPairs{{"sentence 12", "Satz 12"}});
+  CHECK(decoded(dataset, Split::test) == TextPairs{{"sentence 12", "Satz 12"}});
 }
 
 TEST_CASE("A folder that was tampered with is refused with the file's name") {
@@ -295,7 +293,7 @@ TEST_CASE("A batch of pairs has a source, a target to read and the labels that f
   const PreparePairsOptions options = sample_options(folder.path);
   prepare_pairs(options, *tokenizer, *tokenizer);
   const ParallelDataset dataset(options.output);
-  const ParallelBatch batch = make_parallel_batch(dataset, ParallelSplit::test, {1, 0});
+  const ParallelBatch batch = make_parallel_batch(dataset, Split::test, {1, 0});
   const SentenceTokens tokens = sentence_tokens(*tokenizer);
   CHECK(tokens.begin == 257);
   CHECK(batch.source_ids ==
@@ -307,7 +305,7 @@ TEST_CASE("A batch of pairs has a source, a target to read and the labels that f
         std::vector<std::int64_t>{'z', 'w', 'e', 'i', tokens.end, 'e', 'i', 'n', 's', tokens.end});
   CHECK(batch.target_starts == std::vector<std::int64_t>{0, 5, 10});
 
-  const ParallelBatches batches(dataset, ParallelSplit::train,
+  const ParallelBatches batches(dataset, Split::train,
                                 {.tokens = 200, .longest_source = 15, .longest_target = 20});
   CHECK(batches.pairs() + batches.left_out() == 301);
   CHECK(batches.left_out() > 0);
@@ -319,8 +317,8 @@ TEST_CASE("A batch of pairs has a source, a target to read and the labels that f
     CHECK(one.target_ids.size() == one.labels.size());
     CHECK(one.source_starts.back() == std::ssize(one.source_ids));
     for (const std::int64_t sentence : one.sentences) {
-      CHECK(dataset.length(ParallelSplit::train, Side::source, sentence) <= 15);
-      CHECK(dataset.length(ParallelSplit::train, Side::target, sentence) <= 20);
+      CHECK(dataset.length(Split::train, Side::source, sentence) <= 15);
+      CHECK(dataset.length(Split::train, Side::target, sentence) <= 20);
     }
     seen.insert(seen.end(), one.sentences.begin(), one.sentences.end());
   }
@@ -328,7 +326,7 @@ TEST_CASE("A batch of pairs has a source, a target to read and the labels that f
   CHECK(std::ssize(seen) == batches.pairs());
   CHECK(std::ranges::adjacent_find(seen) == seen.end());
   CHECK(error_of([&] {
-          ParallelBatches(dataset, ParallelSplit::train, {.longest_source = 1});
+          ParallelBatches(dataset, Split::train, {.longest_source = 1});
         }).find("are longer than 1 and 0 tokens") != std::string::npos);
 }
 

@@ -287,6 +287,9 @@ TEST_CASE("greedy text is the same with and without the cache, sampled text with
       const auto sampled = text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options);
       CHECK(sampled[0] != sampled[1]);
       CHECK(sampled == text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options));
+      options.first_sample = 1;
+      options.samples = 1;
+      CHECK(sampled[1] == text_from(decoder.parts(CacheUse::automatic), {1, 2, 3}, options)[0]);
     }
   }
 }

@@ -14,7 +14,7 @@
 #include "runs/tiny_run.h"
 #include "runs/tiny_translation.h"
 #include "tasks/language_evaluation.h"
-#include "tasks/translation_task.h"
+#include "tasks/translation_evaluation.h"
 
 using namespace roformer;
 
@@ -304,11 +304,10 @@ TEST_CASE("translators of every scheme are explained, both stacks") {
 
 TEST_CASE("the loss of the pairs is the validation's, probed or not") {
   const ExplainedTranslator one("deberta");
-  const std::int64_t all = one.dataset.sentences(ParallelSplit::validation);
-  const double loss =
-      evaluate_translator(*one.trained.translator, one.trained.settings, one.dataset,
-                          ParallelSplit::validation, *make_single_process())
-          .loss;
+  const std::int64_t all = one.dataset.sentences(Split::validation);
+  const double loss = evaluate_translator(*one.trained.translator, one.trained.settings,
+                                          one.dataset, Split::validation, *make_single_process())
+                          .loss;
   const Explanation found = one.explain({.sequences = all, .ablations = false});
   CHECK(found.sequences == all);
   CHECK(found.loss == Approx(loss).epsilon(1e-5));

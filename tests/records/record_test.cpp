@@ -52,7 +52,7 @@ struct RecordedStudy : FakeStudy {
   StudySettings study;
   StudyResults outcome;
   std::filesystem::path record = path / "record.json";
-  StudyOrigin origin{.command = "roformer study tiny.yaml", .version = "1", .commit = "abc"};
+  Origin origin{.command = "roformer study tiny.yaml", .version = "1", .commit = "abc"};
 
   RecordedStudy() : FakeStudy("none, rope"), study(load({{"seed", "1,2"}})) {
     std::vector<RunResult> results{finished_run("none", "1", 4.1), finished_run("none", "2", 4.4),

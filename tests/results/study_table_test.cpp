@@ -55,7 +55,7 @@ TEST_CASE("a row is the mean over the seeds, the best row first") {
   CHECK(missing.text(0, 0) == "none");
   CHECK(study_rows(study, results, StudyOrder::file)[0].title() == "none");
 
-  const StudyOrigin origin{.command = "roformer study <tiny>", .version = "1", .commit = "abc"};
+  const Origin origin{.command = "roformer study <tiny>", .version = "1", .commit = "abc"};
   const std::string page = study_html(study, {.rows = rows}, origin);
   CHECK(has(page, "roformer study &lt;tiny&gt;"));
   CHECK(has(page, "4.000"));
@@ -159,7 +159,7 @@ TEST_CASE("a row that lacks seeds stands behind, is never the best and says so")
   CHECK(!table.is_best(2, 2));
   CHECK(cell(table, 2, "parameters") == "1,000");
   CHECK(has(to_csv(study_table(study, rows, TableUse::data)), "none,1000,2,0,1,"));
-  const StudyOrigin origin;
+  const Origin origin;
   const std::string page = study_html(study, {.rows = rows}, origin);
   CHECK(has(page, "<b>rope</b><span>best validation loss</span>"));
   CHECK(has(page, "none (1 of 2)"));  // in the charts

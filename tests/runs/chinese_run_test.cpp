@@ -28,9 +28,9 @@ TEST_CASE("Chinese text is pretrained in stages and its model matches cases") {
   for (const ValidationRecord& record : summary.validations) {
     for (const char* name : {"loss", "loss_at_length_16", "loss_at_length_32",
                              "accuracy_at_length_16", "accuracy_at_length_32"}) {
-      CHECK(record.result.figures.contains(name));
+      CHECK(record.figures.contains(name));
     }
-    CHECK_FALSE(record.result.figures.contains("loss_at_length_48"));
+    CHECK_FALSE(record.figures.contains("loss_at_length_48"));
   }
   const std::string table = to_text(stage_table(tiny.pretraining("zh"), summary), {.width = 200});
   CHECK(has(table, "loss at 48"));
@@ -44,11 +44,10 @@ TEST_CASE("Chinese text is pretrained in stages and its model matches cases") {
                                              {"tokenizer.file", ""},
                                              {"tokenizer.dictionary", ""}});
   const TrainingSummary matched = train_run(settings, ExistingRun::refuse);
-  CHECK(matched.validations.back().result.figures.at("accuracy") > 0.9);
-  CHECK(matched.validations.back().result.figures.contains("test_accuracy"));
+  CHECK(matched.validations.back().figures.at("accuracy") > 0.9);
+  CHECK(matched.validations.back().figures.contains("test_accuracy"));
   const TrainedClassifier trained = open_trained_matcher(tiny.run("case"));
-  const MatchingSet set =
-      load_matching_set(trained.settings, *trained.tokenizer, MatchingSplit::test);
+  const MatchingSet set = load_matching_set(trained.settings, *trained.tokenizer, Split::test);
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, trained.settings.matching, set);
   CHECK(evaluation.all.examples == std::ssize(set.source.examples));
@@ -104,7 +103,7 @@ TEST_CASE("The triplet loss, the heads and both poolings learn to match") {
   const auto accuracy = [&](const std::string& run, const std::vector<Override>& keys) {
     return train_run(tiny.matching(run, keys), ExistingRun::refuse)
         .validations.back()
-        .result.figures.at("accuracy");
+        .figures.at("accuracy");
   };
   CHECK(accuracy("triplet", {{"matching.loss", "triplet"}, {"training.batch", "4"}}) > 0.9);
   CHECK(accuracy("first", {{"matching.pooling", "first"}, {"matching.head", "bert"}}) > 0.9);

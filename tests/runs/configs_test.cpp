@@ -68,7 +68,7 @@ TEST_CASE("every configuration trains for two steps on a small model") {
                                      {"run", "run" + std::to_string(number++)}});
     const TrainingSummary summary = train_run(settings, ExistingRun::refuse);
     CHECK(summary.consumed.steps == 2);
-    CHECK(summary.validations.back().result.figures.at("loss") > 0);
+    CHECK(summary.validations.back().figures.at("loss") > 0);
   }
   CHECK(number >= 8);
 }
@@ -92,8 +92,8 @@ TEST_CASE("every configuration of a GLUE task trains for two steps on a small mo
                                      {"run", "run" + std::to_string(number++)}});
     const TrainingSummary summary = train_run(settings, ExistingRun::refuse);
     CHECK(summary.consumed.steps == 2);
-    CHECK(summary.validations.back().result.figures.contains(
-        std::string(glue_metric(settings.glue.task))));
+    CHECK(
+        summary.validations.back().figures.contains(std::string(glue_metric(settings.glue.task))));
   }
   CHECK(number == 10);
 }

@@ -57,9 +57,9 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   CAPTURE(task, head);
   const TinyGlue tiny(task, {{"glue.head", head}});
   const TrainingSummary summary = train_run(tiny.settings, ExistingRun::refuse);
-  const ValidationResult& result = summary.best()->result;
+  const ValidationRecord& result = *summary.best();
   const std::string metric(glue_metric(tiny.settings.glue.task));
-  CHECK(result.ranked_by == metric);
+  CHECK(result.ranking.figure == metric);
   // Equal labels, which predictions never are, keep Spearman's coefficient below 1.
   CHECK(result.figures.at(metric == "spearman" ? "pearson" : metric) > 0.95);
   CHECK(result.figures.at("collapsed") == 0);

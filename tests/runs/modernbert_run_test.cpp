@@ -135,7 +135,7 @@ TEST_CASE("a ModernBERT is fine-tuned from its run or its folder, with its own h
 
   const TrainingSummary summary = train_run(settings, ExistingRun::refuse);
   CHECK(summary.consumed.epochs == Approx(20));
-  CHECK(summary.best()->result.figures.at("accuracy") > 0.9);
+  CHECK(summary.best()->figures.at("accuracy") > 0.9);
   const fs::path run = settings.runs / settings.run, out = tiny.folder.path / "out";
   CHECK(export_run(run, "best", out).architecture == "ModernBertForSequenceClassification");
   const PretrainedModel read = read_hugging_face_folder(out);

@@ -53,7 +53,7 @@ TEST_CASE("a small model learns to copy, and is tested at twice the length") {
                                {"training.schedule", "linear"},
                                {"training.validate_every", "200"}});
   const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
-  const auto figures = summary.validations.back().result.figures;
+  const auto figures = summary.validations.back().figures;
   CHECK(figures.at("accuracy") > 0.9);  // of whole answers; an untrained one has none
   CHECK(figures.at("symbol_accuracy") > 0.98);
   CHECK(figures.at("symbol_accuracy_at_x2") < figures.at("symbol_accuracy"));
@@ -71,7 +71,7 @@ TEST_CASE("a small encoder learns to copy into masked positions") {
                                {"training.schedule", "linear"},
                                {"training.validate_every", "200"}});
   const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
-  const auto figures = summary.validations.back().result.figures;
+  const auto figures = summary.validations.back().figures;
   CHECK(figures.at("accuracy") > 0.9);
   CHECK(figures.at("symbol_accuracy") > 0.98);
   CHECK(figures.at("symbol_accuracy_at_x2") < figures.at("symbol_accuracy"));
@@ -86,7 +86,7 @@ TEST_CASE("every kind of masked probe trains, and none of its answers is to be s
                                  {"data.length", "24"},
                                  {"training.learning_rate", "1e-9"}});
     const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
-    CHECK(summary.validations.back().result.figures.at("accuracy") < 0.7);
+    CHECK(summary.validations.back().figures.at("accuracy") < 0.7);
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("every kind of probe trains under every sort of position, tables inclu
                                  {"probe.examples", "4"},
                                  {"training.batch", "2"}});
     const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
-    CHECK(summary.validations.back().result.figures.contains("accuracy_at_x4"));
+    CHECK(summary.validations.back().figures.contains("accuracy_at_x4"));
   }
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("a probe's run goes on as if it had not been interrupted") {
   Settings longer = parts.settings;
   longer.training.steps = whole.settings.training.steps;
   const TrainingSummary resumed = train_run(longer, ExistingRun::resume);
-  CHECK(resumed.validations.back().result.figures.at("loss") ==
-        once.validations.back().result.figures.at("loss"));
+  CHECK(resumed.validations.back().figures.at("loss") ==
+        once.validations.back().figures.at("loss"));
 }
 
 TEST_CASE("what a probe cannot be is said") {

@@ -12,6 +12,7 @@
 #include "runs/tiny_translation.h"
 #include "runs/trained_model.h"
 #include "tasks/registry.h"
+#include "tasks/translation_search.h"
 #include "tasks/translator.h"
 #include "training/signals.h"
 
@@ -65,7 +66,7 @@ TEST_CASE("the search of a set ends where it is told to") {
   };
   std::vector<std::vector<TokenId>> sources;
   for (int i = 0; i < 12; ++i) {
-    sources.push_back(dataset.sentence(ParallelSplit::validation, Side::source, i));
+    sources.push_back(dataset.sentence(Split::validation, Side::source, i));
   }
   CHECK_THROWS_AS(translate({trained.translator.get()}, sources,
                             translation_tokens(dataset.tokenizer(Side::target)), options),

@@ -1,5 +1,6 @@
 // What is refused when a training is opened, before anything is written, and how a run goes on.
 #include "runs/train.h"
+#include "runs/stored_settings.h"
 
 #include <nlohmann/json.hpp>
 
@@ -157,7 +158,7 @@ TEST_CASE("schemes that draw, gate, or keep fixed numbers train and go on as if 
   Settings longer = whole.settings;
   longer.training.steps.amount = 6;
   const auto loss = [](const TrainingSummary& summary) {
-    return summary.validations.back().result.figures.at("loss");
+    return summary.validations.back().figures.at("loss");
   };
   const double wanted = loss(train_run(longer, ExistingRun::refuse));
   train_run(parted.settings, ExistingRun::refuse);
@@ -222,14 +223,28 @@ TEST_CASE("a run killed before its record was written resumes, and is overwritte
   CHECK_NOTHROW(load_tokenizer(tiny.run()));
 }
 
-TEST_CASE("the configuration is there before anything else of a run") {
+TEST_CASE("a run that could not be written can be begun again without a flag") {
   const TinyRun tiny("rope");
   const fs::path obstacle = tiny.run() / "run.json.partial";
-  fs::create_directories(obstacle);
+  fs::create_directories(obstacle / "in the way");
   CHECK(has(refusal(tiny.settings), "run.json"));
-  CHECK(is_run(tiny.run()));
-  fs::remove(obstacle);
+  CHECK_FALSE(is_run(tiny.run()));
+  CHECK(refusal(tiny.settings).empty());
+}
+
+TEST_CASE("a training for which there will never be memory is refused, and leaves no run") {
+  TinyRun tiny("rope");
+  tiny.settings.training.batch = 1'000'000'000;
+  CHECK(has(refusal(tiny.settings), "are free"));
+  CHECK_FALSE(is_run(tiny.run()));
+}
+
+TEST_CASE("a record that was emptied does not keep a run from going on") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  fs::resize_file(tiny.run() / "run.json", 0);
   CHECK(refusal(tiny.settings, ExistingRun::resume).empty());
+  CHECK(record_of(tiny.run())["precision"] == "fp32");
 }
 
 TEST_CASE("a continuation takes the stored settings and the flags") {

@@ -35,7 +35,7 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
   const Dataset dataset(run.data());
   const LanguageEvaluation found =
       evaluate_language_model(*trained.model, trained.settings, dataset);
-  CHECK(found.loss == Approx(summary.best()->result.figures.at("loss")).epsilon(1e-6));
+  CHECK(found.loss == Approx(summary.best()->figures.at("loss")).epsilon(1e-6));
 
   SECTION("options without parameters may be changed") {
     const TrainedModel scaled = open_trained_model(

@@ -13,9 +13,10 @@
 #include "catch.h"
 #include "config/position_facts.h"
 #include "runs/average.h"
+#include "runs/stored_settings.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
-#include "tasks/translation_task.h"
+#include "tasks/translation_evaluation.h"
 #include "tensor/safetensors.h"
 #include "text/character_tokenizer.h"
 #include "training/checkpoint.h"
@@ -41,7 +42,7 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
                                                              {"training.schedule", "linear"},
                                                              {"training.warmup", "50"}}),
                                  ExistingRun::refuse);
-  const auto& figures = summary.validations.back().result.figures;
+  const auto& figures = summary.validations.back().figures;
   CHECK(figures.at("chrf") == Approx(100).margin(1e-6));  // lines too short for BLEU
   CHECK(figures.at("accuracy") > 0.99);
   CHECK(figures.at("loss") == Approx(figures.at("smoothed_loss")));
@@ -221,10 +222,9 @@ TEST_CASE("a blank source stays blank in a validation, as in a translation") {
             ExistingRun::refuse);
   const TrainedTranslator trained = open_trained_translator(tiny.folder.path / "runs" / "run", {});
   const ParallelDataset dataset(pairs);
-  REQUIRE(dataset.sentences(ParallelSplit::validation) == 3);
-  const TranslationEvaluation found =
-      evaluate_translator(*trained.translator, trained.settings, dataset, ParallelSplit::validation,
-                          *make_single_process());
+  REQUIRE(dataset.sentences(Split::validation) == 3);
+  const TranslationEvaluation found = evaluate_translator(
+      *trained.translator, trained.settings, dataset, Split::validation, *make_single_process());
   CHECK(found.hypotheses.at(1).empty());
   CHECK_FALSE(found.hypotheses.at(0).empty());
 }
@@ -259,8 +259,8 @@ TEST_CASE("a training stops early by whichever figure ranks it") {
   CHECK(summary.reason == StopReason::patience);
   CHECK(summary.consumed.steps < 40);
   for (const ValidationRecord& record : summary.validations) {
-    CHECK(record.result.ranked_by == figure);
-    CHECK(record.result.higher_is_better == (figure.find("loss") == std::string::npos));
+    CHECK(record.ranking.figure == figure);
+    CHECK(record.ranking.higher_is_better == (figure.find("loss") == std::string::npos));
     CHECK_FALSE(is_better(record, *summary.best()));
   }
 }
@@ -279,7 +279,7 @@ TEST_CASE(
                     Catch::Contains("tokens in its validation set, and the table of positions ends "
                                     "at 5"));
   const ParallelDataset dataset(tiny.data());
-  const auto& validation = dataset.description()[ParallelSplit::validation];
+  const auto& validation = dataset.description()[Split::validation];
   const auto longest = std::max(validation[Side::source].longest, validation[Side::target].longest);
   train_run(tiny.settings("long", keys(std::to_string(longest))), ExistingRun::refuse);
   CHECK_THROWS_AS(
@@ -332,7 +332,7 @@ TEST_CASE("every scheme that serves an encoder trains a translator and decodes w
         tiny.settings(name,
                       {{"training.steps", "2"}, {"decoding.sentences", "3"}, {"position", name}}),
         ExistingRun::refuse);
-    CHECK(std::isfinite(summary.validations.back().result.figures.at("loss")));
+    CHECK(std::isfinite(summary.validations.back().figures.at("loss")));
   }
   train_run(tiny.settings("two", {{"training.steps", "2"},
                                   {"decoding.sentences", "3"},

@@ -56,7 +56,7 @@ TEST_CASE("pairs of commands alternate, and the ratio is of each round") {
   CHECK(table.text(0, 5) == "3.00 (2.00 to 6.00)");
 
   const auto record = folder.path / "speed.json";
-  const StudyOrigin origin{.command = "roformer bench compare", .commit = "abc"};
+  const Origin origin{.command = "roformer bench compare", .commit = "abc"};
   write_comparison_record(record, file, measured, origin, {{"processor", "one"}});
   CHECK(to_markdown(recorded_table(record)) == to_markdown(table));
 

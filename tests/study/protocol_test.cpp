@@ -9,6 +9,7 @@
 #include "records/merged_records.h"
 #include "records/record.h"
 #include "records/records_page.h"
+#include "results/difference_table.h"
 
 using namespace roformer;
 
@@ -272,7 +273,7 @@ TEST_CASE("what does not compare is listed with its reason") {
 TEST_CASE("the page has the numbers of its records, filters, and nothing from elsewhere") {
   MadeRecord record("version: 1, name: '<b>'");
   const auto file = record.write(kTwoSchemes);
-  const StudyOrigin origin{.command = "roformer <page>", .version = "1", .commit = "abc"};
+  const Origin origin{.command = "roformer <page>", .version = "1", .commit = "abc"};
   const std::string page = records_page({file}, origin);
   CHECK(has(page, "3.200"));
   CHECK(has(page, "0.141"));

@@ -26,6 +26,14 @@ TEST_CASE("the figures of a training are read from its folder") {
   CHECK(result.figures.at("loss_at_25") == 8.0);
   CHECK(result.figures.at("loss_at_50") == 7.0);
   CHECK(result.figures.at("loss_at_75") == 6.0);
+  const std::string script = read_file(fake.path / "train");
+  const std::size_t third = script.find("75 6.0");
+  REQUIRE(third != std::string::npos);
+  write_file_atomically(fake.path / "train", std::string(script).replace(third, 2, "67"));
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  std::filesystem::remove_all(fake.runs());
+  run_study(study, fake_options(fake));
+  CHECK_FALSE(training_result(study.runs[0]).figures.contains("loss_at_75"));
   CHECK(result.curves.at("validation_loss").size() == 4);
   CHECK(result.record["data"]["fingerprint"] == "000000000000f00d");
   CHECK(data_fingerprint(result.record) == "000000000000f00d");

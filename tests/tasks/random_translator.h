@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "tasks/translation_search.h"
 #include "tasks/translator.h"
 
 namespace roformer {

@@ -2,6 +2,7 @@
 // scored as found, for every scheme; samples that are their sentence's own; alignment by a known
 // attention.
 #include "tasks/translator.h"
+#include "tasks/translation_search.h"
 
 #include <ATen/Parallel.h>
 

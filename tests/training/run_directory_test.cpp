@@ -31,7 +31,7 @@ void save(const fs::path& run, std::int64_t step, std::optional<double> loss) {
   state.consumed.steps = step;
   if (loss) {
     state.validations.push_back({.step = step});
-    state.validations.back().result.figures["loss"] = *loss;
+    state.validations.back().figures["loss"] = *loss;
   }
   save_checkpoint(run / "checkpoints", {task.parameters(), optimizer.moments()}, state,
                   [](const fs::path&) {});
@@ -167,6 +167,51 @@ TEST_CASE("a run that was to overwrite nothing stays where it ends before it is 
   CHECK(read_file(path / "vocab.txt") == "its own");
 }
 
+TEST_CASE("a run that could not begin leaves its name free, and its log") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  const auto begin = [&](const RunDirectory& run) {
+    write_file_atomically(run.config(), "seed: 1\n");
+    write_file_atomically(run.record(), "{}");
+    write_file_atomically(path / "vocab.txt", "its own");
+  };
+  {
+    const RunDirectory run(path, ExistingRun::refuse);
+    begin(run);
+    run.withdraw();
+  }
+  CHECK_FALSE(is_run(path));
+  CHECK_FALSE(fs::exists(path / "vocab.txt"));
+  CHECK(fs::exists(path / "log.txt"));
+  {
+    const RunDirectory run(path, ExistingRun::refuse);
+    begin(run);
+    run.confirm();
+    run.withdraw();
+  }
+  CHECK(read_file(path / "vocab.txt") == "its own");
+  RunDirectory(path, ExistingRun::resume).withdraw();
+  CHECK(is_run(path));
+}
+
+TEST_CASE("a configuration that was lost or emptied is that of the last checkpoint again") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  save(path, 20, 2.0);
+  const fs::path checkpoints = path / "checkpoints";
+  write_file_atomically(checkpoints / "step-00000010" / "config.yaml", "seed: 1\n");
+  write_file_atomically(checkpoints / "step-00000020" / "config.yaml", "");
+  if (GENERATE(true, false)) {
+    fs::remove(path / "config.yaml");
+  } else {
+    write_file_atomically(path / "config.yaml", "");
+  }
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::refuse), Catch::Contains("holds a run"));
+  CHECK(read_file(path / "config.yaml") == "seed: 1\n");
+}
+
 TEST_CASE("a run killed while it wrote its configuration can be begun again") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";
@@ -260,14 +305,18 @@ TEST_CASE("the best, the last and a step are found, and pruning keeps them") {
   CHECK(names(path) == std::vector<std::string>{"step-00000050"});
 }
 
-TEST_CASE("a state that an earlier version of the program wrote is read and written alike") {
+TEST_CASE(
+    "a state that an earlier version of the program wrote is read, and all that counts written") {
   // Of commit c9e27a4, whose tasks kept their own cursors: a masked language model after 17 steps
   // of 2 micro-batches.
   const fs::path file = fs::path(FIXTURES) / "state.json";
   const TrainingState state = read_training_state(file);
   CHECK(state.consumed.steps == 17);
   CHECK(state.next_batch == 34);
-  CHECK(to_json(state) == nlohmann::json::parse(read_file(file)));
+  auto expected = nlohmann::json::parse(read_file(file));
+  expected["window"].erase("padding");  // which no task ever had
+  for (auto& validation : expected["validations"]) validation.erase("tokens");
+  CHECK(to_json(state) == expected);
 }
 
 TEST_CASE(

@@ -79,17 +79,17 @@ TEST_CASE("a training with an average trains as one without, and validates both"
                   stored(folder.path / "plain", "model.safetensors")));
   REQUIRE(summary.validations.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {
-    const auto& figures = summary.validations[i].result.figures;
-    CHECK(figures.at("loss") == plain.validations[i].result.figures.at("loss"));
+    const auto& figures = summary.validations[i].figures;
+    CHECK(figures.at("loss") == plain.validations[i].figures.at("loss"));
     CHECK(figures.at("ema_loss") != figures.at("loss"));
-    CHECK(summary.validations[i].result.ranked_by == "loss");
+    CHECK(summary.validations[i].ranking.figure == "loss");
   }
   // What is stored is what was validated.
   const fs::path last = find_checkpoint(folder.path / "averaged", "last");
   ToyTask task;
   load_parameters(weights_file(last, WeightsKind::ema), task.parameters());
-  CHECK(task.validate(*make_single_process()).figures.at("loss") ==
-        summary.validations.back().result.figures.at("ema_loss"));
+  CHECK(task.validate(*make_single_process()).at("loss") ==
+        summary.validations.back().figures.at("ema_loss"));
   CHECK_THROWS_WITH(weights_file(find_checkpoint(folder.path / "plain", "last"), WeightsKind::ema),
                     Catch::Contains("keeps no moving average") && Catch::Contains("training.ema"));
 }
@@ -147,8 +147,8 @@ TEST_CASE("checkpoints are ranked by the figure of the weights that the run name
   const TrainingSummary summary = train_toy(folder.path / "run", settings);
   const auto best = std::ranges::min_element(
       summary.validations, {},
-      [](const ValidationRecord& record) { return record.result.figures.at("ema_loss"); });
-  CHECK(summary.best()->result.ranked_by == "ema_loss");
+      [](const ValidationRecord& record) { return record.figures.at("ema_loss"); });
+  CHECK(summary.best()->ranking.figure == "ema_loss");
   CHECK(summary.best()->step == best->step);
 }
 

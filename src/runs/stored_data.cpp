@@ -1,4 +1,4 @@
-#include "cli/stored_data.h"
+#include "runs/stored_data.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,22 @@
+// The three sets that data are parted into.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace roformer {
+
+enum class Split { train, validation, test };
+inline constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
+
+constexpr std::string_view to_string(Split split) {
+  constexpr std::array<std::string_view, kSplits.size()> kNames = {"train", "validation", "test"};
+  return kNames[static_cast<std::size_t>(split)];
+}
+
+// A set that a trained model is measured on, by its name: "validation" or "test".
+constexpr Split measured_split(std::string_view name) {
+  return name == to_string(Split::test) ? Split::test : Split::validation;
+}
+
+}  // namespace roformer
