@@ -39,7 +39,7 @@ struct Holder {
 [[noreturn]] void refuse(const fs::path& directory, const Holder& holder) {
   throw DirectoryInUse({.message = "is in use by another process" + holder.words(),
                         .location = directory.string(),
-                        .hint = "wait for it to end, or choose another name with --run"});
+                        .hint = "wait for it to end, or choose another name"});
 }
 
 }  // namespace

@@ -94,11 +94,11 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
   TextLineOptions lines{.location = keyboard ? "standard input" : options.file,
                         .pairs = glue_task_facts(task).pairs};
   lines.format = text_format(options.format);
-  if (!options.json) print_header(task);
   std::int64_t texts = 0, cut = 0;
   read_text_lines(
       keyboard ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
         const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
+        if (texts == 0 && !options.json) print_header(task);  // not before a line was understood
         texts += std::ssize(chunk);
         for (std::size_t i = 0; i < chunk.size(); ++i) {
           cut += predictions[i].cut ? 1 : 0;

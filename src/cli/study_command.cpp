@@ -19,10 +19,8 @@
 #include "data/data_location.h"
 #include "records/record.h"
 #include "records/records_page.h"
-#include "results/chosen_rows.h"
-#include "results/length_report.h"
-#include "results/spread_table.h"
 #include "results/study_runs.h"
+#include "results/study_tables.h"
 #include "runs/model_source.h"
 #include "study/study.h"
 #include "study/training_run.h"
@@ -120,9 +118,10 @@ void merge_command(const StudyCommandOptions& options) {
     return;
   }
   bool first = true;
-  for (const Table& table : merged_tables(options.merge)) {
+  for (const TitledTable& titled : merged_tables(options.merge)) {
     if (!std::exchange(first, false)) std::cout << '\n';
-    print_table(table, options.format);
+    if (options.format == "text") std::cout << titled.title << "\n\n";
+    print_table(titled.table, options.format);
   }
 }
 
@@ -150,6 +149,21 @@ void refuse_flags_of_runs(const StudyCommandOptions& options) {
   if (flag.empty()) return;
   throw_usage(flag, "is of runs, and a record's are made already",
               "leave it out, or name the file of the study in place of the record");
+}
+
+// A CSV is one table: the folder has the others.
+void print_outcome(const StudyOutcome& outcome, const std::string& format) {
+  const StudySettings& study = outcome.study;
+  const bool text = format == "text", csv = format == "csv";
+  const TableUse use = text ? TableUse::page : csv ? TableUse::data : TableUse::document;
+  bool first = true;
+  for (const StudyTable& one : study_tables(study, outcome, use)) {
+    if (csv && one.name != "results") continue;
+    if (!std::exchange(first, false)) std::cout << '\n';
+    if (text && !one.title.empty()) std::cout << one.title << "\n\n";
+    print_table(one.table, format);
+  }
+  if (!csv && !study.note.empty()) std::cout << '\n' << study.note << '\n';
 }
 
 void study_command(const StudyCommandOptions& options) {
@@ -202,45 +216,8 @@ void study_command(const StudyCommandOptions& options) {
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
   if (outcome.waiting > 0 || outcome.drawn_elsewhere) return say_shard_done(options, outcome);
+  print_outcome(outcome, options.format);
   const StudySettings& study = outcome.study;
-  const bool text = options.format == "text";
-  const TableUse use = text                      ? TableUse::page
-                       : options.format == "csv" ? TableUse::data
-                                                 : TableUse::document;
-  const std::vector<StudyRow> chosen = chosen_rows(study, outcome.rows);
-  if (!study.spread.empty() && options.format != "csv") {  // one table a CSV; spread.csv has it
-    print_table(spread_table(study, chosen, use), options.format);
-    std::cout << '\n';
-  }
-  print_table(study_table(study, chosen, use), options.format);
-  if (outcome.tuning && options.format != "csv") {
-    std::cout << '\n' << tuning_sentence(*study.tuning) << "\n\n";
-    print_table(tuning_table(*study.tuning, *outcome.tuning), options.format);
-  }
-  if (!study.note.empty() && options.format != "csv") std::cout << '\n' << study.note << '\n';
-  const Table missing = missing_table(outcome.rows);
-  if (text && !missing.rows().empty()) {
-    std::cout << '\n';
-    print_table(missing, options.format);
-  }
-  if (!outcome.lengths.empty() && options.format != "csv") {
-    std::cout << '\n';
-    print_table(length_table(outcome.lengths, common_training_length(study)), options.format);
-    const Table without = missing_lengths(outcome.lengths);
-    if (!without.rows().empty()) {
-      std::cout << '\n';
-      print_table(without, options.format);
-    }
-  }
-  if (outcome.translations && options.format != "csv") {
-    std::cout << '\n';
-    print_table(outcome.translations->scores, options.format);
-    std::cout << '\n' << outcome.translations->scores_caption << '\n';
-    if (!outcome.translations->tests.rows().empty()) {
-      std::cout << '\n';
-      print_table(outcome.translations->tests, options.format);
-    }
-  }
   std::cerr << "report: " << outcome.report.string() << '\n';
   if (outcome.failed_evaluations > 0) {
     throw_failure((study_folder(study) / "evaluations").string(),
@@ -294,8 +271,9 @@ void add_study_command(CLI::App& program) {
   CLI::Option* table =
       command
           ->add_option("--table", options->table,
-                       "which one --render prints: spread, results, differences, lengths, "
-                       "translations, translation_tests or tuning (default: the first)")
+                       "which one --render prints: spread, results, differences, "
+                       "target_differences, lengths, translations, translation_tests or tuning "
+                       "(default: the first)")
           ->needs(render);
   command
       ->add_option("--chart", options->chart,

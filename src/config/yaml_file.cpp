@@ -185,6 +185,13 @@ class Reader {
                      .hint = ""});
       return;
     }
+    if (root["files"] && !is_assignable("files")) {
+      problems_.add({.where = location_of(path, root["files"]),
+                     .key = "files",
+                     .message = "this file is a recipe of data, not a configuration",
+                     .hint = "roformer data prepare " + path.string() + " --output FOLDER"});
+      return;
+    }
     std::vector<YamlEntry> settings;
     for (const YamlEntry& entry : entries_of(path, root, problems_)) {
       if (entry.key == "extends") {

@@ -23,8 +23,8 @@ void require_a_row(const Rows& rows, const Dataset& dataset, Split split) {
           format_count(static_cast<std::int64_t>(dataset.description()[split].counts.tokens)),
           rows.length()),
       split == Split::train
-          ? "choose a smaller data.length or prepare more text"
-          : fmt::format("choose a smaller data.length, or prepare the data with a larger "
+          ? "choose a smaller length or prepare more text"
+          : fmt::format("choose a smaller length, or prepare the data with a larger "
                         "--{}-fraction",
                         to_string(split)));
 }

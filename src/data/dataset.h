@@ -70,8 +70,8 @@ std::string shown_name(const DatasetDescription& description);
 std::string shard_name(Split split, std::size_t number);
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
-// Every field is checked; throws Error (failure) naming the file.
 bool holds_description(const std::filesystem::path& folder);  // that there is one
+// Every field is checked; throws Error (failure) naming the file.
 DatasetDescription read_description(const std::filesystem::path& folder);
 
 // An opened data set. Opening reads headers only, so it takes no time at any size.

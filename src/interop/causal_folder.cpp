@@ -54,6 +54,7 @@ class CausalReader {
     }
     check_tied();
     report_rest();
+    note_dynamic_scaling();
     read_tokenizer();
     return std::move(result_);
   }
@@ -85,6 +86,16 @@ class CausalReader {
         weights_.location(),
         fmt::format("\"{}\" differs from the table of tokens, which config.json says it is", name),
         "\"tie_word_embeddings\": false");
+  }
+
+  void note_dynamic_scaling() {
+    const auto& rope = result_.settings.position.of<RopeSettings>();
+    if (rope.scaling != RopeScaling::dynamic_ntk) return;
+    result_.notes.push_back(fmt::format(
+        "its rope_type is dynamic: beyond {} tokens a text that is generated is not the one that "
+        "transformers generates with its cache, which keeps the angles that keys were stored with; "
+        "here all keys are rotated by the length that the text has come to",
+        rope.original_length));
   }
 
   void report_rest() {

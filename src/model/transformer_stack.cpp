@@ -19,14 +19,6 @@
 namespace roformer {
 namespace {
 
-// What attention between two texts asks of a scheme.
-bool only_rotates(const PositionScheme& scheme) {
-  const SchemeForm form = scheme.form();
-  return !form.bias && !form.bias_of_positions && !form.running_sums &&
-         form.scores == ContentScores::none && !form.weights && !form.value_term &&
-         !form.transform && !form.features && !form.draws_positions;
-}
-
 Positions positions_of(const StackInputs& in) {
   if (in.positions) return *in.positions;
   const bool begun = in.cache != nullptr && in.cache->length() > 0;
@@ -122,7 +114,7 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     cross_scheme_ = make_scheme({.settings = settings_.cross_position,
                                  .shape = shape,
                                  .parameters = parameters.within("cross.")});
-    ROFORMER_ASSERT(only_rotates(*cross_scheme_));
+    ROFORMER_ASSERT(cross_scheme_->form().only_rotates());
   }
   attention_ = attention_of_layers(settings_.attention, model.layers);
   for (std::int64_t i = 0; i < model.layers; ++i) {

@@ -149,6 +149,12 @@ struct SchemeForm {
   // and a text that is read anew differs from one that was written.
   bool can_cache = true;
   CachedKeys cached_keys = CachedKeys::rotated;
+
+  // What attention between two texts can serve: rotations of queries and keys, or nothing.
+  bool only_rotates() const {
+    return !bias && !bias_of_positions && !running_sums && scores == ContentScores::none &&
+           !changes_keys && !weights && !value_term && !transform && !features && !draws_positions;
+  }
 };
 
 class PositionScheme {

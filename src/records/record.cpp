@@ -16,12 +16,9 @@
 #include "records/protocol_record.h"
 #include "records/stored_chart.h"
 #include "records/stored_table.h"
-#include "results/chosen_rows.h"
-#include "results/difference_table.h"
-#include "results/length_report.h"
-#include "results/spread_table.h"
 #include "results/study_charts.h"
 #include "results/study_runs.h"
+#include "results/study_tables.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -103,30 +100,16 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
   record["runs"] = std::move(runs);
 }
 
-void add_table(const char* name, const Table& table, ordered_json& tables) {
-  if (table.rows().empty()) return;
+ordered_json named_table(const std::string& name, const Table& table) {
   ordered_json entry = {{"name", name}};
   entry.update(stored_table(table));
-  tables.push_back(std::move(entry));
+  return entry;
 }
 
 ordered_json tables_of(const StudySettings& study, const StudyResults& results) {
-  const std::vector<StudyRow> chosen = chosen_rows(study, results.rows);
   ordered_json tables = ordered_json::array();
-  if (!study.spread.empty()) {
-    add_table("spread", spread_table(study, chosen, TableUse::document), tables);
-  }
-  add_table("results", study_table(study, chosen, TableUse::document), tables);
-  add_table("differences", difference_table(study, chosen), tables);
-  if (results.translations) {
-    add_table("translations", results.translations->scores, tables);
-    add_table("translation_tests", results.translations->tests, tables);
-  }
-  if (results.tuning) {
-    add_table("tuning", tuning_table(*study.tuning, *results.tuning), tables);
-  }
-  if (!results.lengths.empty()) {
-    add_table("lengths", length_table(results.lengths, common_training_length(study)), tables);
+  for (const StudyTable& one : study_tables(study, results, TableUse::document)) {
+    if (!one.of_missing) tables.push_back(named_table(one.name, one.table));
   }
   return tables;
 }
@@ -174,7 +157,9 @@ void write_table_record(const fs::path& record, const fs::path& file,
   ordered_json document = record_heading(file, origin);
   document.update(made);
   document["tables"] = ordered_json::array();
-  for (const NamedTable& one : tables) add_table(one.name.c_str(), one.table, document["tables"]);
+  for (const NamedTable& one : tables) {
+    if (!one.table.rows().empty()) document["tables"].push_back(named_table(one.name, one.table));
+  }
   write_sealed_json(record, document);
 }
 

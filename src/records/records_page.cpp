@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -35,7 +36,11 @@ struct ReadRecords {
 
 ReadRecords read_records(const std::vector<fs::path>& files) {
   ReadRecords result;
+  std::set<fs::path> read;
   for (const fs::path& file : files) {
+    if (!read.insert(fs::weakly_canonical(file)).second) {
+      throw_usage("--merge", file.string() + " is given twice");
+    }
     json document = read_record(file);
     if (is_protocol_record(document)) {
       result.protocols.push_back(read_protocol_record(document, file));
@@ -118,12 +123,13 @@ void add_metric(HtmlReport& report, const MergedTable& merged, const std::string
 }
 
 std::string table_caption(const MergedTable& merged) {
-  std::string text =
-      "Loss of the test set in nats, at the training length and beyond it. Mean ± standard "
-      "deviation "
-      "where there are several seeds, which have a rank by their means; a row of one seed has "
-      "none, "
-      "and stands below in the order of its record.";
+  std::string text = merged.lengths.empty()
+                         ? ""
+                         : "Loss of the test set in nats, at the training length and beyond it. ";
+  text +=
+      "Mean ± standard deviation where there are several seeds, which have a rank by their means; "
+      "a "
+      "row of one seed has none, and stands below in the order of its record.";
   const bool elsewhere =
       std::any_of(merged.rows.begin(), merged.rows.end(),
                   [](const StudyRow& row) { return row.title().find('[') != std::string::npos; });
@@ -202,10 +208,11 @@ std::string records_page(const std::vector<fs::path>& files, const Origin& origi
   for (const MergedTable& one : merged) {
     versions.push_back(fmt::format("{} version {}", one.protocol, one.study.version));
   }
-  std::string subtitle = "Positional schemes under one protocol";
-  if (!versions.empty()) subtitle += fmt::format(": {}", fmt::join(versions, ", "));
-  HtmlReport report({.title = "Leaderboard of positional schemes",
-                     .subtitle = subtitle,
+  HtmlReport report({.title = versions.empty() ? "Studies" : "Leaderboard of positional schemes",
+                     .subtitle = versions.empty()
+                                     ? "Records of studies, side by side"
+                                     : fmt::format("Positional schemes under one protocol: {}",
+                                                   fmt::join(versions, ", ")),
                      .footer = origin.footer()});
   std::vector<StudyRow> rows;
   for (const MergedTable& one : merged) {
@@ -230,16 +237,22 @@ std::string records_page(const std::vector<fs::path>& files, const Origin& origi
   return report.html();
 }
 
-std::vector<Table> merged_tables(const std::vector<fs::path>& files) {
+std::vector<TitledTable> merged_tables(const std::vector<fs::path>& files) {
   const ReadRecords records = read_records(files);
-  std::vector<Table> tables;
+  std::vector<TitledTable> tables;
   for (const MergedTable& merged : merge_records(records.protocols)) {
+    const std::string title = fmt::format("{} version {}, a {}", merged.protocol,
+                                          merged.study.version, task_title(merged.task));
     if (!merged.rows.empty()) {
-      tables.push_back(study_table(merged.study, merged.rows, TableUse::document));
+      tables.push_back({title, study_table(merged.study, merged.rows, TableUse::document)});
     }
-    const Table differences = difference_table(merged.study, merged.rows);
-    if (!differences.rows().empty()) tables.push_back(differences);
-    if (!merged.apart.empty()) tables.push_back(apart_table(merged));
+    Table differences = difference_table(merged.study, merged.rows);
+    if (!differences.rows().empty()) {
+      tables.push_back({title + ": differences", std::move(differences)});
+    }
+    if (!merged.apart.empty()) {
+      tables.push_back({title + ": what compares with nothing", apart_table(merged)});
+    }
   }
   if (tables.empty()) {
     const char* const what = records.protocols.empty()

@@ -16,7 +16,12 @@ namespace roformer {
 // HTML without anything beside it. Throws Error (failure) for what is no record.
 std::string records_page(const std::vector<std::filesystem::path>& records, const Origin& origin);
 
+struct TitledTable {
+  std::string
+      title;  // "leaderboard version 1, a masked language model: what compares with nothing"
+  Table table;
+};
 // The same rows as text: of each protocol its table, the differences and what does not compare.
-std::vector<Table> merged_tables(const std::vector<std::filesystem::path>& records);
+std::vector<TitledTable> merged_tables(const std::vector<std::filesystem::path>& records);
 
 }  // namespace roformer

@@ -15,12 +15,12 @@ namespace roformer {
 std::string study_html(const StudySettings& study, const StudyResults& results,
                        const Origin& origin);
 
-// The table's rows and, run by run, every figure and curve with the run's record.
+// The tables' rows and, run by run, every figure and curve with the run's record.
 std::string study_json(const StudySettings& study, const StudyResults& results,
                        const Origin& origin);
 
-// Writes report.html and table.{md,csv,json} into the folder, and lengths.{md,csv,json} where there
-// are evaluations at several lengths; returns the path of the report.
+// Writes report.html and table.{md,csv,json} into the folder, and a CSV file for each further table
+// (lengths.csv, differences.csv); returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
                                          const Origin& origin);

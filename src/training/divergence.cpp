@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -51,6 +52,21 @@ void DivergenceWatch::finite(std::int64_t step, double loss) {
         fmt::format("the loss is {:.3g} after {} steps in a row above {:.0f}: the training "
                     "has diverged",
                     loss, hopeless_in_row_, kHopelessLoss));
+  }
+}
+
+void DivergenceWatch::require_finite(std::int64_t step, const StepResult& result,
+                                     const std::vector<std::string>& first) const {
+  const std::string at = "step " + format_count(step);
+  for (const std::string& output : first) {
+    if (output.empty()) continue;
+    diverged(fmt::format("{}: the output of {} is not finite, those before it are", at, output));
+  }
+  if (!std::isfinite(result.sums.loss.item<double>())) {
+    diverged(at + ": the loss is not finite, the outputs of all layers are");
+  }
+  if (result.outcome.skipped.item<bool>()) {
+    diverged(at + ": the gradient is not finite, the loss and all outputs are");
   }
 }
 

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "training/loss_spikes.h"
 #include "training/run_directory.h"
+#include "training/training_step.h"
 
 namespace roformer {
 
@@ -35,6 +37,11 @@ class DivergenceWatch {
   void skipped(std::int64_t step, const StepFigures& figures, std::int64_t in_row);
   // The loss of a finite step. Throws for a training that has stopped to learn.
   void finite(std::int64_t step, double loss);
+
+  // training.check_finite: throws where the result of a step is not finite. `first` is the first
+  // output of a layer that is not, "" for none, in each process.
+  void require_finite(std::int64_t step, const StepResult& result,
+                      const std::vector<std::string>& first) const;
 
   // Throws Diverged with what would help and which checkpoint is left.
   [[noreturn]] void diverged(const std::string& what) const;

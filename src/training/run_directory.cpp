@@ -139,7 +139,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
     throw_failure(location, "cannot write there: " + system_message(errno));
   }
   if (!is_run(path_) && holds_foreign_files(path_)) {
-    throw_usage(location, "is neither empty nor a run", "choose another name with --run");
+    throw_usage(location, "is neither empty nor a run", "choose another name for it");
   }
   lock_.emplace(path_);
   refuse_run();  // of another process, which held the lock until now

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sealed_json.h"
-#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
@@ -29,6 +27,7 @@
 #include "training/step_reduction.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
+#include "training/validations.h"
 #include "training/weight_average.h"
 
 namespace roformer {
@@ -94,20 +93,11 @@ std::unique_ptr<WeightAverage> make_average(ParameterStore& parameters,
   return std::make_unique<WeightAverage>(parameters, settings.ema);
 }
 
-// By the figure of the weights that the run serves.
-Ranking served_ranking(Ranking ranking, const TrainingSettings& settings) {
-  if (settings.ema > 0 && settings.weights == WeightsKind::ema) {
-    ranking.figure = std::string(kAveraged) + ranking.figure;
-  }
-  return ranking;
-}
-
 class Trainer {
  public:
   Trainer(TrainingTask& task, const TrainerSetup& setup)
       : task_(task),
         settings_(setup.settings),
-        ranking_(served_ranking(setup.ranking, settings_)),
         run_(setup.run),
         processes_(setup.processes != nullptr ? *setup.processes : alone()),
         numbers_(batch_numbers(setup, processes_)),
@@ -123,6 +113,12 @@ class Trainer {
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         account_(state_, divergence_, [this] { run_.confirm(); }),
+        validations_({.task = task_,
+                      .settings = settings_,
+                      .processes = processes_,
+                      .average = average_.get(),
+                      .ranking = setup.ranking,
+                      .make_room = [this] { clear_line(); }}),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const StagePlan::StageBatch batch_of_stage = plan_.of_batch(numbers_.number(first, i));
           return task_.make_batch_of(batch_of_stage.stage, batch_of_stage.number);
@@ -155,7 +151,6 @@ class Trainer {
  private:
   TrainingTask& task_;
   const TrainingSettings& settings_;
-  Ranking ranking_;
   const RunDirectory& run_;
   Processes& processes_;
   BatchNumbers numbers_;
@@ -174,6 +169,7 @@ class Trainer {
   std::optional<TrainingLog> log_;  // of the first process
   DivergenceWatch divergence_;
   StepAccount account_;
+  Validations validations_;
   std::int64_t saved_step_ = -1;
   bool save_owed_ = false;  // a checkpoint is due
   bool stopped_in_validation_ = false;
@@ -342,7 +338,9 @@ class Trainer {
                                             .learning_rate = rate,
                                             .clip = settings_.clip},
                                            reduction_.get());
-    if (finite && result.sums.targets > 0) require_finite_outputs(step + 1, *finite, result);
+    if (finite && result.sums.targets > 0) {
+      divergence_.require_finite(step + 1, result, gather_texts(processes_, finite->first()));
+    }
     if (average_) average_->update(step + 1);
     state_.next_batch += numbers.per_step();
     state_.consumed.steps = step + 1;
@@ -353,25 +351,6 @@ class Trainer {
   // Before other words appear on the terminal.
   void clear_line() {
     if (log_) log_->clear();
-  }
-
-  // training.check_finite
-  void require_finite_outputs(std::int64_t step, const FiniteCheck& finite,
-                              const StepResult& result) const {
-    for (const std::string& first : gather_texts(processes_, finite.first())) {
-      if (first.empty()) continue;
-      divergence_.diverged(
-          fmt::format("step {}: the output of {} is not finite, those before it are",
-                      format_count(step), first));
-    }
-    if (!std::isfinite(result.sums.loss.item<double>())) {
-      divergence_.diverged(fmt::format(
-          "step {}: the loss is not finite, the outputs of all layers are", format_count(step)));
-    }
-    if (result.outcome.skipped.item<bool>()) {
-      divergence_.diverged(fmt::format(
-          "step {}: the gradient is not finite, the loss and all outputs are", format_count(step)));
-    }
   }
 
   // Weights that are not finite never come back: they are neither validated nor saved.
@@ -395,42 +374,19 @@ class Trainer {
     return report;
   }
 
-  // Of the weights and, beside them, of their average.
-  Figures figures() {
-    Figures figures = task_.validate(processes_);
-    if (!average_) return figures;
-    clear_line();
-    log::info("the same of the weights' moving average:");
-    const WeightAverage::Loan loan(*average_);
-    for (const auto& [name, value] : task_.validate(processes_)) {
-      figures[std::string(kAveraged) + name] = value;
-    }
-    return figures;
-  }
-
   // Returns whether the result is one of the best, whose checkpoints are kept. One that a signal
   // stops is made first where the training goes on.
   bool validate() {
     require_finite();
-    ValidationRecord record{
-        .step = state_.consumed.steps, .minutes = state_.consumed.minutes, .ranking = ranking_};
     try {
-      record.figures = figures();
+      const Validations::Outcome outcome = validations_.make(state_);
+      if (log_) log_->validation(state_.validations.back(), outcome.is_best);
+      return outcome.is_kept;
     } catch (const ValidationStopped&) {
       state_.validation_due = stopped_in_validation_ = true;
       stop_signal_ = StopSignals::received();
       return false;
     }
-    ROFORMER_ASSERT(record.figures.contains(ranking_.figure));
-    const auto better =
-        std::count_if(state_.validations.begin(), state_.validations.end(),
-                      [&](const ValidationRecord& other) { return !is_better(record, other); });
-    const bool best = record.counts() && better == 0;
-    state_.without_improvement = best ? 0 : state_.without_improvement + 1;
-    state_.validations.push_back(record);
-    state_.validation_due = false;
-    if (log_) log_->validation(record, best);
-    return record.counts() && better < settings_.keep_best;
   }
 
   void save() {

@@ -51,7 +51,7 @@ std::string merged_rendering(const fs::path& folder, const std::string& paths) {
   std::istringstream list(paths);
   for (std::string path; std::getline(list, path, ' ');) records.push_back(folder / path);
   try {
-    return to_markdown(merged_tables(records).front());
+    return to_markdown(merged_tables(records).front().table);
   } catch (const Error& error) {
     return error.what();
   }
@@ -238,7 +238,7 @@ TEST_CASE("a table of several records is told from one that they do not give tog
     check_origins(first.path / "README.md", checked);
     return checked.breaches;
   };
-  const std::string both = to_markdown(merged_tables({first.file, second.file}).front());
+  const std::string both = to_markdown(merged_tables({first.file, second.file}).front().table);
   CHECK(has(both, "sinusoidal"));
   const std::string marker =
       "<!-- merged: " + first.file.string() + " " + second.file.string() + " -->\n";

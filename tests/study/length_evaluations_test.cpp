@@ -90,7 +90,7 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
       "--length 128 --attention.window 64",
       "--length 256 --attention.window 64"};
   CHECK(fake.evaluations("rope") == wanted);
-  CHECK(std::filesystem::exists(fake.runs() / "lengths.md"));
+  CHECK(std::filesystem::exists(fake.runs() / "lengths.csv"));
   // The charts: models as trained by length and by position, rope with its variants, none with its.
   CHECK(length_charts(outcome.lengths, 128).size() == 6);
 
@@ -223,7 +223,7 @@ TEST_CASE("the weights that are evaluated are those of the figures where they ar
   const std::string sentence = "Weights of the last checkpoint of none; of the best of sinusoidal.";
   CHECK(weights_sentence(outcome.lengths) == sentence);
   CHECK(has(read_file(outcome.report), sentence));
-  CHECK(has(read_file(fake.runs() / "lengths.md"), sentence));
+  CHECK(has(read_file(fake.runs() / "table.md"), sentence));
   const EvaluatedStudy other("none", "evaluate: {lengths: [128]}\n");
   CHECK(weights_sentence(run_study(other.load(), fake_options(other)).lengths) ==
         "Weights of the last checkpoint.");

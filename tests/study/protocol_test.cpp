@@ -291,6 +291,8 @@ TEST_CASE("the page has the numbers of its records, filters, and nothing from el
   other.erase("protocol");
   other.erase("checksum");
   write_sealed_json(record.path / "other.json", other);
+  CHECK(has(message_of([&] { records_page({file, file}, origin); }), "is given twice"));
+  CHECK(has(merged_tables({file}).front().title, " version 1, a masked language model"));
   // A record of another study has its own section.
   CHECK(has(records_page({record.path / "other.json"}, origin), "&lt;b&gt;</h2>"));
   CHECK(has(message_of([&] { merged_tables({record.path / "other.json"}); }),

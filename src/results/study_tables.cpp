@@ -1,0 +1,181 @@
+#include "results/study_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "config/task_facts.h"
+#include "results/chosen_rows.h"
+#include "results/difference_table.h"
+#include "results/length_report.h"
+#include "results/spread_table.h"
+#include "results/study_runs.h"
+#include "results/target_differences.h"
+
+namespace roformer {
+namespace {
+
+bool any_best_validation(const StudySettings& study) {
+  return std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
+}
+
+// Which validation the figures are of.
+std::string validation_sentence(const StudySettings& study) {
+  if (!any_best_validation(study)) return "Figures of the last validation.";
+  if (std::all_of(study.runs.begin(), study.runs.end(), shows_best_validation)) {
+    return "Figures of the best validation: training.patience ends the runs after it.";
+  }
+  return "Figures of the last validation; of the best where training.patience ends the run.";
+}
+
+// Several seeds that all go on from one pretraining say nothing of the pretraining's own noise.
+std::string checkpoint_sentence(const StudySettings& study) {
+  const auto seeds = std::find_if(study.axes.begin(), study.axes.end(),
+                                  [](const StudyAxis& axis) { return axis.key == "seed"; });
+  if (seeds == study.axes.end() || seeds->values.size() < 2) return "";
+  const auto index = static_cast<std::size_t>(seeds - study.axes.begin());
+  // From where the runs of each row start.
+  std::map<std::vector<std::string>, std::set<std::string>> sources;
+  for (const StudyRun& run : study.runs) {
+    if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
+    std::vector<std::string> labels = run.values;
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(index));
+    sources[labels].insert(run.settings.model.from.string());
+  }
+  for (const auto& [labels, from] : sources) {
+    if (from.size() > 1) return "";
+  }
+  return " The seeds are of the fine-tuning: all of a row go on from one pretraining, so that "
+         "deviations and tests compare these checkpoints, not the schemes that they were trained "
+         "with.";
+}
+
+std::string paper_sources(const StudySettings& study) {
+  std::vector<std::string> sources;
+  for (const PaperValue& value : study.paper) {
+    const bool there = std::find(sources.begin(), sources.end(), value.source) != sources.end();
+    if (!value.source.empty() && !there) sources.push_back(value.source);
+  }
+  return fmt::format("{}", fmt::join(sources, "; "));
+}
+
+std::string results_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const bool labelled = task_facts(study.runs.front().settings.task).labelled;
+  std::string text = validation_sentence(study);
+  text +=
+      labelled ? " The score is the task's own metric; a collapsed run gives every example of the "
+                 "validation set the same label."
+      : of_several_questions(study, rows)
+          ? " Losses and accuracies are of the pieces of each row's own vocabulary, or of its own "
+            "kind of questions: they do not compare between those, and none of them is marked; of "
+            "other columns the best is bold."
+          : " The best of each column is bold.";
+  const Table table = study_table(study, rows, TableUse::data);
+  const bool shares =
+      std::any_of(table.columns().begin(), table.columns().end(),
+                  [](const Column& column) { return column.key.starts_with("loss_at_"); });
+  if (shares) text += " Loss at 25, 50 and 75 % of the steps: the nearest validation before.";
+  text += checkpoint_sentence(study);
+  if (!study.choose.empty()) {
+    text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
+  }
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key == "seed" && axis.values.size() > 1) {
+      text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
+      const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
+        return !row.share(study.metric).empty() && !row.figures(study.metric).empty();
+      });
+      if (partly) text += " \"(1 of 3)\": not all of them; such a row is never the best.";
+    }
+  }
+  const std::string sources = paper_sources(study);
+  if (!sources.empty()) text += " The paper's values: " + sources + ".";
+  return text;
+}
+
+std::string length_caption(const StudySettings& study, const std::vector<LengthRow>& lengths) {
+  const std::optional<std::int64_t> training_length = common_training_length(study);
+  return fmt::format(
+      "Loss in nats of held-out text in rows of each length, the same rows for all of a column; "
+      "{}. "
+      "{} ± is the standard deviation over the seeds, where there are several. The best of each "
+      "column is bold.",
+      training_length ? fmt::format("trained at {}", *training_length)
+                      : "not all were trained at the same length",
+      weights_sentence(lengths));
+}
+
+}  // namespace
+
+std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResults& results,
+                                     TableUse use) {
+  std::vector<StudyTable> tables;
+  const auto add = [&](StudyTable table) {
+    if (!table.table.rows().empty()) tables.push_back(std::move(table));
+  };
+  const std::vector<StudyRow> rows = chosen_rows(study, results.rows);
+  if (!study.spread.empty()) {
+    add({.name = "spread", .title = "", .table = spread_table(study, rows, use), .caption = ""});
+  }
+  add({.name = "results",
+       .title = "",
+       .table = study_table(study, rows, use),
+       .caption = results_caption(study, rows)});
+  add({.name = "missing",
+       .title = "Not finished",
+       .table = missing_table(results.rows),
+       .caption = "",
+       .of_missing = true});
+  add({.name = "differences",
+       .title = "Differences, paired by seed",
+       .table = difference_table(study, rows),
+       .caption = difference_caption(study, rows)});
+  add({.name = "target_differences",
+       .title = "Differences of rows of one seed, on the same targets",
+       .table = target_difference_table(study, rows),
+       .caption = target_difference_caption(study)});
+  if (const auto& translations = results.translations) {
+    add({.name = "translations",
+         .title = "Translations",
+         .table = translations->scores,
+         .caption = translations->scores_caption});
+    add({.name = "missing_translations",
+         .title = "Without translations",
+         .table = translations->missing,
+         .caption = "",
+         .of_missing = true});
+    add({.name = "translation_tests",
+         .title = "Differences of the translations",
+         .table = translations->tests,
+         .caption = translations->tests_caption});
+  }
+  if (results.tuning) {
+    add({.name = "tuning",
+         .title = "What was tuned",
+         .table = tuning_table(*study.tuning, *results.tuning),
+         .caption = tuning_sentence(*study.tuning)});
+  }
+  if (!results.lengths.empty()) {
+    add({.name = "lengths",
+         .title = "At other lengths",
+         .table = length_table(results.lengths, common_training_length(study)),
+         .caption = length_caption(study, results.lengths)});
+    add({.name = "missing_lengths",
+         .title = "Not evaluated",
+         .table = missing_lengths(results.lengths),
+         .caption = "",
+         .of_missing = true});
+  }
+  return tables;
+}
+
+const StudyTable* find_table(const std::vector<StudyTable>& tables, std::string_view name) {
+  const auto found = std::ranges::find(tables, name, &StudyTable::name);
+  return found == tables.end() ? nullptr : &*found;
+}
+
+}  // namespace roformer
