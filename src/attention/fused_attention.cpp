@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
 #include <memory>
@@ -132,6 +133,9 @@ Gradients backward(const State& state, const at::Tensor& gradient,
     sizes[0] = state.heads();
     results.additive.back() = at::zeros(sizes, state.logarithm.options());
   }
+  if (state.attention.sums.defined()) {
+    results.sums = at::empty_like(state.attention.sums, at::MemoryFormat::Contiguous);
+  }
   tiled_attention_backward(state.attention, state.output, state.logarithm, gradient.contiguous(),
                            results);
   if (shares) {
@@ -148,6 +152,7 @@ Gradients backward(const State& state, const at::Tensor& gradient,
     }
     all.push_back(wanted);
   }
+  if (results.sums.defined()) all.push_back(results.sums);
   return all;
 }
 
@@ -160,6 +165,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   }
   std::vector<at::Tensor> recorded{inputs.projected, inputs.bias};
   recorded.insert(recorded.end(), additives.begin(), additives.end());
+  if (inputs.sums.defined()) recorded.push_back(inputs.sums);
   GradientRecorder recorder("attention/self", std::move(recorded));
 
   auto state = std::make_shared<State>();
@@ -170,6 +176,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   state->attention.query = state->part(state->projected, 0);
   state->attention.key = state->part(state->projected, 1);
   state->attention.value = state->part(state->projected, 2);
+  if (inputs.sums.defined()) state->attention.sums = inputs.sums.detach().contiguous();
   at::Tensor bias;
   if (inputs.bias.defined()) bias = inputs.bias.detach().to(wide).contiguous();
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {

@@ -26,6 +26,9 @@ struct FusedAttentionInputs {
   // [1, 1 or H, L, L], or of differences of positions [1 or H, 2L - 1] (TiledAttention), or
   // undefined.
   std::function<at::Tensor(std::int64_t length)> additive;
+  // c, float64 [H, T]: c_i - c_j is added to the score of query i and key j of a sequence, and
+  // `additive` gives nothing then; undefined: nothing. On a CPU only.
+  at::Tensor sums = {};
   at::Tensor text_starts = {};  // of packed_attention(): PositionSession::text_starts()
 };
 

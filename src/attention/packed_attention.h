@@ -1,6 +1,7 @@
 // Softmax attention on GPUs over texts of any lengths as they lie, end to end and without padding:
 // LibTorch's flash kernel for sequences of different lengths (Dao 2023, FlashAttention-2), and
-// cuDNN's where all have one. For schemes that rotate queries and keys and add nothing to the scores.
+// cuDNN's where all have one. For schemes that rotate queries and keys and add nothing to the
+// scores.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -11,7 +11,8 @@
 
 namespace roformer {
 
-// Of tables [T, width / 2], or, for kernels of our own, [L, width / 2] where all texts have L tokens.
+// Of tables [T, width / 2], or, for kernels of our own, [L, width / 2] where all texts have L
+// tokens.
 struct PackedRotation {
   Rotation query;
   Rotation key;        // the same tensors where keys are rotated as queries are

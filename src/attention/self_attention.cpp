@@ -40,10 +40,12 @@ std::int64_t head_width_of(const SelfAttentionInputs& in) {
   return in.projected.size(1) / (in.heads + 2 * key_heads(in));
 }
 
-bool can_fuse(const SelfAttentionInputs& in, const PositionSession& session) {
+bool can_fuse(const SelfAttentionInputs& in, PositionSession& session) {
   const SchemeForm form = session.scheme(in.layer).form();
+  const bool sums = !form.running_sums ||
+                    (runs_loops(in.projected) && !form.bias && session.adds_nothing(in.layer));
   return !is_probed(in) && can_tile_attention(in.projected, head_width_of(in)) &&
-         plain_softmax(in, session) && !form.transform && !form.running_sums;
+         plain_softmax(in, session) && !form.transform && sums;
 }
 
 // Whether a GPU's kernel for texts end to end has all that the attention needs.
@@ -111,6 +113,22 @@ at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& ses
       .features(in.layer, input)
       .view({block.sequences, block.length, in.heads, -1})
       .transpose(1, 2);
+}
+
+// The scheme's running sums, [H, T]; undefined where it has none.
+at::Tensor sums_of(const SelfAttentionInputs& in, PositionSession& session) {
+  const PositionScheme& scheme = session.scheme(in.layer);
+  if (!scheme.form().running_sums) return {};
+  std::vector<at::Tensor> sums;
+  std::int64_t sequences = 0;  // before the block
+  for (const TokenBlock& block : in.layout.blocks) {
+    AttentionContext context = session.context(
+        in.layer, Extent::square(block.length),
+        {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
+    context.features = scheme.remembered(features_of(in, session, block), {});
+    sums.push_back(scheme.running_sums(context).transpose(0, 1).flatten(1));
+  }
+  return sums.size() == 1 ? sums[0] : at::cat(sums, 1);
 }
 
 at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
@@ -260,6 +278,7 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
   const bool packs = can_pack(in, session);
   if (!packs && !can_fuse(in, session)) return block_by_block(in, session);
   const std::int64_t head_width = head_width_of(in);
+  const at::Tensor sums = sums_of(in, session);
   const FusedAttentionInputs inputs{
       .projected = in.projected,
       .bias = in.bias,
@@ -275,10 +294,12 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
           },
       .additive =
           [&](std::int64_t length) {
+            if (sums.defined()) return at::Tensor();
             const Extent extent = Extent::square(length);
             const at::Tensor table = session.additive_of_differences(in.layer, extent);
             return table.defined() ? table : session.additive(in.layer, extent);
           },
+      .sums = sums,
       .text_starts = packs ? session.text_starts(in.layout) : at::Tensor()};
   return packs ? packed_attention(inputs) : fused_attention(inputs);
 }

@@ -15,22 +15,42 @@ namespace {
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
-// Bytes, of a line "MemAvailable:   123 kB" in a file of the system.
-std::uint64_t named_amount(const char* path, const std::string& wanted) {
+// Of a line "MemAvailable:   123 kB" or "active_file 4096" in a file of the system, in its unit.
+std::uint64_t named_number(const std::string& path, const std::string& wanted) {
   std::ifstream file(path);
   std::string name;
-  std::uint64_t kibibytes = 0;
+  std::uint64_t number = 0;
   for (std::string line; std::getline(file, line);) {
-    std::istringstream(line) >> name >> kibibytes;
-    if (name == wanted) return kibibytes * 1024;
+    std::istringstream(line) >> name >> number;
+    if (name == wanted) return number;
   }
   return kUnknown;
 }
 
-// Of the control group that a container is, in either version of them.
-std::uint64_t left_in_group(const char* limit_file, const char* used_file) {
+// Bytes, of a line in kB.
+std::uint64_t named_amount(const char* path, const std::string& wanted) {
+  const std::uint64_t kibibytes = named_number(path, wanted);
+  return kibibytes == kUnknown ? kUnknown : kibibytes * 1024;
+}
+
+// The files of the control group that a container is, in either version of them.
+struct GroupFiles {
+  const char* limit;
+  const char* used;
+  const char* statistics;
+  const char* prefix;  // of names in the statistics
+};
+
+std::uint64_t left_in_group(const GroupFiles& files) {
   std::uint64_t limit = 0, used = 0;
-  if (!(std::ifstream(limit_file) >> limit) || !(std::ifstream(used_file) >> used)) return kUnknown;
+  if (!(std::ifstream(files.limit) >> limit) || !(std::ifstream(files.used) >> used)) {
+    return kUnknown;
+  }
+  // Copies of files count as used, and are given back to who asks.
+  for (const char* kind : {"inactive_file", "active_file"}) {
+    const std::uint64_t cached = named_number(files.statistics, std::string(files.prefix) + kind);
+    if (cached != kUnknown) used -= std::min(used, cached);
+  }
   return limit > used ? limit - used : 0;
 }
 
@@ -58,11 +78,16 @@ std::string bytes_asked_for(const std::string& text) {
 }  // namespace
 
 std::uint64_t available_memory() {
-  const std::uint64_t left =
-      std::min({named_amount("/proc/meminfo", "MemAvailable:"),
-                left_in_group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-                left_in_group("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                              "/sys/fs/cgroup/memory/memory.usage_in_bytes")});
+  constexpr GroupFiles kVersion2{.limit = "/sys/fs/cgroup/memory.max",
+                                 .used = "/sys/fs/cgroup/memory.current",
+                                 .statistics = "/sys/fs/cgroup/memory.stat",
+                                 .prefix = ""};
+  constexpr GroupFiles kVersion1{.limit = "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                 .used = "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                 .statistics = "/sys/fs/cgroup/memory/memory.stat",
+                                 .prefix = "total_"};
+  const std::uint64_t left = std::min({named_amount("/proc/meminfo", "MemAvailable:"),
+                                       left_in_group(kVersion2), left_in_group(kVersion1)});
   return left == kUnknown ? 0 : left;
 }
 

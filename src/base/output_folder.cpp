@@ -69,7 +69,7 @@ OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::
   for (;;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (descriptor_ < 0) {
-      throw_failure(path_.parent_path().string(), "cannot write there: " + system_message(errno));
+      throw_failure(path_.string(), "cannot write there: " + system_message(errno));
     }
     char text[64] = {};
     const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;

@@ -5,7 +5,6 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/memory.h"

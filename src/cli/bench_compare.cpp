@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/scratch_folder.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -59,13 +60,12 @@ void bench_compare(const CompareOptions& options) {
   std::vector<MeasuredPair> recorded;
   if (!options.record.empty()) {
     recorded = measured_before(options.record, others, machine);
-    // Another machine's figures do not stand beside ours: they would go without a word.
-    if (!others.pairs.empty() && recorded.empty() && fs::exists(options.record)) {
-      throw_usage("--record",
-                  options.record +
-                      " holds none of the other pairs as measured on this machine, "
-                      "and would lose what it has",
-                  "measure all pairs anew without --only, or write another file");
+    // Another machine's figures do not stand beside ours.
+    if (recorded.size() < others.pairs.size() && fs::exists(options.record)) {
+      log::warn(
+          "{}: {} of the {} other pairs are not measured on this machine, and will not be in "
+          "the record",
+          options.record, others.pairs.size() - recorded.size(), others.pairs.size());
     }
   }
 

@@ -162,6 +162,9 @@ void print_outcome(const StudyOutcome& outcome, const std::string& format) {
     if (!std::exchange(first, false)) std::cout << '\n';
     if (text && !one.title.empty()) std::cout << one.title << "\n\n";
     print_table(one.table, format);
+    // Below the first there would be nothing but how a page shows it.
+    if (!csv && !one.title.empty() && !one.caption.empty())
+      std::cout << '\n' << one.caption << '\n';
   }
   if (!csv && !study.note.empty()) std::cout << '\n' << study.note << '\n';
 }

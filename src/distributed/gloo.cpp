@@ -448,7 +448,7 @@ class GlooProcesses : public Processes {
   [[noreturn]] void give_up(const std::string& reason) {
     failed_ = true;
     throw_failure(fmt::format("process {} of {}", rank_, count_), reason,
-                  "the last whole checkpoint is kept; --resume goes on from it");
+                  "--resume goes on from the last whole checkpoint, where there is one yet");
   }
 };
 

@@ -221,7 +221,7 @@ ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
 
 ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDataset& dataset,
                               const ExplainOptions& options) {
-  const Split split = options.split == Split::test ? Split::test : Split::validation;
+  const Split split = options.split;
   if (dataset.sentences(split) == 0) {
     throw_usage(
         "--split",

@@ -22,6 +22,17 @@ std::string data_text(const Run& run, const DataFact& fact) {
   return text.empty() ? "none" : text;
 }
 
+// A single fact that an older program did not write says nothing.
+bool is_unwritten(const Run& run, const Run& other, const DataFact& fact) {
+  const auto value = [&](const Run& of) {
+    const nlohmann::json::json_pointer place(std::string("/data/") + fact.field);
+    const nlohmann::json& record = of.result.record;
+    return record.is_object() && record.contains(place) ? record[place] : nlohmann::json();
+  };
+  const nlohmann::json own = value(run), others = value(other);
+  return (own.is_null() && !others.is_array()) || (others.is_null() && !own.is_array());
+}
+
 void add_reason(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
@@ -126,7 +137,7 @@ class Merger {
     if (base_ && begun) {
       for (const DataFact& fact : data_facts()) {
         const std::string own = data_text(run, fact), wanted = data_text(*base_, fact);
-        if (own == wanted) continue;
+        if (own == wanted || is_unwritten(run, *base_, fact)) continue;
         add_reason(reasons, fmt::format("{} {}, here {}", fact.title, own, wanted));
       }
     }

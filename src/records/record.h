@@ -20,9 +20,8 @@ namespace roformer {
 std::string settings_fingerprint(const StudySettings& study);
 
 // `study_file` is the path that the study was loaded from; the record names it from the root of
-// its repository, so that it says nothing of this machine's folders. The tables, in the order in
-// which a study prints them: "spread" where it has one, "results", "differences" and "lengths"
-// where there are any.
+// its repository, so that it says nothing of this machine's folders. The tables are those of
+// results/study_tables.h, in their order.
 void write_study_record(const std::filesystem::path& record,
                         const std::filesystem::path& study_file, const StudySettings& study,
                         const StudyResults& results, const Origin& origin);

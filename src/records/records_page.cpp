@@ -38,7 +38,8 @@ ReadRecords read_records(const std::vector<fs::path>& files) {
   ReadRecords result;
   std::set<fs::path> read;
   for (const fs::path& file : files) {
-    if (!read.insert(fs::weakly_canonical(file)).second) {
+    std::error_code error;
+    if (!read.insert(fs::weakly_canonical(file, error)).second) {
       throw_usage("--merge", file.string() + " is given twice");
     }
     json document = read_record(file);

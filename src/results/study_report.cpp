@@ -12,7 +12,6 @@
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/study_charts.h"
-#include "results/study_runs.h"
 #include "results/study_tables.h"
 
 namespace roformer {
@@ -193,15 +192,21 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
   make_directories(folder);
   std::string markdown;
   for (const StudyTable& one : study_tables(study, results, TableUse::document)) {
-    if (one.of_missing) continue;
     markdown += (markdown.empty() ? "" : "\n") + to_markdown(one.table);
     if (!one.caption.empty()) markdown += "\n" + one.caption + "\n";
   }
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
   write_file_atomically(folder / "table.md", markdown);
-  for (const StudyTable& one : study_tables(study, results, TableUse::data)) {
-    const std::string name = one.name == "results" ? "table" : one.name;
-    if (!one.of_missing) write_file_atomically(folder / (name + ".csv"), to_csv(one.table));
+  const std::vector<StudyTable> tables = study_tables(study, results, TableUse::data);
+  for (const char* const name : kStudyTableNames) {
+    const std::filesystem::path file =
+        folder / (std::string(name == std::string_view("results") ? "table" : name) + ".csv");
+    std::error_code error;
+    if (const StudyTable* const table = find_table(tables, name)) {
+      write_file_atomically(file, to_csv(table->table));
+    } else {
+      std::filesystem::remove(file, error);  // of what the study was before
+    }
   }
   write_file_atomically(folder / "table.json", study_json(study, results, origin));
   write_file_atomically(folder / "report.html", study_html(study, results, origin));

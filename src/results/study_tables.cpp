@@ -125,11 +125,13 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
        .title = "",
        .table = study_table(study, rows, use),
        .caption = results_caption(study, rows)});
-  add({.name = "missing",
-       .title = "Not finished",
-       .table = missing_table(results.rows),
-       .caption = "",
-       .of_missing = true});
+  if (use == TableUse::page) {  // elsewhere a row says its own reason
+    add({.name = "missing",
+         .title = "Not finished",
+         .table = missing_table(results.rows),
+         .caption = "",
+         .of_missing = true});
+  }
   add({.name = "differences",
        .title = "Differences, paired by seed",
        .table = difference_table(study, rows),

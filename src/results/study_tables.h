@@ -1,6 +1,7 @@
 // The tables of a study. The page, table.md, records and the terminal all show these.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,11 @@ struct StudyTable {
 // Those that have rows, in the order in which they are read.
 std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResults& results,
                                      TableUse use);
+
+// The names that there are, but for tables of what is missing.
+inline constexpr std::array kStudyTableNames = {
+    "spread",       "results",           "differences", "target_differences",
+    "translations", "translation_tests", "tuning",      "lengths"};
 
 // Null where there is none of that name.
 const StudyTable* find_table(const std::vector<StudyTable>& tables, std::string_view name);

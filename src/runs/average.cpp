@@ -31,12 +31,12 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
         "--last N averages fewer; training.keep_last keeps more");
   }
   if (options.best) {
-    all = best_checkpoints(options.run / "checkpoints");
+    all = best_checkpoints(options.run / "checkpoints", "--last N averages the latest");
     if (std::ssize(all) < options.count) {
-      throw_usage(
-          "--best",
-          fmt::format("only {} checkpoints of {} were validated", all.size(), options.run.string()),
-          "--last N averages the latest");
+      throw_usage("--best",
+                  fmt::format("only {} checkpoints of {} have a validation that counts", all.size(),
+                              options.run.string()),
+                  "--last N averages the latest");
     }
     all.resize(static_cast<std::size_t>(options.count));
     std::ranges::sort(all);

@@ -71,6 +71,10 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
     throw_failure(run_or_checkpoint.string(), "is no run and no checkpoint: it has no config.yaml",
                   "give the folder that `roformer train` made, for instance runs/quickstart");
   }
+  if (fs::file_size(file, error) == 0) {
+    throw_failure(file.string(), "is empty, and so damaged",
+                  "`roformer train --resume --run NAME` brings it back from a checkpoint");
+  }
   check_sealed_lines(file);
   return load_settings(file);
 }

@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -69,7 +68,8 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
 }
 
 // Says before the first step what the memory may not hold; returns what is needed. Throws Error
-// (failure) where that is so much more than there is that the system would end it.
+// (failure) where that is so much more than there is that the system would end it. The model is
+// there by now: it is the activations and the moments that are still to come.
 std::string look_at_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
                            const Processes& processes) {
   const std::int64_t parameters = task.parameters().count();
@@ -163,6 +163,9 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
                                 .micro_batches = micro_batches});
   } catch (const Diverged&) {
     throw;  // a result, too
+  } catch (const Error&) {
+    if (processes.first()) run.withdraw();
+    throw;
   } catch (const std::exception& error) {
     if (processes.first()) run.withdraw();
     refuse_lack_of_memory(error, settings, needed);

@@ -12,7 +12,7 @@ namespace roformer {
 // Trains settings.runs/settings.run. With ExistingRun::resume the settings are the stored ones, as
 // resumed_settings gives them, and the data, their tokenizer and the precision must be those that
 // run.json names. Throws Error before anything is written when something is wrong; a new run that
-// fails before it has made two steps leaves its log and no run.
+// fails before it is known that a step did no harm leaves its log and no run.
 //
 // Each of several processes makes the same call; the first writes the run. A step then has
 // training.accumulation micro-batches of each process. A run goes on with as many micro-batches a

@@ -14,6 +14,7 @@
 #include "config/dump.h"
 #include "config/task_facts.h"
 #include "results/chosen_rows.h"
+#include "results/study_report.h"
 #include "results/commonest_class.h"
 #include "results/target_differences.h"
 #include "study/length_evaluations.h"

@@ -12,7 +12,7 @@
 #include "base/origin.h"
 #include "config/study_settings.h"
 #include "report/table.h"
-#include "results/study_report.h"
+#include "results/study_results.h"
 #include "study/shard.h"
 
 namespace roformer {

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
-#include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -205,6 +204,10 @@ TrainingRunStatus training_status(const StudyRun& run) {
   using State = TrainingRunStatus::State;
   if (!run.refusals.empty()) return {.state = State::refused};
   const fs::path folder = run_folder(run);
+  try {
+    recover_run(folder);
+  } catch (const DirectoryInUse&) {  // who holds it sees to that
+  }
   if (!is_run(folder)) return {.state = State::waiting};
   TrainingRunStatus status{.state = State::begun};
   try {

@@ -25,6 +25,7 @@ std::string file_fingerprint(const std::filesystem::path& file) {
 
 nlohmann::json text_record(const Settings& settings) {
   const DatasetDescription description = read_description(settings.data.directory);
+  // A text divided anew has the same fingerprint.
   const auto training_tokens = [](const DatasetDescription& of) {
     return of[Split::train].counts.tokens;
   };

@@ -20,7 +20,6 @@
 namespace roformer {
 namespace {
 
-// A text divided anew has the same fingerprint.
 struct LanguageTrainingBatch : TrainingBatch {
   LanguageBatch batch;
 };

@@ -14,7 +14,6 @@
 #include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "config/task_facts.h"
 #include "tasks/data_record.h"
 #include "tasks/glue_figures.h"
 #include "tasks/text_tasks.h"

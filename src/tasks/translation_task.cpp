@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/input_line.h"
 #include "base/log.h"
-#include "config/task_facts.h"
 #include "metrics/language.h"
 #include "tasks/data_record.h"
 #include "tasks/translation_evaluation.h"
 #include "tasks/translator.h"
 #include "text/translation_tokenizers.h"
-#include "training/signals.h"
 
 namespace roformer {
 namespace {

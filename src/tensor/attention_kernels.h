@@ -16,7 +16,7 @@ struct ScoreRows {
   A* scores = nullptr;        // [rows, columns], before scale and bias; overwritten
   std::int64_t row = 0;       // stride between rows, also those of all that lies beside the scores
   const A* bias = nullptr;    // of row 0, -infinity hides; or null
-  std::int64_t bias_row = 0;  // stride between its rows
+  std::int64_t bias_row = 0;  // stride between its rows; 0: all have the same
   A scale = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -46,8 +46,10 @@ struct SoftmaxSlope {
   ScoreRows<A> rows;
   A* gradients = nullptr;        // [rows, columns]: of the probabilities; overwritten
   const A* logarithm = nullptr;  // [rows]
-  const A* shift = nullptr;      // [rows] sum of output * its gradient
-  A* bias_gradient = nullptr;    // of row 0: added to; or null
+  // [rows] sum of output * its gradient; null: of the probabilities times theirs, made here, which
+  // an output of few digits cannot give.
+  const A* shift = nullptr;
+  A* bias_gradient = nullptr;  // of row 0: added to; or null
   std::int64_t bias_gradient_row = 0;
   // Results [rows, columns]; for float and double they may be the memory of scores and gradients.
   T* probabilities = nullptr;

@@ -59,6 +59,9 @@ void with_tile(const TiledAttention& in, const Function& function) {
 }
 
 void check(const TiledAttention& in) {
+  ROFORMER_ASSERT(!in.sums.defined() ||
+                  (in.additive.empty() && form_of(in.query) == Form::loops &&
+                   in.sums.scalar_type() == at::kDouble && in.sums.stride(1) == 1));
   for (const at::Tensor& additive : in.additive) {
     // LibTorch leaves the stride of a single column as it comes.
     ROFORMER_ASSERT((additive.dim() == 2 || additive.dim() == 3) &&

@@ -28,6 +28,9 @@ struct TiledAttention {
   // is that of query i and key j. What such a table hides at its ends costs no work: a window does
   // not pay for the keys outside.
   std::vector<at::Tensor> additive;
+  // c, float64 [H, Tk]: the score of query i and key j gets c_i - c_j, where queries and keys are
+  // the same tokens; in the place of `additive`, and on a CPU only. Undefined: nothing.
+  at::Tensor sums = {};
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  // G; 0: H
   double scale = 1;
@@ -47,6 +50,7 @@ at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Te
 struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;
+  at::Tensor sums = {};  // float64 [H, Tk], overwritten within the segments
 };
 // A key belongs to one segment. The same numbers for any count of threads, as far as the BLAS's
 // products are.

@@ -107,7 +107,8 @@ void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
 
 // The step in a folder's name, or nothing where it is not a checkpoint's.
 std::optional<std::int64_t> step_of(const fs::path& folder) {
-  const std::string name = folder.filename().string();
+  const fs::path plain = folder.lexically_normal();  // "step-00000010/" ends in nothing
+  const std::string name = (plain.has_filename() ? plain : plain.parent_path()).filename().string();
   if (!name.starts_with(kPrefix)) return std::nullopt;
   std::int64_t step = 0;
   const char* const end = name.data() + name.size();
@@ -330,13 +331,13 @@ std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {
   return sorted;
 }
 
-std::vector<fs::path> best_checkpoints(const fs::path& checkpoints) {
+std::vector<fs::path> best_checkpoints(const fs::path& checkpoints, const std::string& otherwise) {
   std::vector<fs::path> best;
-  const std::vector<Ranked> ranked = rank_checkpoints(checkpoints, [](const fs::path&,
-                                                                      const Error& problem) {
-    throw_failure(problem.parts().location, problem.parts().message,
-                  "so that the best cannot be told: the last, or one by its step, can be named");
-  });
+  const std::vector<Ranked> ranked =
+      rank_checkpoints(checkpoints, [&](const fs::path&, const Error& problem) {
+        throw_failure(problem.parts().location, problem.parts().message,
+                      "so that the best cannot be told: " + otherwise);
+      });
   for (const Ranked& each : ranked) best.push_back(each.folder);
   return best;
 }
@@ -361,7 +362,8 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   }
   if (which == "last") return all.back();
   if (which == "best") {
-    const std::vector<fs::path> best = best_checkpoints(checkpoints);
+    const std::vector<fs::path> best =
+        best_checkpoints(checkpoints, "--checkpoint last, or one by its step");
     return best.empty() ? all.back() : best.front();
   }
   std::vector<std::int64_t> steps;

@@ -63,8 +63,10 @@ bool has_average(const std::filesystem::path& checkpoint);
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& checkpoints);
 
 // Of these those whose validation counts, best first, the older of equals first. Throws Error
-// (failure) where the state of one cannot be read: it may be the best.
-std::vector<std::filesystem::path> best_checkpoints(const std::filesystem::path& checkpoints);
+// (failure) where the state of one cannot be read: it may be the best. `otherwise` is the hint at
+// what can be done instead.
+std::vector<std::filesystem::path> best_checkpoints(const std::filesystem::path& checkpoints,
+                                                    const std::string& otherwise);
 
 // The checkpoint that RUN means: `which` is "best" (by validation; the last where none was
 // validated), "last" or a step. A checkpoint's own folder stands for itself. Throws Error.

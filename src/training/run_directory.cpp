@@ -88,11 +88,11 @@ void require_run(const fs::path& path) {
 }
 
 void recover_run(const fs::path& path) {
-  const fs::path copy = lost_config(path);
-  if (!PreviousRun::needs_recovery(path) && copy.empty()) return;
+  if (!PreviousRun::needs_recovery(path) && lost_config(path).empty()) return;
   const DirectoryLock lock(path);
   // The new run's tokenizer goes with it: its configuration may not have been written yet.
   PreviousRun::recover(path, replaced_by(path));
+  const fs::path copy = lost_config(path);  // of what is there now
   if (copy.empty()) return;
   write_file_atomically(path / kConfig, read_file(copy));
   log::warn("{} was lost: it is that of {} again", (path / kConfig).string(),
@@ -110,17 +110,18 @@ void RunDirectory::confirm() const {
 
 void RunDirectory::withdraw() const {
   if (confirmed_ || resumed_ || previous_) return;
-  const PreviousRun::IsOurs is_of_run = replaced_by(path_);
+  std::error_code error;
   std::vector<fs::path> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+  for (const char* const name : {"run.json", "metrics.jsonl", "tensorboard", "summary.json"}) {
+    names.emplace_back(name);
+    names.emplace_back(std::string(name) + ".partial");
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
     const fs::path name = entry.path().filename();
-    if (is_of_run(name) && name != "log.txt" && name != kConfig) names.push_back(name);
+    if (is_tokenizer_entry(path_, name)) names.push_back(name);
   }
   names.emplace_back(kConfig);  // the last: until then it is a run that --resume begins again
-  for (const fs::path& name : names) {
-    std::error_code error;
-    fs::remove_all(path_ / name, error);
-  }
+  for (const fs::path& name : names) fs::remove_all(path_ / name, error);
 }
 
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {

@@ -13,6 +13,7 @@
 #include "distance.h"
 #include "schemes.h"
 #include "tensor/memory_meter.h"
+#include "tensor/tiled_attention.h"
 
 using namespace roformer;
 
@@ -376,6 +377,69 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
   hides_by_mask = false;
   CHECK(difference(at::kDouble, 0) < 1e-12);
   CHECK(difference(at::kFloat, 0) < 1e-5);
+  CHECK(difference(at::kBFloat16, 0) < 0.01);
+}
+
+TEST_CASE("attention by tiles with running sums is that by rows, with gradients") {
+  constexpr std::int64_t kTexts = 2, kHeads = 3, kLength = 300, kWidth = 32;
+  at::manual_seed(32);
+  const auto difference = [&](at::ScalarType type, double offset) {
+    const auto random = [&] {
+      return at::randn({kTexts, kHeads, kLength, kWidth}).to(type).to(at::kDouble);
+    };
+    std::vector<at::Tensor> leaves{random(), random(), random()};
+    leaves.push_back(offset - at::rand({kTexts, kHeads, kLength}, at::kDouble).cumsum(2));
+    const at::Tensor outer = random();
+    for (at::Tensor& x : leaves) x.set_requires_grad(true);
+    const at::Tensor rows = running_sum_attention({.query = leaves[0],
+                                                   .key = leaves[1],
+                                                   .value = leaves[2],
+                                                   .sums = leaves[3],
+                                                   .scale = 0.5});
+    (rows * outer).sum().backward();
+
+    const auto packed = [&](const at::Tensor& x) {  // [T, H * D]
+      return x.detach().transpose(1, 2).reshape({kTexts * kLength, -1}).to(type);
+    };
+    const auto by_head = [&](const at::Tensor& x) {  // [H, T]
+      return x.detach().transpose(0, 1).flatten(1).contiguous();
+    };
+    TiledAttention in{.query = packed(leaves[0]),
+                      .key = packed(leaves[1]),
+                      .value = packed(leaves[2]),
+                      .sums = by_head(leaves[3]),
+                      .heads = kHeads,
+                      .scale = 0.5,
+                      .causal = true};
+    for (std::int64_t text = 0; text < kTexts; ++text) {
+      in.segments.push_back({.query_begin = text * kLength,
+                             .query_length = kLength,
+                             .key_begin = text * kLength,
+                             .key_length = kLength});
+    }
+    if (!can_tile_attention(in.query, kWidth)) return 0.0;
+    const at::Tensor output = at::empty_like(in.query);
+    const at::Tensor logarithm = tiled_attention_forward(in, output);
+    const TiledAttentionGradients found{.query = at::empty_like(in.query),
+                                        .key = at::empty_like(in.query),
+                                        .value = at::empty_like(in.query),
+                                        .sums = at::empty_like(in.sums)};
+    tiled_attention_backward(in, output, logarithm, packed(outer), found);
+    double worst = 0;
+    const auto compare = [&](const at::Tensor& a, const at::Tensor& b) {
+      const at::Tensor wide = b.to(at::kDouble);
+      worst = std::max(worst, ((a.to(at::kDouble) - wide).norm() / wide.norm()).item<double>());
+    };
+    compare(output, packed(rows));
+    compare(found.query, packed(leaves[0].grad()));
+    compare(found.key, packed(leaves[1].grad()));
+    compare(found.value, packed(leaves[2].grad()));
+    compare(found.sums, by_head(leaves[3].grad()));
+    return worst;
+  };
+  CHECK(difference(at::kDouble, 0) < 1e-12);
+  CHECK(difference(at::kFloat, 0) < 1e-5);
+  CHECK(difference(at::kFloat, -1e6) < 1e-5);
   CHECK(difference(at::kBFloat16, 0) < 0.01);
 }
 

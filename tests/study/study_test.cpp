@@ -209,6 +209,10 @@ TEST_CASE("translations' and matchers' data are told by their fingerprints") {
   const nlohmann::json after = data_today(settings);
   CHECK(after["fingerprint"] != before["fingerprint"]);
   CHECK(after["validation_fingerprint"] != before["validation_fingerprint"]);
+  CHECK_FALSE(after.contains("test_fingerprint"));
+  write_file_atomically(fake.path / "triplets" / "test.jsonl",
+                        "{\"A\":\"a\",\"B\":\"b\",\"C\":\"c\"}\n");
+  CHECK(data_today(settings).contains("test_fingerprint"));
   settings.data.directory = fake.path / "nowhere";
   CHECK(data_today(settings).is_null());
 }

@@ -194,6 +194,35 @@ TEST_CASE("a run that could not begin leaves its name free, and its log") {
   CHECK(is_run(path));
 }
 
+TEST_CASE("a checkpoint whose state is lost is not passed over in silence") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  save(path, 20, 1.0);
+  const fs::path lost = path / "checkpoints" / "step-00000020";
+  fs::remove(lost / "state.json");
+  CHECK_THROWS_WITH(find_checkpoint(path), Catch::Contains("the best cannot be told"));
+  CHECK_THROWS_WITH(find_checkpoint(lost), Catch::Contains("is missing"));
+  CHECK_THROWS_WITH(find_checkpoint(lost / ""), Catch::Contains("is missing"));
+  CHECK(find_checkpoint(path, "10").filename() == "step-00000010");
+  CHECK_FALSE(has_gone(lost));
+  prune_checkpoints(path / "checkpoints", {.last = 1, .best = 1});
+  CHECK(names(path) == std::vector<std::string>{"step-00000010", "step-00000020"});
+}
+
+TEST_CASE("a configuration on its way back from an overwriting is not taken for lost") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run";
+  begin_run(path);
+  save(path, 10, 2.0);
+  write_file_atomically(path / "checkpoints" / "step-00000010" / "config.yaml", "seed: 0\n");
+  make_directories(path / ".previous.partial");
+  fs::rename(path / "config.yaml", path / ".previous.partial" / "config.yaml");
+  recover_run(path);
+  CHECK(read_file(path / "config.yaml") == "seed: 1\n");
+}
+
 TEST_CASE("a configuration that was lost or emptied is that of the last checkpoint again") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";

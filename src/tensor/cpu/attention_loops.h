@@ -80,6 +80,21 @@ void softmax(const Softmax<T>& o) {
   }
 }
 
+// Of one row: the sum of the probabilities times their gradients.
+template <typename A>
+ROFORMER_INLINE A sum_of_slopes(const A* scores, const A* gradients, std::int64_t count, A factor,
+                                A logarithm) {
+  A sum = 0;
+  for_parts(count, [&](std::int64_t first, std::int64_t part) ROFORMER_INLINED {
+    A products[kPart];
+    for (std::int64_t c = 0; c < part; ++c) {
+      products[c] = power_of(scores[first + c] * factor - logarithm) * gradients[first + c];
+    }
+    sum += sum_of(products, part);
+  });
+  return sum;
+}
+
 template <typename T>
 void slope(const SoftmaxSlope<T>& o) {
   using A = Accumulate<T>;
@@ -89,7 +104,10 @@ void slope(const SoftmaxSlope<T>& o) {
     T* const probabilities = o.probabilities + begin;
     T* const slopes = o.slopes + begin;
     const A factor = finish_scores(o.rows, row, scores, count);
-    const A logarithm = o.logarithm[row], shift = o.shift[row], scale = o.rows.scale;
+    const A logarithm = o.logarithm[row], scale = o.rows.scale;
+    const A shift = o.shift != nullptr
+                        ? o.shift[row]
+                        : sum_of_slopes(scores, o.gradients + begin, count, factor, logarithm);
     for_parts(count, [&](std::int64_t first, std::int64_t part) ROFORMER_INLINED {
       const A* const score = scores + first;
       const A* const gradient = o.gradients + begin + first;

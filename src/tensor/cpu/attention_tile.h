@@ -84,13 +84,17 @@ class AttentionTile {
   void backward(const at::Tensor& output, const at::Tensor& logarithm,
                 const at::Tensor& output_gradient, const TiledAttentionGradients& gradients,
                 const at::Tensor& differences) {
-    thread_local Scratch<A> score_memory, slope_memory, row_memory, difference_memory;
+    thread_local Scratch<A> score_memory, slope_memory, row_memory, difference_memory,
+        column_memory;
     thread_local Scratch<T> probability_memory, narrow_memory;
     const HeadRows<M> out(output, head_, width_), out_gradient(output_gradient, head_, width_),
         to_query(gradients.query, head_, width_);
     const RowRange<M> to_keys = keys_of(gradients.key, head_),
                       to_values = keys_of(gradients.value, head_);
     products_.begin_gradients(to_keys, to_values);
+    const bool summed = in_.sums.defined();
+    double* const to_sums = summed ? sums_of(gradients.sums) : nullptr;
+    if (summed) std::fill_n(to_sums, segment_.key_length, 0.0);
     A* const shift = row_memory(queries_);
     // The last queries first: without a window they see all keys and begin the sums.
     const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
@@ -117,13 +121,18 @@ class AttentionTile {
       }
       products_.with_keys(query, to.count, seen, scores);
       products_.with_values(gradient, to.count, seen, slopes);
-      loops_.row_products(out.at(to.begin), out.row, out_gradient.at(to.begin), out_gradient.row,
-                          to.count, width_, shift);
+      if (!summed) {
+        loops_.row_products(out.at(to.begin), out.row, out_gradient.at(to.begin), out_gradient.row,
+                            to.count, width_, shift);
+      }
       A* bias_gradient = nullptr;
       std::int64_t bias_gradient_row = 0;
       A* sums_of_differences = nullptr;  // of these queries: neither long nor far from the others'
       const std::int64_t differing = to.count + seen.count - 1;
-      if (differences.defined()) {
+      if (summed) {  // all rows add to one
+        bias_gradient = column_memory(seen.count);
+        std::fill_n(bias_gradient, seen.count, A(0));
+      } else if (differences.defined()) {
         sums_of_differences = difference_memory(differing);
         std::fill_n(sums_of_differences, differing, A(0));
         bias_gradient = sums_of_differences + to.count - 1;
@@ -135,7 +144,7 @@ class AttentionTile {
       loops_.slope({.rows = rows(scores, queries),
                     .gradients = slopes,
                     .logarithm = logarithms(logarithm, to.begin),
-                    .shift = shift,
+                    .shift = summed ? nullptr : shift,
                     .bias_gradient = bias_gradient,
                     .bias_gradient_row = bias_gradient_row,
                     .probabilities = probabilities,
@@ -143,6 +152,10 @@ class AttentionTile {
       if (sums_of_differences != nullptr) {
         A* const sums = pairs(differences, queries.first + to.count - 1) + seen.skipped;
         for (std::int64_t i = 0; i < differing; ++i) sums[i] += sums_of_differences[i];
+      }
+      // A row of slopes sums to nothing, as the probabilities sum to one: only columns count.
+      for (std::int64_t i = 0; summed && i < seen.count; ++i) {
+        to_sums[seen.skipped + i] -= static_cast<double>(bias_gradient[i]);
       }
       const bool all = seen.skipped == 0 && seen.count == segment_.key_length;
       if (!begun && !all) products_.clear_gradients(segment_.key_length);
@@ -234,6 +247,25 @@ class AttentionTile {
   A* logarithms(const at::Tensor& logarithm, std::int64_t token) const {
     return logarithm.data_ptr<A>() + head_ * logarithm.stride(0) + token;
   }
+  // This head's running sums of the segment's keys.
+  double* sums_of(const at::Tensor& sums) const {
+    return sums.data_ptr<double>() + head_ * sums.stride(0) + segment_.key_begin;
+  }
+  // What differences of the running sums add to the scores of these queries, but for what is the
+  // same along a row, which a softmax does not see: c of the first of them less c of each key, so
+  // that near keys have exact differences however large the sums have grown.
+  const A* key_bias(const Queries& queries) const {
+    thread_local Scratch<A> memory;
+    const SeenKeys seen = queries.seen;
+    const double* const sums = sums_of(in_.sums);
+    const double first = sums[queries.first];
+    A* const bias = memory(seen.count);
+    for (std::int64_t i = 0; i < seen.count; ++i) {
+      bias[i] = static_cast<A>(first - sums[seen.skipped + i]);
+    }
+    return bias;
+  }
+
   // This head's numbers of a query's pairs with key 0, 1, .., and how far those of the next query
   // are behind.
   A* pairs(const at::Tensor& additive, std::int64_t query) const {
@@ -256,7 +288,9 @@ class AttentionTile {
                                  .padded = Products::padded(seen.count),
                                  .first_row = queries.first + ahead - seen.skipped,
                                  .causal = in_.causal};
-    if (segment_.additive >= 0) {
+    if (in_.sums.defined()) {
+      result.bias = key_bias(queries);
+    } else if (segment_.additive >= 0) {
       const at::Tensor& additive = in_.additive[static_cast<std::size_t>(segment_.additive)];
       result.bias = pairs(additive, queries.first) + seen.skipped;
       result.bias_row = pair_row(additive);
