@@ -3,7 +3,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace roformer {
 
@@ -25,6 +27,24 @@ std::string cut_to_columns(std::string_view text, std::size_t columns) {
     if (width > columns) return std::string(text.substr(0, last)) + (columns > 0 ? "…" : "");
   }
   return std::string(text);
+}
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string wrapped(std::string_view text, std::size_t columns) {
+  std::string result;
+  std::size_t width = 0;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const std::size_t own = columns_of(word);
+    if (width > 0) result += width + 1 + own > columns ? '\n' : ' ';
+    width = width > 0 && width + 1 + own <= columns ? width + 1 + own : own;
+    result += word;
+  }
+  return result;
 }
 
 }  // namespace roformer

@@ -17,4 +17,9 @@ std::size_t terminal_columns(int descriptor, std::size_t otherwise);
 // counted as one column.
 std::string cut_to_columns(std::string_view text, std::size_t columns);
 
+// A code point is counted as one column, too.
+std::size_t columns_of(std::string_view text);
+// Lines of at most so many columns, broken at blanks.
+std::string wrapped(std::string_view text, std::size_t columns);
+
 }  // namespace roformer

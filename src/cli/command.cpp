@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "config/schema.h"
 #include "config/suggest.h"
 
@@ -40,25 +41,6 @@ constexpr const char* kSettingsGroup = "settings";
 
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
-
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-// Lines of at most so many characters, broken at blanks.
-std::string wrapped(const std::string& text, std::size_t columns) {
-  std::string result;
-  std::size_t width = 0;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const std::size_t own = columns_of(word);
-    if (width > 0) result += width + 1 + own > columns ? '\n' : ' ';
-    width = width > 0 && width + 1 + own <= columns ? width + 1 + own : own;
-    result += word;
-  }
-  return result;
-}
 
 // A foot's lines are written as they are to stand, with a column of names and one of words; what is
 // too long goes on below its own beginning.
@@ -159,8 +141,8 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
     if (!word.starts_with("-")) continue;
     const std::string flag = word.substr(0, word.find('='));
     if (flag.starts_with("--") && find_key(flag.substr(2)) != nullptr) {
-      return usage_error(flag + ": a key of the configuration that this command does not change",
-                         "", command);
+      return usage_error(flag + ": a key of the configuration that this command does not take", "",
+                         command);
     }
     return usage_error(flag + ": unknown flag", suggestion(flag, flags_of(command)), command);
   }

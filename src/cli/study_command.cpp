@@ -12,6 +12,7 @@
 #include "base/launch.h"
 #include "base/log.h"
 #include "base/origin.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -163,10 +164,11 @@ void print_outcome(const StudyOutcome& outcome, const std::string& format) {
     if (text && !one.title.empty()) std::cout << one.title << "\n\n";
     print_table(one.table, format);
     // Below the first there would be nothing but how a page shows it.
-    if (!csv && !one.title.empty() && !one.caption.empty())
-      std::cout << '\n' << one.caption << '\n';
+    if (csv || one.title.empty() || one.caption.empty()) continue;
+    std::cout << '\n' << (text ? wrapped(one.caption, terminal_width()) : one.caption) << '\n';
   }
-  if (!csv && !study.note.empty()) std::cout << '\n' << study.note << '\n';
+  if (csv || study.note.empty()) return;
+  std::cout << '\n' << (text ? wrapped(study.note, terminal_width()) : study.note) << '\n';
 }
 
 void study_command(const StudyCommandOptions& options) {

@@ -102,8 +102,7 @@ std::string length_caption(const StudySettings& study, const std::vector<LengthR
   return fmt::format(
       "Loss in nats of held-out text in rows of each length, the same rows for all of a column; "
       "{}. "
-      "{} ± is the standard deviation over the seeds, where there are several. The best of each "
-      "column is bold.",
+      "{} ± is the standard deviation over the seeds, where there are several.",
       training_length ? fmt::format("trained at {}", *training_length)
                       : "not all were trained at the same length",
       weights_sentence(lengths));

@@ -43,7 +43,7 @@ std::vector<Figures> of_all_batches(Processes& processes, std::int64_t batches, 
   });
   std::vector<Figures> all;
   for (const std::vector<double>& values : in_batch_order(processes, own)) {
-    std::memcpy(&all.emplace_back(), values.data(), sizeof(Figures));
+    std::memcpy(static_cast<void*>(&all.emplace_back()), values.data(), sizeof(Figures));
   }
   return all;
 }

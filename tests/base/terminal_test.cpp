@@ -40,6 +40,13 @@ TEST_CASE("a text is cut to the columns that there are") {
   CHECK(cut_to_columns("12", 0).empty());
 }
 
+TEST_CASE("a text is broken at blanks into lines that fit") {
+  CHECK(wrapped("one two three", 7) == "one two\nthree");
+  CHECK(wrapped("äöü äöü", 7) == "äöü äöü");
+  CHECK(wrapped("unbreakable", 4) == "unbreakable");
+  CHECK(wrapped("", 4).empty());
+}
+
 TEST_CASE("a status line never wraps, however narrow the terminal") {
   if (!terminals_exist()) {
     WARN("not run: no pseudo-terminals here");

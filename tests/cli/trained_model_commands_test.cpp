@@ -99,7 +99,7 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(has(run({"evaluate", folder, "--length", "16,x"}).errors, "--length"));
     CHECK(run({"evaluate", folder, "--length", "16,x"}).code == 2);
     CHECK(has(run({"evaluate", folder, "--position", "learned"}).errors, "parameters differ"));
-    CHECK(has(run({"evaluate", folder, "--model.width", "64"}).errors, "does not change"));
+    CHECK(has(run({"evaluate", folder, "--model.width", "64"}).errors, "does not take"));
     CHECK(has(run({"evaluate", folder, "--position.t5.buckets", "8"}).errors,
               "is an option of t5, and the positions are rope"));
     CHECK(has(run({"evaluate", folder, "--chart", "a.png"}).errors, "--chart"));

@@ -22,10 +22,13 @@ def world_of(roformer, folder):
 
 
 def differing(left, right):
-    """The first line that differs, or None."""
+    """The first line that differs in what both programs write, or None."""
     left, right = figures(left), figures(right)
     if len(left) != len(right):
         return f"{len(left)} against {len(right)} lines"
+    both = [(set(a) & set(b)) for a, b in zip(left, right)]
+    left = [{name: a[name] for name in names} for a, names in zip(left, both)]
+    right = [{name: b[name] for name in names} for b, names in zip(right, both)]
     return next((f"{a} is not {b}" for a, b in zip(left, right) if a != b), None)
 
 
