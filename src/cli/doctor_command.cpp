@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,12 +15,14 @@
 #include "base/error.h"
 #include "base/launch.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "base/version.h"
 #include "bench/benchmark.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "config/words.h"
+#include "report/table.h"
 #include "tensor/device.h"
 #include "tensor/gpu.h"
 #include "tensor/gpu/compiler.h"
@@ -115,7 +118,11 @@ Diagnosis diagnose(const DoctorOptions& options) {
 
 void print_text(const Diagnosis& found) {
   const auto line = [](std::string_view name, const std::string& text) {
-    fmt::print("{:<18}{}\n", name, text);
+    constexpr std::size_t kNames = 18;
+    std::istringstream rows(wrapped(text, std::max(terminal_width(), 2 * kNames) - kNames));
+    for (std::string row; std::getline(rows, row); name = "") {
+      fmt::print("{:<{}}{}\n", name, kNames, row);
+    }
   };
   const auto speed = [](const Speed& figures) {
     return fmt::format("{:.0f} GFLOP/s ({}^3)", figures.gflops_per_s, figures.size);

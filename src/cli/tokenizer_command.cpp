@@ -97,6 +97,10 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
   if (arguments.kind == "bpe") training.algorithm = SentencePieceAlgorithm::bpe;
   SentenceSample sample(arguments.sample, arguments.seed);
   for_each_line(arguments, [&](std::string_view line) { sample.add(line); });
+  if (sample.seen() == 0) {
+    throw_failure(arguments.corpus.inputs.front().string(), "has no text to train on",
+                  "empty, or its recipe's rules remove everything");
+  }
   const auto kept = static_cast<std::int64_t>(sample.sentences().size());
   log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
             arguments.kind, format_count(kept),
