@@ -134,7 +134,7 @@ void predict_matches(const TrainedClassifier& trained, const MatchPredictions& o
                 "FILE.jsonl, one object a line with A, B and C");
   }
   const MatchingSet set = encode_matching(trained.settings, *trained.tokenizer,
-                                          read_matching_file(file, text_format(format)));
+                                          read_matching_file(file, text_format(format)), file);
   const std::vector<double> scores = matching_scores(*trained.classifier, set);
   if (!json)
     fmt::print("{}\n", set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)" : "match\tscore");

@@ -78,7 +78,8 @@ MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokeniz
                 format_count(std::ssize(examples.examples)));
     }
   }
-  return encode_matching(settings, tokenizer, std::move(examples));
+  return encode_matching(settings, tokenizer, std::move(examples),
+                         settings.data.directory.string() + " (train)");
 }
 
 // Sets of one form: a loss over triplets has no meaning for pairs that are beside each other.
@@ -181,7 +182,7 @@ class MatchingTraining : public TrainingTask {
 }  // namespace
 
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
-                            MatchingExamples examples) {
+                            MatchingExamples examples, const std::string& name) {
   MatchingSet set{.source = std::move(examples)};
   std::int64_t cut = 0;
   const auto add = [&](const std::string& first, const std::string& second) {
@@ -200,18 +201,20 @@ MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer
   }
   constexpr double kMany = 0.01;
   if (static_cast<double>(unknown) > kMany * static_cast<double>(pieces)) {
-    log::warn("{:.1f} % of the pieces are unknown to the vocabulary",
+    log::warn("{}: {:.1f} % of the pieces are unknown to the vocabulary", name,
               100 * static_cast<double>(unknown) / static_cast<double>(pieces));
   }
   if (cut > 0) {
-    log::warn("{} of {} pairs of texts are longer than data.length {} and were cut",
+    log::warn("{}: {} of {} pairs of texts are longer than data.length {} and were cut", name,
               format_count(cut), format_count(std::ssize(set.texts)), settings.data.length);
   }
   return set;
 }
 
 MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer, Split split) {
-  return encode_matching(settings, tokenizer, read_matching(settings.data.directory, split));
+  return encode_matching(
+      settings, tokenizer, read_matching(settings.data.directory, split),
+      fmt::format("{} ({})", settings.data.directory.string(), to_string(split)));
 }
 
 ClassifierShape matching_shape(const MatchingSettings& settings) {

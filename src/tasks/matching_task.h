@@ -25,9 +25,9 @@ struct MatchingSet {
 // Reads data.directory and cuts to data.length as matching.truncation says, with a warning that
 // says how many were cut. Throws as read_matching does.
 MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer, Split split);
-// The same of examples that are there already.
+// The same of examples that are there already; the warnings call them `name`.
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
-                            MatchingExamples examples);
+                            MatchingExamples examples, const std::string& name);
 
 ClassifierShape matching_shape(const MatchingSettings& settings);
 
