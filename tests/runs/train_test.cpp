@@ -223,6 +223,13 @@ TEST_CASE("a run killed before its record was written resumes, and is overwritte
   CHECK_NOTHROW(load_tokenizer(tiny.run()));
 }
 
+TEST_CASE("the configuration is there before the record of a run, which completes it") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  CHECK(fs::last_write_time(tiny.run() / "config.yaml") <
+        fs::last_write_time(tiny.run() / "run.json"));
+}
+
 TEST_CASE("a run that could not be written can be begun again without a flag") {
   const TinyRun tiny("rope");
   const fs::path obstacle = tiny.run() / "run.json.partial";
