@@ -1,7 +1,7 @@
 // Attention over separate q, k and v: the general path. It serves the schemes whose scores depend
 // on the content, decoding with a cache, attention dropout, log-n scaling, and devices other than
-// CPUs; what needs none of that takes fused_attention instead. The matrix of scores exists once and
-// becomes the probabilities in place.
+// CPUs; what needs none of that takes fused_attention instead. Scores exist once and become the
+// probabilities in place, on CPUs for some queries at a time (query_parts.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,6 +24,7 @@ struct AttendInputs {
   // What key and value are: a cache may hold them rotated already (scheme.form().cached_keys).
   CachedKeys keys = CachedKeys::unrotated;
   std::int64_t changed_keys = 0;  // the first so many are as the scheme's change_keys() left them
+  std::int64_t most_queries = 0;  // whose scores are held at a time; 0: as many as pay
 };
 
 struct Attended {

@@ -26,14 +26,6 @@ at::Tensor distances(const Positions& queries, const Positions& keys, at::Device
          on_device(keys.tensor(), device).unsqueeze(0);
 }
 
-Positions first(const Positions& all, std::int64_t count) {
-  ROFORMER_ASSERT(count <= all.count());
-  if (all.contiguous()) return Positions::range(all[0], count);
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(all[i]);
-  return Positions::of(std::move(values));
-}
-
 // A parameter whose uses in one layer are added up before they meet those of the others.
 at::Tensor of_one_layer(const at::Tensor& parameter) {
   GradientRecorder recorder("position/shared", {parameter});
@@ -85,8 +77,8 @@ AttentionContext PositionSession::context_of_positions(std::int64_t layer, const
     drawn = drawn.narrow(1, 0, extent.keys);
     if (drawn.size(0) > 1) drawn = drawn.narrow(0, sequences.first, sequences.count);
   }
-  return {.queries = first(inputs_.queries, extent.queries),
-          .keys = first(inputs_.keys, extent.keys),
+  return {.queries = inputs_.queries.part(0, extent.queries),
+          .keys = inputs_.keys.part(0, extent.keys),
           .layer = layer,
           .causal = inputs_.causal,
           .training = inputs_.training,

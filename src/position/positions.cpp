@@ -39,6 +39,13 @@ at::Tensor Positions::tensor() const {
   return at::tensor(values_, at::kLong);
 }
 
+Positions Positions::part(std::int64_t begin, std::int64_t count) const {
+  ROFORMER_ASSERT(begin >= 0 && count >= 0 && begin + count <= count_);
+  if (contiguous()) return range(start_ + begin, count);
+  const auto first = values_.begin() + begin;
+  return of({first, first + count});
+}
+
 Positions Positions::shifted(std::int64_t offset) const {
   Positions result = *this;
   result.start_ += offset;

@@ -24,6 +24,8 @@ class Positions {
   std::int64_t least() const;
   std::int64_t largest() const;
   at::Tensor tensor() const;  // [count] int64
+  // `count` of them from the one at index `begin` on.
+  Positions part(std::int64_t begin, std::int64_t count) const;
   // The positions shifted by an offset.
   Positions shifted(std::int64_t offset) const;
   bool operator==(const Positions&) const = default;

@@ -1,0 +1,120 @@
+// Attention of some queries after the other against that of all at once, for every scheme.
+#include "attention/query_parts.h"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <vector>
+
+#include "attention/attend.h"
+#include "attention/position_session.h"
+#include "catch.h"
+#include "distance.h"
+#include "schemes.h"
+
+using namespace roformer;
+
+namespace {
+
+constexpr std::int64_t kTokens = 13, kBatch = 2;
+
+struct PartSides {
+  at::Tensor query, key, value, input, outer;
+};
+
+// The output and the gradients of q, k, v, of the layer's input and of the scheme's parameters.
+std::vector<at::Tensor> run_parts(const SmallScheme& small, const PartSides& sides,
+                                  at::ScalarType type, std::int64_t most_queries) {
+  const auto leaf = [&](const at::Tensor& x) { return x.to(type).detach().requires_grad_(true); };
+  const at::Tensor query = leaf(sides.query), key = leaf(sides.key), value = leaf(sides.value),
+                   input = leaf(sides.input);
+  for (const Parameter& parameter : small.parameters.all()) {
+    at::Tensor(parameter.value).mutable_grad() = at::Tensor();
+  }
+  const AttentionSettings attention{.log_n = LogNScaling::query, .log_n_length = 4};
+  const Positions positions = Positions::range(0, kTokens);
+  PositionSession session({.scheme = *small.scheme,
+                           .attention = attention,
+                           .queries = positions,
+                           .keys = positions,
+                           .causal = small.causal,
+                           .type = type});
+  const Extent extent = Extent::square(kTokens);
+  AttentionContext context = session.context(1, extent);
+  context.mask = session.mask(1, extent);
+  const at::Tensor weight =
+      at::full({SmallScheme::kInner, SmallScheme::kWidth}, 0.1, query.options());
+  context.projections = {.query_weight = weight, .key_weight = weight};
+  const at::Tensor features = small.features(input);
+  if (features.defined()) context.features = small.scheme->remembered(features, {});
+  const SchemeForm form = small.scheme->form();
+  const at::Tensor output = attend({.query = query,
+                                    .key = key,
+                                    .value = value,
+                                    .scheme = *small.scheme,
+                                    .attention = attention,
+                                    .context = context,
+                                    .bias = form.bias_of_positions ? small.scheme->bias(context)
+                                                                   : session.bias(1, extent),
+                                    .most_queries = most_queries})
+                                .output;
+  (output * sides.outer.to(type)).sum().backward();
+  std::vector<at::Tensor> result{output.detach(), query.grad(), key.grad(), value.grad()};
+  if (features.defined()) result.push_back(input.grad());
+  for (const Parameter& parameter : small.parameters.all()) {
+    if (parameter.value.grad().defined()) result.push_back(parameter.value.grad().clone());
+  }
+  return result;
+}
+
+double largest_distance(const SmallScheme& small, const PartSides& sides, at::ScalarType type) {
+  const auto parts = run_parts(small, sides, type, 5),
+             whole = run_parts(small, sides, type, kTokens);
+  REQUIRE(parts.size() == whole.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    largest = std::max(largest, distance(parts[i], whole[i]));
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("attention by parts of the queries is that of all at once, with gradients") {
+  at::manual_seed(41);
+  const auto random = [] {
+    return at::randn({kBatch, SmallScheme::kHeads, kTokens, SmallScheme::kHeadWidth}, at::kDouble);
+  };
+  const PartSides sides{.query = random(),
+                        .key = random(),
+                        .value = random(),
+                        .input = at::randn({kBatch, kTokens, SmallScheme::kWidth}, at::kDouble),
+                        .outer = random()};
+  for (const std::string& name : position_names()) {
+    for (const bool causal : {false, true}) {
+      INFO(name << (causal ? ", causal" : ""));
+      CHECK(largest_distance(SmallScheme(name, causal), sides, at::kDouble) < 1e-11);
+      CHECK(largest_distance(SmallScheme(name, causal, at::kFloat), sides, at::kFloat) < 1e-4);
+    }
+  }
+}
+
+TEST_CASE("a part of the queries sees no more keys than they do") {
+  const auto context_of = [](bool causal) {
+    return AttentionContext{.queries = Positions::range(4, 6),
+                            .keys = Positions::range(0, 10),
+                            .causal = causal,
+                            .mask = at::ones({1, 1, 6, 10}, at::kBool)};
+  };
+  const std::vector<QueryPart> past = query_parts(context_of(true), 4);
+  REQUIRE(past.size() == 2);
+  CHECK(past[0].keys == 8);
+  CHECK(past[1].first == 4);
+  CHECK(past[1].count == 2);
+  CHECK(past[1].keys == 10);
+  const AttentionContext part = part_of(context_of(true), past[0]);
+  CHECK(part.queries == Positions::range(4, 4));
+  CHECK(part.keys == Positions::range(0, 8));
+  CHECK(part.mask.sizes() == at::IntArrayRef({1, 1, 4, 8}));
+  CHECK(query_parts(context_of(false), 4)[0].keys == 10);
+}
