@@ -13,7 +13,12 @@
 #include <memory>
 #include <vector>
 
+#include "base/error.h"
 #include "tensor/gradient.h"
+#include "tensor/loops.h"
+#include "tensor/parallel.h"
+#include "tensor/score_kernels.h"
+#include "tensor/scratch.h"
 
 namespace roformer {
 namespace {
@@ -89,9 +94,7 @@ struct ScoreNetworkState {
   }
 };
 
-}  // namespace
-
-at::Tensor with_score_network(const ScoreNetworkInputs& in) {
+at::Tensor composed(const ScoreNetworkInputs& in) {
   const ScoreNetwork& net = in.network;
   GradientRecorder recorder(
       "attention/score_network",
@@ -134,6 +137,118 @@ at::Tensor with_score_network(const ScoreNetworkInputs& in) {
     }
     return {to_scores, to_bias, to_first.weight, to_first.bias, to_second.weight, to_second.bias};
   });
+}
+
+// The loops' view of one query's pairs in one text.
+template <typename T>
+class NetworkRows {
+ public:
+  NetworkRows(const ScoreNetworkInputs& in, const at::Tensor& scores)
+      : scores_(scores),
+        bias_(in.bias.defined() ? in.bias.detach().contiguous() : at::Tensor()),
+        past_(in.past.defined() ? in.past.contiguous() : at::Tensor()),
+        first_weight_(in.network.first_weight.detach().contiguous()),
+        first_bias_(in.network.first_bias.detach().contiguous()),
+        second_weight_(in.network.second_weight.detach().contiguous()),
+        second_bias_(in.network.second_bias.detach().contiguous()),
+        slope_(static_cast<T>(in.network.slope)) {}
+
+  std::int64_t texts() const { return scores_.size(0); }
+  std::int64_t heads() const { return scores_.size(1); }
+  std::int64_t queries() const { return scores_.size(2); }
+  std::int64_t keys() const { return scores_.size(3); }
+  std::vector<at::Tensor> parameters() const {
+    return {first_weight_, first_bias_, second_weight_, second_bias_};
+  }
+
+  // Where a query's numbers begin in [B, H, Lq, Lk].
+  T* in_text(const at::Tensor& pairs, std::int64_t text, std::int64_t query) const {
+    return pairs.data_ptr<T>() + (text * heads() * queries() + query) * keys();
+  }
+
+  kernels::ScoreNetworkRow<T> row(std::int64_t text, std::int64_t query) const {
+    return {.scores = in_text(scores_, text, query),
+            .bias = bias_.defined() ? in_text(bias_, 0, query) : nullptr,
+            .past = past_.defined() ? past_.const_data_ptr<bool>() + query * keys() : nullptr,
+            .head_step = queries() * keys(),
+            .heads = heads(),
+            .keys = keys(),
+            .taps = first_weight_.size(0),
+            .hidden = first_weight_.size(2),
+            .first_weight = first_weight_.const_data_ptr<T>(),
+            .first_bias = first_bias_.const_data_ptr<T>(),
+            .second_weight = second_weight_.const_data_ptr<T>(),
+            .second_bias = second_bias_.const_data_ptr<T>(),
+            .slope = slope_};
+  }
+
+ private:
+  at::Tensor scores_, bias_, past_, first_weight_, first_bias_, second_weight_, second_bias_;
+  T slope_;
+};
+
+template <typename T>
+at::Tensor looped(const ScoreNetworkInputs& in) {
+  const ScoreNetwork& net = in.network;
+  GradientRecorder recorder(
+      "attention/score_network",
+      {in.scores, in.bias, net.first_weight, net.first_bias, net.second_weight, net.second_bias});
+  const at::Tensor scores = in.scores.detach().contiguous();
+  const NetworkRows<T> rows(in, scores);
+  const at::Tensor result = at::empty_like(scores);
+  for_rows(rows.queries(), rows.texts() * rows.heads() * rows.keys(),
+           [&](std::int64_t begin, std::int64_t end) {
+             thread_local Scratch<T> memory;
+             for (std::int64_t query = begin; query < end; ++query) {
+               for (std::int64_t text = 0; text < rows.texts(); ++text) {
+                 kernels::ScoreNetworkRow<T> row = rows.row(text, query);
+                 row.output = rows.in_text(result, text, query);
+                 row.memory = memory(row.memory_needed());
+                 kernels::score_kernels<T>().score_network(row);
+               }
+             }
+           });
+  return recorder.finish(result, [rows, has_bias = in.bias.defined()](const Gradients& gradients) {
+    const at::Tensor slopes = gradients[0].contiguous(), to_scores = at::empty_like(slopes);
+    const at::Tensor to_bias =
+        has_bias ? at::zeros({1, rows.heads(), rows.queries(), rows.keys()}, slopes.options())
+                 : at::Tensor();
+    std::int64_t weights = 0;
+    for (const at::Tensor& x : rows.parameters()) weights += x.numel();
+    at::Tensor sums = for_rows_with_sums<T>(
+        rows.queries(), weights * kernels::kLaneSums<T>, 1,
+        [&](std::int64_t begin, std::int64_t end, T* to_weights) {
+          thread_local Scratch<T> memory;
+          for (std::int64_t query = begin; query < end; ++query) {
+            for (std::int64_t text = 0; text < rows.texts(); ++text) {
+              kernels::ScoreNetworkRow<T> row = rows.row(text, query);
+              row.output_gradient = rows.in_text(slopes, text, query);
+              row.to_scores = rows.in_text(to_scores, text, query);
+              row.to_bias = has_bias ? rows.in_text(to_bias, 0, query) : nullptr;
+              row.to_weights = to_weights;
+              row.memory = memory(row.memory_needed());
+              kernels::score_kernels<T>().score_network_slopes(row);
+            }
+          }
+        });
+    sums = sums.view({weights, -1}).sum(1);
+    Gradients result{to_scores, has_bias ? to_bias.squeeze(0) : to_bias};
+    std::int64_t first = 0;
+    for (const at::Tensor& x : rows.parameters()) {
+      result.push_back(sums.narrow(0, first, x.numel()).view_as(x));
+      first += x.numel();
+    }
+    return result;
+  });
+}
+
+}  // namespace
+
+at::Tensor with_score_network(const ScoreNetworkInputs& in) {
+  if (!runs_loops(in.scores)) return composed(in);
+  if (in.scores.scalar_type() == at::kDouble) return looped<double>(in);
+  ROFORMER_ASSERT(in.scores.scalar_type() == at::kFloat);
+  return looped<float>(in);
 }
 
 }  // namespace roformer

@@ -1,6 +1,7 @@
 #include "tensor/kernels.h"
 
 #include "tensor/attention_kernels.h"
+#include "tensor/score_kernels.h"
 
 namespace roformer::kernels {
 
@@ -11,6 +12,8 @@ namespace roformer::kernels {
   KernelTable<T> make_table();                                    \
   template <typename M, typename T>                               \
   AttentionKernels<M, T> make_attention_kernels();                \
+  template <typename A>                                           \
+  ScoreKernels<A> make_score_kernels();                           \
   PanelKernels make_panel_kernels();                              \
   struct Maker {                                                  \
     static constexpr const char* kName = #set;                    \
@@ -21,6 +24,10 @@ namespace roformer::kernels {
     template <typename M, typename T>                             \
     static AttentionKernels<M, T> attention() {                   \
       return make_attention_kernels<M, T>();                      \
+    }                                                             \
+    template <typename A>                                         \
+    static ScoreKernels<A> scores() {                             \
+      return make_score_kernels<A>();                             \
     }                                                             \
     static PanelKernels panels() { return make_panel_kernels(); } \
   };                                                              \
@@ -72,6 +79,15 @@ template const AttentionKernels<double, double>& attention_kernels<double, doubl
 template const AttentionKernels<c10::BFloat16, c10::BFloat16>&
 attention_kernels<c10::BFloat16, c10::BFloat16>();
 template const AttentionKernels<c10::BFloat16, float>& attention_kernels<c10::BFloat16, float>();
+
+template <typename A>
+const ScoreKernels<A>& score_kernels() {
+  static const ScoreKernels<A> chosen =
+      of_best_set([](auto maker) { return decltype(maker)::template scores<A>(); });
+  return chosen;
+}
+template const ScoreKernels<float>& score_kernels<float>();
+template const ScoreKernels<double>& score_kernels<double>();
 
 const PanelKernels& panel_kernels() {
   static const PanelKernels chosen =

@@ -1,6 +1,6 @@
-// The loops behind kernels.h and attention_kernels.h, included once per instruction set by a file
-// that defines ROFORMER_KERNELS_NAMESPACE; written so that the compiler's vectoriser takes every
-// inner loop.
+// The loops behind kernels.h, attention_kernels.h and score_kernels.h, included once per
+// instruction set by a file that defines ROFORMER_KERNELS_NAMESPACE; written so that the compiler's
+// vectoriser takes every inner loop.
 #pragma once
 
 #define ROFORMER_INLINE [[gnu::always_inline]] inline
@@ -12,6 +12,8 @@
 #include "tensor/cpu/norm_loops.h"
 #include "tensor/cpu/panel_loops.h"
 #include "tensor/cpu/rotation_loops.h"
+#include "tensor/cpu/score_loops.h"
+#include "tensor/cpu/score_network_loops.h"
 #include "tensor/cpu/sum_loops.h"
 #include "tensor/cpu/vocabulary_loops.h"
 
@@ -53,6 +55,18 @@ template AttentionKernels<double, double> make_attention_kernels<double, double>
 template AttentionKernels<c10::BFloat16, c10::BFloat16>
 make_attention_kernels<c10::BFloat16, c10::BFloat16>();
 template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFloat16, float>();
+
+template <typename A>
+ScoreKernels<A> make_score_kernels() {
+  return {.break_sticks = break_sticks<A>,
+          .stick_slopes = stick_slopes<A>,
+          .add_contextual = add_contextual<A>,
+          .contextual_slopes = contextual_slopes<A>,
+          .score_network = score_network<A>,
+          .score_network_slopes = score_network_slopes<A>};
+}
+template ScoreKernels<float> make_score_kernels<float>();
+template ScoreKernels<double> make_score_kernels<double>();
 
 PanelKernels make_panel_kernels() {
   return {.copy = copy_rows,

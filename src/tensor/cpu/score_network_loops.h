@@ -1,0 +1,309 @@
+// DAPE's network on the pairs of one query, some keys at a time: products of small matrices whose
+// columns are keys, from one layer to the next without leaving the core's own cache.
+#pragma once
+
+#include "tensor/cpu/lanes.h"
+#include "tensor/score_kernels.h"
+
+namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
+
+template <typename A>
+ROFORMER_INLINE void store_lanes(const Lanes<A>& lanes, A* numbers) {
+  std::memcpy(numbers, &lanes, sizeof lanes);
+}
+
+// y[o] += sum over i of weight[i * in_step + o * out_step] * x[i], rows of columns.
+template <typename A>
+struct ChannelProduct {
+  const A* weight = nullptr;
+  std::int64_t in = 0, in_step = 0;
+  std::int64_t out = 0, out_step = 0;
+  const A* x = nullptr;
+  A* y = nullptr;
+  std::int64_t row = 0;      // stride between the rows of x and of y
+  std::int64_t columns = 0;  // a multiple of the step
+};
+
+template <std::int64_t outputs, typename A>
+ROFORMER_INLINE void add_outputs(const ChannelProduct<A>& o, std::int64_t first,
+                                 std::int64_t column) {
+  constexpr std::int64_t kGroups = ScoreNetworkRow<A>::kStep / kLanes<A>;
+  Lanes<A> sums[outputs][kGroups], x[kGroups];
+  A* const y = o.y + first * o.row + column;
+  for (std::int64_t k = 0; k < outputs; ++k) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+      load_lanes(y + k * o.row + g * kLanes<A>, sums[k][g]);
+    }
+  }
+  const A* weight = o.weight + first * o.out_step;
+  for (std::int64_t i = 0; i < o.in; ++i, weight += o.in_step) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+      load_lanes(o.x + i * o.row + column + g * kLanes<A>, x[g]);
+    }
+    for (std::int64_t k = 0; k < outputs; ++k) {
+      for (std::int64_t g = 0; g < kGroups; ++g) sums[k][g] += weight[k * o.out_step] * x[g];
+    }
+  }
+  for (std::int64_t k = 0; k < outputs; ++k) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+      store_lanes<A>(sums[k][g], y + k * o.row + g * kLanes<A>);
+    }
+  }
+}
+
+template <typename A>
+ROFORMER_INLINE void add_product(const ChannelProduct<A>& o) {
+  for (std::int64_t column = 0; column < o.columns; column += ScoreNetworkRow<A>::kStep) {
+    std::int64_t out = 0;
+    for (; out + 4 <= o.out; out += 4) add_outputs<4>(o, out, column);
+    for (; out < o.out; ++out) add_outputs<1>(o, out, column);
+  }
+}
+
+// sums[i, o] += the lanes of x[i] * y[o] over some columns; of x alone 1.
+template <typename A>
+ROFORMER_INLINE void add_outer(const A* x, std::int64_t in, const A* y, std::int64_t out,
+                               std::int64_t row, std::int64_t columns, A* sums) {
+  for (std::int64_t i = 0; i < in; ++i) {
+    for (std::int64_t o = 0; o < out; ++o, sums += kLanes<A>) {
+      Lanes<A> sum, left, right;
+      load_lanes(sums, sum);
+      for (std::int64_t c = 0; c < columns; c += kLanes<A>) {
+        load_lanes(x + i * row + c, left);
+        load_lanes(y + o * row + c, right);
+        sum += left * right;
+      }
+      store_lanes<A>(sum, sums);
+    }
+  }
+}
+template <typename A>
+ROFORMER_INLINE void add_rows(const A* y, std::int64_t out, std::int64_t row, std::int64_t columns,
+                              A* sums) {
+  for (std::int64_t o = 0; o < out; ++o, sums += kLanes<A>) {
+    Lanes<A> sum, part;
+    load_lanes(sums, sum);
+    for (std::int64_t c = 0; c < columns; c += kLanes<A>) {
+      load_lanes(y + o * row + c, part);
+      sum += part;
+    }
+    store_lanes<A>(sum, sums);
+  }
+}
+
+// One part of the keys of a row. Half of the taps stand on either side of a key; a buffer's first
+// column is a key so many before the part: input and output_gradient twice the half, hidden and its
+// gradient once.
+template <typename A>
+class NetworkPart {
+ public:
+  ROFORMER_INLINE NetworkPart(const ScoreNetworkRow<A>& row, std::int64_t begin)
+      : o_(row),
+        begin_(begin),
+        count_(std::min(ScoreNetworkRow<A>::kKeysOfPart, row.keys - begin)),
+        half_(row.taps / 2),
+        row_(row.columns()),
+        channels_(row.channels()) {
+    input_ = o_.memory;
+    hidden_ = input_ + channels_ * row_;
+    to_hidden_ = hidden_ + o_.hidden * row_;
+    gradient_ = to_hidden_ + o_.hidden * row_;
+    result_ = gradient_ + o_.heads * row_;
+  }
+
+  void forward() const {
+    read_input();
+    make_hidden();
+    fill_rows(result_, o_.heads, o_.second_bias);
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = o_.second_weight + t * o_.hidden * o_.heads,
+                      .in = o_.hidden,
+                      .in_step = o_.heads,
+                      .out = o_.heads,
+                      .out_step = 1,
+                      .x = hidden_ + t,
+                      .y = result_,
+                      .row = row_,
+                      .columns = row_});
+    }
+    for (std::int64_t h = 0; h < o_.heads; ++h) {
+      const std::int64_t start = h * o_.head_step + begin_;
+      A* __restrict output = o_.output + start;
+      const A* __restrict scores = o_.scores + start;
+      const A* __restrict result = result_ + h * row_;
+      for (std::int64_t c = 0; c < count_; ++c) output[c] = scores[c] + result[c];
+      if (o_.bias == nullptr) continue;
+      const A* __restrict bias = o_.bias + start;
+      for (std::int64_t c = 0; c < count_; ++c) output[c] += bias[c];
+    }
+  }
+
+  void backward() const {
+    read_input();
+    make_hidden();
+    for (std::int64_t h = 0; h < o_.heads; ++h) {
+      read(o_.output_gradient + h * o_.head_step, nullptr, gradient_ + h * row_);
+    }
+    make_hidden_gradient();
+    add_weight_gradients();
+    fill_rows(result_, channels_, static_cast<const A*>(nullptr));
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = o_.first_weight + t * channels_ * o_.hidden,
+                      .in = o_.hidden,
+                      .in_step = 1,
+                      .out = channels_,
+                      .out_step = o_.hidden,
+                      .x = to_hidden_ + 2 * half_ - t,
+                      .y = result_,
+                      .row = row_,
+                      .columns = row_});
+    }
+    const bool* const past = o_.past == nullptr ? nullptr : o_.past + begin_;
+    for (std::int64_t h = 0; h < o_.heads; ++h) {
+      const std::int64_t start = h * o_.head_step + begin_;
+      const A* __restrict own = o_.output_gradient + start;
+      A* __restrict to_scores = o_.to_scores + start;
+      write_gradient(own, result_ + h * row_, past, to_scores);
+      if (o_.to_bias == nullptr) continue;
+      A* __restrict to_bias = o_.to_bias + start;
+      for (std::int64_t c = 0; c < count_; ++c) to_bias[c] += own[c];
+      const A* __restrict through = result_ + (o_.heads + h) * row_;
+      for (std::int64_t c = 0; c < count_; ++c) {
+        to_bias[c] += past == nullptr || past[c] ? through[c] : A(0);
+      }
+    }
+  }
+
+ private:
+  const ScoreNetworkRow<A>& o_;
+  std::int64_t begin_, count_, half_, row_, channels_;
+  A *input_, *hidden_, *to_hidden_, *gradient_, *result_;
+
+  // The keys of the part and 2 * half_ on either side; 0 beyond the row's ends and where not seen.
+  ROFORMER_INLINE void read(const A* __restrict from, const bool* past, A* __restrict to) const {
+    const std::int64_t first = begin_ - 2 * half_;
+    const std::int64_t low = std::max<std::int64_t>(0, -first);
+    const std::int64_t high = std::min(count_ + 4 * half_, o_.keys - first);
+    for (std::int64_t c = 0; c < low; ++c) to[c] = 0;
+    for (std::int64_t c = low; c < high; ++c) to[c] = from[first + c];
+    for (std::int64_t c = high; c < row_; ++c) to[c] = 0;
+    for (std::int64_t c = low; c < high && past != nullptr; ++c) to[c] *= past[first + c];
+  }
+  void read_input() const {
+    for (std::int64_t h = 0; h < o_.heads; ++h) {
+      read(o_.scores + h * o_.head_step, o_.past, input_ + h * row_);
+      if (o_.bias == nullptr) continue;
+      read(o_.bias + h * o_.head_step, o_.past, input_ + (o_.heads + h) * row_);
+    }
+  }
+
+  ROFORMER_INLINE void fill_rows(A* rows, std::int64_t count, const A* value) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::fill_n(rows + i * row_, row_, value == nullptr ? A(0) : value[i]);
+    }
+  }
+
+  // Calls function(first, end) with the columns of the hidden layer that are keys.
+  template <typename Function>
+  ROFORMER_INLINE void with_keys(const Function& function) const {
+    const std::int64_t first = begin_ - half_;
+    function(std::max<std::int64_t>(0, -first), std::min(count_ + 2 * half_, o_.keys - first));
+  }
+
+  void make_hidden() const {
+    fill_rows(hidden_, o_.hidden, o_.first_bias);
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = o_.first_weight + t * channels_ * o_.hidden,
+                      .in = channels_,
+                      .in_step = o_.hidden,
+                      .out = o_.hidden,
+                      .out_step = 1,
+                      .x = input_ + t,
+                      .y = hidden_,
+                      .row = row_,
+                      .columns = row_});
+    }
+    with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
+      for (std::int64_t o = 0; o < o_.hidden; ++o) {
+        A* __restrict hidden = hidden_ + o * row_;
+        for (std::int64_t c = low; c < high; ++c) {
+          hidden[c] = hidden[c] > 0 ? hidden[c] : o_.slope * hidden[c];
+        }
+        clear_outside(hidden, low, high);
+      }
+    });
+  }
+
+  void make_hidden_gradient() const {
+    fill_rows(to_hidden_, o_.hidden, static_cast<const A*>(nullptr));
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = o_.second_weight + t * o_.hidden * o_.heads,
+                      .in = o_.heads,
+                      .in_step = 1,
+                      .out = o_.hidden,
+                      .out_step = o_.heads,
+                      .x = gradient_ + 2 * half_ - t,
+                      .y = to_hidden_,
+                      .row = row_,
+                      .columns = row_});
+    }
+    with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
+      for (std::int64_t o = 0; o < o_.hidden; ++o) {
+        A* __restrict to_hidden = to_hidden_ + o * row_;
+        const A* __restrict hidden = hidden_ + o * row_;
+        for (std::int64_t c = low; c < high; ++c) {
+          to_hidden[c] = hidden[c] > 0 ? to_hidden[c] : o_.slope * to_hidden[c];
+        }
+        clear_outside(to_hidden, low, high);
+      }
+    });
+  }
+
+  ROFORMER_INLINE void clear_outside(A* row, std::int64_t low, std::int64_t high) const {
+    for (std::int64_t c = 0; c < low; ++c) row[c] = 0;
+    for (std::int64_t c = high; c < row_; ++c) row[c] = 0;
+  }
+
+  // Of the part's own keys. A part that is not whole is the row's last, behind which all is 0.
+  void add_weight_gradients() const {
+    constexpr std::int64_t kLast = kLanes<A> - 1;
+    const std::int64_t columns = (count_ + kLast) / kLanes<A> * kLanes<A>;
+    A* sums = o_.to_weights;
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_outer(input_ + half_ + t, channels_, to_hidden_ + half_, o_.hidden, row_, columns, sums);
+      sums += channels_ * o_.hidden * kLanes<A>;
+    }
+    add_rows(to_hidden_ + half_, o_.hidden, row_, columns, sums);
+    sums += o_.hidden * kLanes<A>;
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_outer(hidden_ + t, o_.hidden, gradient_ + 2 * half_, o_.heads, row_, columns, sums);
+      sums += o_.hidden * o_.heads * kLanes<A>;
+    }
+    add_rows(gradient_ + 2 * half_, o_.heads, row_, columns, sums);
+  }
+
+  ROFORMER_INLINE void write_gradient(const A* __restrict own, const A* __restrict through,
+                                      const bool* past, A* __restrict to) const {
+    if (past == nullptr) {
+      for (std::int64_t c = 0; c < count_; ++c) to[c] = own[c] + through[c];
+    } else {
+      for (std::int64_t c = 0; c < count_; ++c) to[c] = own[c] + (past[c] ? through[c] : A(0));
+    }
+  }
+};
+
+template <typename A>
+void score_network(const ScoreNetworkRow<A>& o) {
+  for (std::int64_t begin = 0; begin < o.keys; begin += ScoreNetworkRow<A>::kKeysOfPart) {
+    NetworkPart<A>(o, begin).forward();
+  }
+}
+
+template <typename A>
+void score_network_slopes(const ScoreNetworkRow<A>& o) {
+  for (std::int64_t begin = 0; begin < o.keys; begin += ScoreNetworkRow<A>::kKeysOfPart) {
+    NetworkPart<A>(o, begin).backward();
+  }
+}
+
+}  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE
