@@ -60,20 +60,31 @@ ROFORMER_INLINE void add_product(const ChannelProduct<A>& o) {
   }
 }
 
-// sums[i, o] += the lanes of x[i] * y[o] over some columns; of x alone 1.
+// sums[i, o] += the lanes of x[i] * y[o] over some columns.
+template <std::int64_t outputs, typename A>
+ROFORMER_INLINE void add_lanes(const A* x, const A* y, std::int64_t row, std::int64_t columns,
+                               A* sums) {
+  Lanes<A> sum[outputs], left, right;
+  for (std::int64_t k = 0; k < outputs; ++k) load_lanes(sums + k * kLanes<A>, sum[k]);
+  for (std::int64_t c = 0; c < columns; c += kLanes<A>) {
+    load_lanes(x + c, left);
+    for (std::int64_t k = 0; k < outputs; ++k) {
+      load_lanes(y + k * row + c, right);
+      sum[k] += left * right;
+    }
+  }
+  for (std::int64_t k = 0; k < outputs; ++k) store_lanes<A>(sum[k], sums + k * kLanes<A>);
+}
 template <typename A>
 ROFORMER_INLINE void add_outer(const A* x, std::int64_t in, const A* y, std::int64_t out,
                                std::int64_t row, std::int64_t columns, A* sums) {
   for (std::int64_t i = 0; i < in; ++i) {
-    for (std::int64_t o = 0; o < out; ++o, sums += kLanes<A>) {
-      Lanes<A> sum, left, right;
-      load_lanes(sums, sum);
-      for (std::int64_t c = 0; c < columns; c += kLanes<A>) {
-        load_lanes(x + i * row + c, left);
-        load_lanes(y + o * row + c, right);
-        sum += left * right;
-      }
-      store_lanes<A>(sum, sums);
+    std::int64_t o = 0;
+    for (; o + 4 <= out; o += 4, sums += 4 * kLanes<A>) {
+      add_lanes<4>(x + i * row, y + o * row, row, columns, sums);
+    }
+    for (; o < out; ++o, sums += kLanes<A>) {
+      add_lanes<1>(x + i * row, y + o * row, row, columns, sums);
     }
   }
 }
@@ -187,7 +198,10 @@ class NetworkPart {
     for (std::int64_t c = 0; c < low; ++c) to[c] = 0;
     for (std::int64_t c = low; c < high; ++c) to[c] = from[first + c];
     for (std::int64_t c = high; c < row_; ++c) to[c] = 0;
-    for (std::int64_t c = low; c < high && past != nullptr; ++c) to[c] *= past[first + c];
+    if (past == nullptr) return;
+    // The vectoriser has no vectors of bool.
+    const auto* __restrict seen = reinterpret_cast<const std::uint8_t*>(past) + first;
+    for (std::int64_t c = low; c < high; ++c) to[c] *= static_cast<A>(seen[c]);
   }
   void read_input() const {
     for (std::int64_t h = 0; h < o_.heads; ++h) {
@@ -225,10 +239,8 @@ class NetworkPart {
     }
     with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
       for (std::int64_t o = 0; o < o_.hidden; ++o) {
-        A* __restrict hidden = hidden_ + o * row_;
-        for (std::int64_t c = low; c < high; ++c) {
-          hidden[c] = hidden[c] > 0 ? hidden[c] : o_.slope * hidden[c];
-        }
+        A* const hidden = hidden_ + o * row_;
+        bend(hidden + low, hidden + low, high - low);
         clear_outside(hidden, low, high);
       }
     });
@@ -249,16 +261,22 @@ class NetworkPart {
     }
     with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
       for (std::int64_t o = 0; o < o_.hidden; ++o) {
-        A* __restrict to_hidden = to_hidden_ + o * row_;
-        const A* __restrict hidden = hidden_ + o * row_;
-        for (std::int64_t c = low; c < high; ++c) {
-          to_hidden[c] = hidden[c] > 0 ? to_hidden[c] : o_.slope * to_hidden[c];
-        }
+        A* const to_hidden = to_hidden_ + o * row_;
+        bend(hidden_ + o * row_ + low, to_hidden + low, high - low);
         clear_outside(to_hidden, low, high);
       }
     });
   }
 
+  // The LeakyReLU's factor of each number, which has the sign of `signs`.
+  ROFORMER_INLINE void bend(const A* signs, A* numbers, std::int64_t count) const {
+    const A slope = o_.slope;
+#pragma GCC ivdep
+    for (std::int64_t c = 0; c < count; ++c) {
+      const A number = numbers[c], lower = slope * number;
+      numbers[c] = signs[c] > 0 ? number : lower;
+    }
+  }
   ROFORMER_INLINE void clear_outside(A* row, std::int64_t low, std::int64_t high) const {
     for (std::int64_t c = 0; c < low; ++c) row[c] = 0;
     for (std::int64_t c = high; c < row_; ++c) row[c] = 0;
