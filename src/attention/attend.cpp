@@ -18,6 +18,7 @@ namespace roformer {
 namespace {
 
 constexpr std::int64_t kCausalQueries = 128;                 // of a part, where parts save work
+constexpr std::int64_t kChangingQueries = 64;                // where keys change from part to part
 constexpr std::int64_t kMostScores = std::int64_t{1} << 26;  // of a part, where they save memory
 
 // All that the scores of some queries come from. Rotated, but for the raw ones.
@@ -27,6 +28,18 @@ struct Sides {
   at::Tensor bias;                 // [1 or B, H, Lq, Lk] or undefined
   at::Tensor sums;                 // the scheme's running sums, [B, H, Lk], or undefined
 };
+
+// Keys of a scheme that changes them, by the tokens in front of the queries.
+at::Tensor changed_in_front(const AttendInputs& in, const at::Tensor& key) {
+  const std::int64_t queries = in.query.size(2), before = key.size(2) - queries;
+  if (before == 0) return key;
+  AttentionContext context = in.context;
+  context.queries = context.keys = in.context.keys.part(0, before);
+  context.mask = at::Tensor();
+  if (context.features.defined()) context.features = context.features.narrow(2, 0, before);
+  const at::Tensor changed = in.scheme.changed_keys(context, key.narrow(2, 0, before));
+  return at::cat({changed, key.narrow(2, before, queries).to(changed.scalar_type())}, 2);
+}
 
 Sides sides_of(const AttendInputs& in) {
   const at::ScalarType type = in.query.scalar_type();
@@ -41,6 +54,7 @@ Sides sides_of(const AttendInputs& in) {
   if (!rotated_before) {
     const KeyValue held = rotated_keys(in.scheme, in.context, {.key = in.key, .value = in.value});
     sides.key = held.key, sides.value = held.value;
+    if (in.scheme.form().changes_keys) sides.key = changed_in_front(in, sides.key);
   }
   sides.bias = in.bias;
   if (in.scheme.form().running_sums) sides.sums = in.scheme.running_sums(in.context);
@@ -70,8 +84,7 @@ Attended attend_to(const AttendInputs& in, const Sides& sides, const AttentionCo
                                         .raw_query = sides.raw_query,
                                         .raw_key = sides.raw_key,
                                         .scores = scores,
-                                        .scale = scale,
-                                        .changed_keys = in.changed_keys});
+                                        .scale = scale});
   }
   const at::Tensor bias = added(sides, scores.scalar_type());
   Attended result;
@@ -110,26 +123,34 @@ std::int64_t queries_at_a_time(const AttendInputs& in) {
   const bool parted = in.context.causal
                           ? form.can_cache
                           : !form.features && !form.draws_positions && !form.running_sums;
-  // Dropout numbers the rows of all queries; keys that change are carried from one to the other.
-  if (!parted || form.changes_keys || in.dropout.probability > 0) return queries;
+  // Dropout numbers the rows of all queries.
+  if (!parted || in.dropout.probability > 0) return queries;
   if (in.most_queries > 0) return in.most_queries;
   if (!runs_loops(in.query)) return queries;  // each part is as many launches
   const std::int64_t row = in.query.size(0) * in.query.size(1) * keys;
   const std::int64_t most = std::clamp<std::int64_t>(kMostScores / std::max<std::int64_t>(1, row),
                                                      1, std::max<std::int64_t>(1, queries));
-  return in.context.causal ? std::min(most, kCausalQueries) : most;
+  if (!in.context.causal) return most;
+  return std::min(most, form.changes_keys ? kChangingQueries : kCausalQueries);
 }
 
 // Part by part, so that the scores of one are gone or at rest before those of the next are made.
 at::Tensor attend_in_parts(const AttendInputs& in, const Sides& sides,
                            const std::vector<QueryPart>& parts) {
+  const bool changes_keys = in.scheme.form().changes_keys;
+  std::vector<at::Tensor> key =
+      changes_keys ? by_own_keys(sides.key, parts) : by_keys(sides.key, parts);
   const auto query = by_queries(sides.query, parts), raw_query = by_queries(sides.raw_query, parts),
-             key = by_keys(sides.key, parts), raw_key = by_keys(sides.raw_key, parts),
-             value = by_keys(sides.value, parts);
-  std::vector<at::Tensor> sums(parts.size()), bias(parts.size()), outputs;
+             raw_key = by_keys(sides.raw_key, parts), value = by_keys(sides.value, parts);
+  std::vector<at::Tensor> sums(parts.size()), bias(parts.size()), features(parts.size()), outputs;
   if (sides.sums.defined()) sums = by_keys(sides.sums, parts);
   if (sides.bias.defined()) bias = by_queries(sides.bias, parts);
+  if (in.context.features.defined()) features = by_keys(in.context.features, parts);
+  at::Tensor changed;  // the keys in front of a part, as they stand for its first query
   for (std::size_t n = 0; n < parts.size(); ++n) {
+    AttentionContext context = part_of(in.context, parts[n]);
+    context.features = features[n];
+    if (changed.defined()) key[n] = at::cat({changed, key[n].to(changed.scalar_type())}, 2);
     const Sides own{.query = query[n],
                     .raw_query = raw_query[n],
                     .key = key[n],
@@ -137,7 +158,8 @@ at::Tensor attend_in_parts(const AttendInputs& in, const Sides& sides,
                     .value = value[n],
                     .bias = bias[n].defined() ? bias[n].narrow(3, 0, parts[n].keys) : bias[n],
                     .sums = sums[n]};
-    outputs.push_back(attend_to(in, own, part_of(in.context, parts[n]), false).output);
+    outputs.push_back(attend_to(in, own, context, false).output);
+    if (changes_keys && n + 1 < parts.size()) changed = in.scheme.changed_keys(context, key[n]);
   }
   return at::cat(outputs, 2);
 }

@@ -21,9 +21,9 @@ struct AttendInputs {
   AttentionContext context;  // its mask holds everything that is hidden
   at::Tensor bias;           // the scheme's bias for this context, or undefined
   DropoutSpec dropout;       // of the probabilities
-  // What key and value are: a cache may hold them rotated already (scheme.form().cached_keys).
+  // What key and value are: a cache may hold them rotated already (scheme.form().cached_keys), and
+  // those in front of the queries as the scheme's changed_keys() left them.
   CachedKeys keys = CachedKeys::unrotated;
-  std::int64_t changed_keys = 0;  // the first so many are as the scheme's change_keys() left them
   std::int64_t most_queries = 0;  // whose scores are held at a time; 0: as many as pay
 };
 

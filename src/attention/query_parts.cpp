@@ -27,7 +27,7 @@ AttentionContext part_of(const AttentionContext& context, const QueryPart& part)
   result.queries = context.queries.part(part.first, part.count);
   result.keys = context.keys.part(0, part.keys);
   result.mask = pairs_of(context.mask, part);
-  if (context.features.defined()) result.features = context.features.narrow(2, 0, part.keys);
+  result.features = at::Tensor();
   if (context.drawn_positions.defined()) {
     result.drawn_positions = context.drawn_positions.narrow(1, 0, part.keys);
   }
@@ -59,6 +59,16 @@ std::vector<at::Tensor> by_keys(const at::Tensor& x, const std::vector<QueryPart
     }
     return {sum.to(like.scalar_type())};
   });
+}
+
+std::vector<at::Tensor> by_own_keys(const at::Tensor& x, const std::vector<QueryPart>& parts) {
+  std::vector<std::int64_t> counts;
+  std::int64_t before = 0;
+  for (const QueryPart& part : parts) {
+    counts.push_back(part.keys - before);
+    before = part.keys;
+  }
+  return at::split_with_sizes(x, counts, 2);
 }
 
 }  // namespace roformer

@@ -21,7 +21,7 @@ struct QueryPart {
 // part's last query sees its last key.
 std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t most);
 
-// What a scheme is asked of a part alone.
+// What a scheme is asked of a part alone, but for the features of tokens.
 AttentionContext part_of(const AttentionContext& context, const QueryPart& part);
 // A part of what all pairs have, [.., Lq or 1, Lk]; undefined stays so.
 at::Tensor pairs_of(const at::Tensor& pairs, const QueryPart& part);
@@ -30,5 +30,7 @@ at::Tensor pairs_of(const at::Tensor& pairs, const QueryPart& part);
 std::vector<at::Tensor> by_queries(const at::Tensor& x, const std::vector<QueryPart>& parts);
 // x [B, H, Lk, ..] by the parts' keys, which overlap; their gradients are added up in one tensor.
 std::vector<at::Tensor> by_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
+// The same without those of the part before: a part's own, the first also what is in front of it.
+std::vector<at::Tensor> by_own_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
 
 }  // namespace roformer

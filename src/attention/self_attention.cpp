@@ -265,10 +265,9 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
                                     .attention = session.attention(in.layer),
                                     .context = context,
                                     .bias = bias_of(in, session, context, session.whole()),
-                                    .keys = form.cached_keys,
-                                    .changed_keys = all.key.size(2) - length})
+                                    .keys = form.cached_keys})
                                 .output;
-  if (form.changes_keys) scheme.change_keys(context, all.key);
+  if (form.changes_keys) all.key.copy_(scheme.changed_keys(context, all.key));
   return output;
 }
 

@@ -10,7 +10,6 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +56,7 @@ class Path : public PositionScheme {
 
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const at::ScalarType type = context.features.scalar_type();
-    HouseholderInputs products = products_of(context, terms.changed_keys);
+    HouseholderInputs products = products_of(context);
     products.query = terms.query.to(type);
     products.key = terms.key.to(type);
     products.scale = terms.scale;
@@ -69,12 +68,10 @@ class Path : public PositionScheme {
     return settings_.gate_scaled ? sums * score_scale(head_width_) : sums;
   }
 
-  void change_keys(const AttentionContext& context, const at::Tensor& key) const override {
-    const c10::AutoGradMode no_gradient(false);
-    HouseholderInputs products =
-        products_of(context, context.keys.count() - context.queries.count());
+  at::Tensor changed_keys(const AttentionContext& context, const at::Tensor& key) const override {
+    HouseholderInputs products = products_of(context);
     products.key = key.to(context.features.scalar_type());
-    key.copy_(settled_keys(products));
+    return settled_keys(products);
   }
 
  private:
@@ -122,10 +119,10 @@ class Path : public PositionScheme {
     layers_.push_back(std::move(own));
   }
 
-  // w and beta of the tokens behind the settled ones.
-  HouseholderInputs products_of(const AttentionContext& context, std::int64_t settled) const {
+  // w and beta of the queries' tokens; the keys in front of them are settled.
+  HouseholderInputs products_of(const AttentionContext& context) const {
     const at::Tensor& features = context.features;
-    const std::int64_t count = features.size(2) - settled;
+    const std::int64_t count = context.queries.count(), settled = features.size(2) - count;
     const at::Tensor direction = directions(context, settled, count);
     const at::Tensor length = (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
     const at::Tensor beta = features.narrow(2, settled, count).select(-1, head_width_);

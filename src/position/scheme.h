@@ -91,8 +91,6 @@ struct ScoreTerms {
   at::Tensor raw_key;
   at::Tensor scores;  // scale * query.key, before any bias or mask; undefined: ContentScores::own
   double scale = 1;
-  // Keys of schemes that change them: the first so many stand as change_keys() left them.
-  std::int64_t changed_keys = 0;
 };
 
 // What takes the place of the softmax.
@@ -136,7 +134,7 @@ struct SchemeForm {
   bool bias_of_positions = false;  // bias() differs between sequences; `bias` is empty then
   bool running_sums = false;
   ContentScores scores = ContentScores::none;
-  bool changes_keys = false;  // later tokens change the keys of earlier ones: change_keys()
+  bool changes_keys = false;  // later tokens change the keys of earlier ones: changed_keys()
   bool weights = false;       // in the place of the softmax
   bool value_term = false;
   bool features = false;
@@ -204,10 +202,12 @@ class PositionScheme {
   // Parameters of all layers that scores() reads more than once in a layer, for each length of a
   // batch, say. Their gradients are added up layer by layer, whichever of them is computed again.
   virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
-  // The keys of earlier tokens, [B, H, Lk, D], in place: from what they are when the context's
-  // queries ask to what they are for the token behind them. Those in front of the queries have been
-  // through this before.
-  virtual void change_keys(const AttentionContext& context, const at::Tensor& key) const {}
+  // The keys of earlier tokens, [B, H, Lk, D]: from what they are when the context's queries ask to
+  // what they are for the token behind them. Those in front of the queries have been through this
+  // before, here and in scores().
+  virtual at::Tensor changed_keys(const AttentionContext& context, const at::Tensor& key) const {
+    return key;
+  }
 
   // Weights instead of the softmax, from scores that may be overwritten; the context has the mask.
   virtual AttentionWeights weights(const AttentionContext& context,

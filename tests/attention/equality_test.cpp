@@ -169,7 +169,15 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
     AttentionContext step = context;
     step.queries = Positions::range(length - 1, 1);
     step.mask = at::Tensor();
-    const KeyValue cached = to_cache(*small.scheme, context, {.key = k, .value = v});
+    KeyValue cached = to_cache(*small.scheme, context, {.key = k, .value = v});
+    if (small.scheme->form().changes_keys) {  // by the tokens in front of the last
+      AttentionContext before = context;
+      before.queries = before.keys = Positions::range(0, length - 1);
+      before.features = context.features.narrow(2, 0, length - 1);
+      const at::Tensor changed =
+          small.scheme->changed_keys(before, cached.key.narrow(2, 0, length - 1));
+      cached.key = at::cat({changed, cached.key.narrow(2, length - 1, 1)}, 2);
+    }
     const at::Tensor last =
         run(q.narrow(2, length - 1, 1), cached, step, small.scheme->form().cached_keys);
     INFO(name);
