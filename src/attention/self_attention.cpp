@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attention/attend.h"
+#include "attention/attention_path.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "attention/packed_attention.h"
@@ -13,47 +14,9 @@
 #include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
-#include "tensor/loops.h"
-#include "tensor/tiled_attention.h"
 
 namespace roformer {
 namespace {
-
-// Whether a softmax of q.k, fixed biases and running sums is all there is.
-bool plain_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
-  const SchemeForm form = session.scheme(in.layer).form();
-  return form.scores == ContentScores::none && !form.value_term && !form.weights &&
-         !form.bias_of_positions && in.dropout.probability == 0 &&
-         session.attention(in.layer).log_n == LogNScaling::none &&
-         session.attention(in.layer).kernel == AttentionKernel::softmax;
-}
-
-bool is_probed(const SelfAttentionInputs& in) {
-  return in.probe != nullptr && in.probe->wants(in.layer);
-}
-
-std::int64_t key_heads(const SelfAttentionInputs& in) {
-  return in.key_value_heads > 0 ? in.key_value_heads : in.heads;
-}
-
-std::int64_t head_width_of(const SelfAttentionInputs& in) {
-  return in.projected.size(1) / (in.heads + 2 * key_heads(in));
-}
-
-bool can_fuse(const SelfAttentionInputs& in, PositionSession& session) {
-  const SchemeForm form = session.scheme(in.layer).form();
-  const bool sums = !form.running_sums ||
-                    (runs_loops(in.projected) && !form.bias && session.adds_nothing(in.layer));
-  return !is_probed(in) && can_tile_attention(in.projected, head_width_of(in)) &&
-         plain_softmax(in, session) && !form.transform && sums;
-}
-
-// Whether a GPU's kernel for texts end to end has all that the attention needs.
-bool can_pack(const SelfAttentionInputs& in, PositionSession& session) {
-  const SchemeForm form = session.scheme(in.layer).form();
-  return !is_probed(in) && plain_softmax(in, session) && !form.transform && !form.running_sums &&
-         session.adds_nothing(in.layer) && can_pack_attention(in.projected, head_width_of(in));
-}
 
 at::Tensor with_bias(const SelfAttentionInputs& in) {
   return in.bias.defined() ? in.projected + in.bias.to(in.projected.scalar_type()) : in.projected;
@@ -65,9 +28,9 @@ struct Parts {
 };
 
 Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const TokenBlock& block) {
-  const std::int64_t shared = key_heads(in);
+  const std::int64_t shared = in.shared_heads();
   const at::Tensor all = packed.narrow(0, block.begin, block.sequences * block.length)
-                             .view({block.sequences, block.length, -1, head_width_of(in)})
+                             .view({block.sequences, block.length, -1, in.head_width()})
                              .transpose(1, 2);
   return {.query = all.narrow(1, 0, in.heads),
           .key = all.narrow(1, in.heads, shared),
@@ -149,10 +112,9 @@ at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& conte
                           .scale = scheme.score_scale(rotated_parts.query.size(-1))});
 }
 
-at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                     const TokenBlock& block, AttentionContext context) {
+at::Tensor by_softmax(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
+                      const Parts& parts, const TokenBlock& block, AttentionContext context) {
   const PositionScheme& scheme = session.scheme(in.layer);
-  const SchemeForm form = scheme.form();
   const Extent extent = Extent::square(parts.query.size(2));
   context.projections = in.projections;
   const at::Tensor features = features_of(in, session, block);
@@ -163,8 +125,7 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                  .key = held.key,
                  .value = held.value};
   };
-  const bool probed = is_probed(in);
-  if (!probed && plain_softmax(in, session) && form.running_sums && !form.bias) {
+  if (path == AttentionPath::running_sums) {
     const Parts rotated_parts = rotate_parts();
     return running_sum_attention(
         {.query = rotated_parts.query,
@@ -174,11 +135,9 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
          .mask = session.adds_nothing(in.layer) ? at::Tensor() : session.mask(in.layer, extent),
          .scale = scheme.score_scale(parts.query.size(-1))});
   }
-  if (!probed && plain_softmax(in, session) && !form.running_sums) {
-    if (!runs_loops(in.projected) || (form.transform && !form.bias)) {
-      const at::Tensor additive = session.additive(in.layer, extent);
-      return by_kernel(scheme, context, rotate_parts(), additive);
-    }
+  if (path == AttentionPath::kernel) {
+    const at::Tensor additive = session.additive(in.layer, extent);
+    return by_kernel(scheme, context, rotate_parts(), additive);
   }
   context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
@@ -191,13 +150,14 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                             .context = context,
                             .bias = bias_of(in, session, context, extent),
                             .dropout = dropout};
+  const bool probed = in.probe != nullptr && in.probe->wants(in.layer);
   return probed ? in.probe->attend(inputs, features) : attend(inputs).output;
 }
 
-at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& session) {
+at::Tensor block_by_block(AttentionPath path, const SelfAttentionInputs& in,
+                          PositionSession& session) {
   const at::Tensor biased = with_bias(in);
-  const std::int64_t width = in.heads * head_width_of(in);
-  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
+  const std::int64_t width = in.heads * in.head_width();
   std::vector<at::Tensor> outputs;
   std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
@@ -205,8 +165,9 @@ at::Tensor block_by_block(const SelfAttentionInputs& in, PositionSession& sessio
     const AttentionContext context = session.context(
         in.layer, Extent::square(block.length),
         {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
-    const at::Tensor attended = softmax ? by_scores(in, session, parts, block, context)
-                                        : by_features(in, session, parts, context);
+    const at::Tensor attended = path == AttentionPath::features
+                                    ? by_features(in, session, parts, context)
+                                    : by_softmax(path, in, session, parts, block, context);
     outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
@@ -231,8 +192,8 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
 }
 
 // With the keys and values of the text so far.
-at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
-                    const Parts& parts) {
+at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
+                    AttentionCache& cache, const Parts& parts) {
   const PositionScheme& scheme = session.scheme(in.layer);
   const SchemeForm form = scheme.form();
   AttentionContext context = session.context(in.layer, session.whole());
@@ -248,8 +209,7 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
   }
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
   context.features = all.features;
-  const bool cached = form.cached_keys == CachedKeys::rotated;
-  if (runs_loops(in.projected) && plain_softmax(in, session) && cached && !form.running_sums) {
+  if (path == AttentionPath::kernel) {
     return by_kernel(scheme, context,
                      {.query = rotated(scheme, added, parts.query, TokenSide::query),
                       .key = all.key,
@@ -274,16 +234,17 @@ at::Tensor by_cache(const SelfAttentionInputs& in, PositionSession& session, Att
 }  // namespace
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
-  const bool packs = can_pack(in, session);
-  if (!packs && !can_fuse(in, session)) return block_by_block(in, session);
-  const std::int64_t head_width = head_width_of(in);
+  const AttentionPath path = attention_path(in, session);
+  const bool packs = path == AttentionPath::packed;
+  if (!packs && path != AttentionPath::tiles) return block_by_block(path, in, session);
+  const std::int64_t head_width = in.head_width();
   const at::Tensor sums = sums_of(in, session);
   const FusedAttentionInputs inputs{
       .projected = in.projected,
       .bias = in.bias,
       .layout = in.layout,
       .heads = in.heads,
-      .key_value_heads = key_heads(in),
+      .key_value_heads = in.shared_heads(),
       .scale = session.scheme(in.layer).score_scale(head_width),
       .causal = session.causal(),
       .rotation =
@@ -307,10 +268,11 @@ at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession&
                                  AttentionCache& cache) {
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
   const Parts parts = parts_of(in, with_bias(in), in.layout.blocks[0]);
-  const bool softmax = session.attention(in.layer).kernel == AttentionKernel::softmax;
-  const at::Tensor output = softmax ? by_cache(in, session, cache, parts)
-                                    : by_state(in, session, cache, for_each_query_head(parts));
-  return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * head_width_of(in)});
+  const AttentionPath path = cached_attention_path(in, session);
+  const at::Tensor output = path == AttentionPath::features
+                                ? by_state(in, session, cache, for_each_query_head(parts))
+                                : by_cache(path, in, session, cache, parts);
+  return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * in.head_width()});
 }
 
 }  // namespace roformer

@@ -24,6 +24,9 @@ struct SelfAttentionInputs {
   DropoutSpec dropout;              // of the probabilities
   at::Tensor input;                 // [T, M] of the layer: for schemes with features of tokens
   AttentionProbe* probe = nullptr;  // of softmax attention, without a cache
+
+  std::int64_t shared_heads() const { return key_value_heads > 0 ? key_value_heads : heads; }
+  std::int64_t head_width() const { return projected.size(1) / (heads + 2 * shared_heads()); }
 };
 
 // -> [T, H * D]

@@ -1,0 +1,22 @@
+// Which of its ways an attention layer takes, from what its scheme's form and the pass ask for.
+#pragma once
+
+#include "attention/self_attention.h"
+
+namespace roformer {
+
+enum class AttentionPath {
+  packed,        // packed_attention: a GPU's kernel over texts end to end
+  tiles,         // fused_attention: all texts at once, no score in memory
+  running_sums,  // running_sum_attention: some queries at a time
+  kernel,        // plain_attention: LibTorch's own, text by text as the next two
+  scores,        // attend: scores that a scheme changes, or a probe wants to see
+  features,      // linear_attention
+};
+
+// The first of them that gives the right numbers.
+AttentionPath attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
+// Of a step of decoding, which sees the keys of a cache: kernel, scores or features.
+AttentionPath cached_attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
+
+}  // namespace roformer
