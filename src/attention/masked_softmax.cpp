@@ -6,17 +6,48 @@
 
 #include <limits>
 
+#include "base/error.h"
+#include "position/score_rows.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
+#include "tensor/score_kernels.h"
 
 namespace roformer {
 namespace {
 
-// LibTorch's softmax for CPUs works row by row and allows its output to be its input.
-at::Tensor softmax_in_place(const at::Tensor& scores) {
-  at::Tensor result = scores;
-  if (!runs_loops(scores)) return at::_softmax(scores, -1, /*half_to_float=*/false);
-  return at::_softmax_out(result, scores, -1, /*half_to_float=*/false);
+template <typename T>
+void loop_softmax(const at::Tensor& scores, const SharedRows& bias, const at::Tensor& mask) {
+  const VisibleRows seen(scores, mask);
+  const kernels::SoftmaxRows<T> work{
+      .scores = scores.mutable_data_ptr<T>(),
+      .bias = bias.rows().defined() ? bias.rows().const_data_ptr<T>() : nullptr,
+      .bias_rows = bias.count(),
+      .pairs = seen.pairs()};
+  for_score_rows(scores, [&](std::int64_t begin, std::int64_t end) {
+    kernels::score_kernels<T>().softmax_rows(work, begin, end);
+  });
+}
+
+// Where there are loops, in the scores' own memory.
+at::Tensor softmax_of(const at::Tensor& scores, const at::Tensor& bias, const at::Tensor& mask) {
+  if (runs_loops(scores)) {
+    ROFORMER_ASSERT(scores.is_contiguous());
+    const at::ScalarType type = scores.scalar_type();
+    const SharedRows rows(scores, bias.defined() ? bias.to(type) : bias);
+    if (type == at::kDouble) {
+      loop_softmax<double>(scores, rows, mask);
+    } else {
+      ROFORMER_ASSERT(type == at::kFloat);
+      loop_softmax<float>(scores, rows, mask);
+    }
+    return scores;
+  }
+  if (bias.defined()) scores.add_(bias);
+  if (!mask.defined()) return at::_softmax(scores, -1, /*half_to_float=*/false);
+  const at::Tensor hidden = mask.logical_not();
+  scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+  // A row of nothing but -infinity comes out as NaN.
+  return at::_softmax(scores, -1, /*half_to_float=*/false).masked_fill_(hidden, 0);
 }
 
 at::Tensor slope_in_place(const at::Tensor& gradient, const at::Tensor& probabilities) {
@@ -30,19 +61,8 @@ at::Tensor slope_in_place(const at::Tensor& gradient, const at::Tensor& probabil
 
 at::Tensor masked_softmax(const MaskedSoftmaxInputs& in) {
   GradientRecorder recorder("attention/masked_softmax", {in.scores, in.bias});
-  const at::Tensor scores = in.scores.detach();
-  if (in.bias.defined()) scores.add_(in.bias.detach());
-  at::Tensor hidden;
-  if (in.mask.defined()) {
-    hidden = in.mask.logical_not();
-    scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
-  }
-  const at::Tensor probabilities = softmax_in_place(scores);
-  // A row of nothing but -infinity came out as NaN. (Filling always would cost a pass on CPUs;
-  // asking would cost a GPU a stop.)
-  if (hidden.defined() && (!runs_loops(hidden) || hidden.all(-1).any().item<bool>())) {
-    probabilities.masked_fill_(hidden, 0);
-  }
+  const at::Tensor probabilities =
+      softmax_of(in.scores.detach(), in.bias.defined() ? in.bias.detach() : in.bias, in.mask);
   std::vector<std::int64_t> bias_shape;
   if (recorder.wanted(1)) bias_shape = in.bias.sizes().vec();
   return recorder.finish(

@@ -36,4 +36,9 @@ FileSink::~FileSink() {
   sinks.erase(std::remove(sinks.begin(), sinks.end(), sink_), sinks.end());
 }
 
+void FileSink::error(const std::string& message) const {
+  sink_->log(spdlog::details::log_msg("", spdlog::level::err, message));
+  sink_->flush();
+}
+
 }  // namespace roformer::log

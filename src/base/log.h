@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace roformer::log {
 
@@ -20,6 +21,9 @@ class FileSink {
   ~FileSink();
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
+
+  // What the terminal is told by somebody else: a line in the file alone.
+  void error(const std::string& message) const;
 
  private:
   spdlog::sink_ptr sink_;

@@ -17,18 +17,38 @@ void for_score_rows(const at::Tensor& scores, const Function& function) {
   for_rows(keys > 0 ? scores.numel() / keys : 0, keys, function);
 }
 
-// What the rows of contiguous scores [B, H, Lq, Lk] see of a mask that can be broadcast to them;
-// undefined: all.
-class VisibleRows {
+// What can be broadcast to scores [B, H, Lq, Lk], row by row, written out only as far as its rows
+// differ: row r of the scores takes row r % count() of it.
+class SharedRows {
  public:
-  VisibleRows(const at::Tensor& scores, const at::Tensor& mask);
+  // Undefined: nothing.
+  SharedRows(const at::Tensor& scores, const at::Tensor& shared);
 
-  // Valid as long as this lives.
-  kernels::VisiblePairs pairs() const { return pairs_; }
+  const at::Tensor& rows() const { return rows_; }  // [.., Lk] contiguous, or undefined
+  std::int64_t count() const { return count_; }
 
  private:
-  at::Tensor mask_;
-  kernels::VisiblePairs pairs_;
+  at::Tensor rows_;
+  std::int64_t count_ = 1;
+};
+
+// What the rows of scores see of a mask, bool, true = visible; undefined: all.
+class VisibleRows {
+ public:
+  VisibleRows(const at::Tensor& scores, const at::Tensor& mask)
+      : mask_(scores, mask), keys_(scores.size(-1)) {}
+
+  // Valid as long as this lives.
+  kernels::VisiblePairs pairs() const {
+    const at::Tensor& rows = mask_.rows();
+    return {.visible = rows.defined() ? rows.const_data_ptr<bool>() : nullptr,
+            .rows = mask_.count(),
+            .keys = keys_};
+  }
+
+ private:
+  SharedRows mask_;
+  std::int64_t keys_;
 };
 
 }  // namespace roformer

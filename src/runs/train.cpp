@@ -161,12 +161,15 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
                                              .depth = settings.data.prefetch},
                                 .processes = &processes,
                                 .micro_batches = micro_batches});
-  } catch (const Diverged&) {
+  } catch (const Diverged& error) {
+    run.log_end(error);
     throw;  // a result, too
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    run.log_end(error);
     if (processes.first()) run.withdraw();
     throw;
   } catch (const std::exception& error) {
+    run.log_end(error);
     if (processes.first()) run.withdraw();
     refuse_lack_of_memory(error, settings, needed);
     throw;

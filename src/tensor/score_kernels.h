@@ -1,5 +1,5 @@
-// The loops of schemes whose scores depend on the content, for CPUs: what takes the place of the
-// softmax, positions that are counted by gates, and a network across the heads. Compiled once per
+// The loops of schemes whose scores depend on the content, for CPUs: the softmax and what takes its
+// place, positions that are counted by gates, and a network across the heads. Compiled once per
 // instruction set like the loops of kernels.h; nothing here knows tensors or threads. A is float or
 // double. Pairs are rows of queries, with all their keys end to end.
 #pragma once
@@ -20,6 +20,15 @@ struct VisiblePairs {
   const bool* of(std::int64_t row) const {
     return visible == nullptr ? nullptr : visible + row % rows * keys;
   }
+};
+
+// The softmax of scores and bias over the keys that a row sees; zeros where it sees none.
+template <typename A>
+struct SoftmaxRows {
+  A* scores = nullptr;         // [rows, keys], become the probabilities
+  const A* bias = nullptr;     // [bias_rows, keys], added first; null: none
+  std::int64_t bias_rows = 1;  // row r gets row r % bias_rows
+  VisiblePairs pairs;
 };
 
 // Stick-breaking (Tan 2025): w_j = sigmoid(s_j) prod over m > j of (1 - sigmoid(s_m)).
@@ -108,6 +117,7 @@ inline constexpr std::int64_t kLaneSums = 64 / sizeof(A);
 
 template <typename A>
 struct ScoreKernels {
+  void (*softmax_rows)(const SoftmaxRows<A>&, std::int64_t begin, std::int64_t end);
   void (*break_sticks)(const BreakSticks<A>&, std::int64_t begin, std::int64_t end);
   void (*stick_slopes)(const StickSlopes<A>&, std::int64_t begin, std::int64_t end);
   void (*add_contextual)(const ContextualScores<A>&, std::int64_t begin, std::int64_t end);

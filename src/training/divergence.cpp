@@ -15,11 +15,16 @@ namespace roformer {
 namespace {
 
 constexpr const char* kRemedies =
-    "lower training.learning_rate or training.clip, lengthen training.warmup or set "
-    "training.precision to fp32";
+    "lower training.learning_rate, clip gradients at a smaller norm (training.clip), lengthen "
+    "training.warmup or set training.precision to fp32";
 
 // Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
 constexpr double kHopelessLoss = 100;
+
+// Of what is no number, the sign says nothing.
+double without_sign(double value) {
+  return std::isnan(value) ? std::abs(value) : value;
+}
 
 }  // namespace
 
@@ -29,7 +34,8 @@ DivergenceWatch::DivergenceWatch(const RunDirectory& run, std::int64_t most_bad_
 
 void DivergenceWatch::skipped(std::int64_t step, const StepFigures& figures, std::int64_t in_row) {
   const std::string what = fmt::format("step {}: loss {}, gradient norm {}", format_count(step),
-                                       figures.loss, figures.gradient_norm);
+                                       without_sign(figures.loss),
+                                       without_sign(figures.gradient_norm));
   if (in_row >= most_bad_steps_) {
     diverged(fmt::format("{} steps in a row were not finite ({})", in_row, what));
   }

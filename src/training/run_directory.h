@@ -3,6 +3,7 @@
 // in it is overwritten unless the user says so.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -49,6 +50,10 @@ class RunDirectory {
   // For a run that could not begin: takes back what a new one has written but its log, so that its
   // name is free again. Nothing happens to one that is confirmed, resumed or overwrites another.
   void withdraw() const;
+  // Leaves in the log what ended the run before its time.
+  void log_end(const std::exception& why) const {
+    if (log_) log_->error(why.what());
+  }
 
   // True when the folder held a run and goes on with it.
   bool resumed() const { return resumed_; }

@@ -1,6 +1,6 @@
-// Loops along rows of scores in which each key waits for those on one side of it: stick-breaking
-// and positions that gates count. What waits is a bare sum, taken of several rows at once; all else
-// is done before or after it, key upon key.
+// Loops along rows of scores: the softmax, and those in which each key waits for the keys on one
+// side of it, stick-breaking and positions that gates count. What waits is a bare sum, taken of
+// several rows at once; all else is done before or after it, key upon key.
 #pragma once
 
 #include "tensor/cpu/attention_loops.h"
@@ -69,6 +69,44 @@ ROFORMER_INLINE void seen_keys(const VisiblePairs& pairs, std::int64_t row, std:
   // The vectoriser has no vectors of bool.
   const auto* __restrict visible = reinterpret_cast<const std::uint8_t*>(pairs.of(row) + begin);
   for (std::int64_t c = 0; c < count; ++c) seen[c] = static_cast<A>(visible[c]);
+}
+
+// A row's scores with its bias, -infinity where hidden.
+template <bool hides, typename A>
+ROFORMER_INLINE void bias_row(const SoftmaxRows<A>& o, std::int64_t row, A* scores) {
+  const A* const bias = o.bias == nullptr ? nullptr : o.bias + row % o.bias_rows * o.pairs.keys;
+  for_parts(o.pairs.keys, [&](std::int64_t begin, std::int64_t count) ROFORMER_INLINED {
+    A* __restrict part = scores + begin;
+    for (std::int64_t c = 0; bias != nullptr && c < count; ++c) part[c] += bias[begin + c];
+    if (!hides) return;
+    A seen[kPart];
+    seen_keys<hides>(o.pairs, row, begin, count, seen);
+    constexpr A kHidden = -std::numeric_limits<A>::infinity();
+    for (std::int64_t c = 0; c < count; ++c) part[c] = seen[c] > 0 ? part[c] : kHidden;
+  });
+}
+
+template <bool hides, typename A>
+ROFORMER_INLINE void softmax_row(const SoftmaxRows<A>& o, std::int64_t row) {
+  const std::int64_t keys = o.pairs.keys;
+  A* const scores = o.scores + row * keys;
+  if (hides || o.bias != nullptr) bias_row<hides>(o, row, scores);
+  const A largest = largest_of(scores, keys);
+  const A shift = largest > -std::numeric_limits<A>::infinity() ? largest : A(0);
+  for (std::int64_t c = 0; c < keys; ++c) scores[c] = power_of(scores[c] - shift);
+  const A total = sum_of(scores, keys), factor = total == 0 ? A(0) : A(1) / total;
+  for (std::int64_t c = 0; c < keys; ++c) scores[c] *= factor;
+}
+
+template <typename A>
+void softmax_rows(const SoftmaxRows<A>& o, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (o.pairs.visible == nullptr) {
+      softmax_row<false>(o, row);
+    } else {
+      softmax_row<true>(o, row);
+    }
+  }
 }
 
 // The sigmoid, and ln(1 + e^score) besides.

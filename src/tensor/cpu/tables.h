@@ -58,7 +58,8 @@ template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFlo
 
 template <typename A>
 ScoreKernels<A> make_score_kernels() {
-  return {.break_sticks = break_sticks<A>,
+  return {.softmax_rows = softmax_rows<A>,
+          .break_sticks = break_sticks<A>,
           .stick_slopes = stick_slopes<A>,
           .add_contextual = add_contextual<A>,
           .contextual_slopes = contextual_slopes<A>,
