@@ -339,6 +339,7 @@ TEST_CASE("a learning rate that is far too high ends with the remedies, whatever
   const std::string message = refusal(tiny.settings);
   CAPTURE(message);
   CHECK_THAT(message, Catch::Contains("diverged") || Catch::Contains("not finite"));
+  CHECK_THAT(read_file(tiny.run() / "log.txt"), Catch::Contains(message));
   CHECK_THAT(message, Catch::Contains("lower training.learning_rate"));
 }
 
