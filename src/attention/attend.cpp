@@ -119,10 +119,10 @@ std::int64_t queries_at_a_time(const AttendInputs& in) {
   const std::int64_t queries = in.query.size(2), keys = in.key.size(2);
   const SchemeForm form = in.scheme.form();
   // A future that changes a token's result can't be left out; what is read with all tokens, as
-  // features are, knows the queries as the last of them only.
-  const bool parted = in.context.causal
-                          ? form.can_cache
-                          : !form.features && !form.draws_positions && !form.running_sums;
+  // features are, knows the queries as the last of them only, and so do weights of a scheme's own.
+  const bool parted = in.context.causal ? form.can_cache
+                                        : !form.features && !form.draws_positions &&
+                                              !form.running_sums && !form.weights;
   // Dropout numbers the rows of all queries.
   if (!parted || in.dropout.probability > 0) return queries;
   if (in.most_queries > 0) return in.most_queries;
@@ -151,15 +151,16 @@ at::Tensor attend_in_parts(const AttendInputs& in, const Sides& sides,
     AttentionContext context = part_of(in.context, parts[n]);
     context.features = features[n];
     if (changed.defined()) key[n] = at::cat({changed, key[n].to(changed.scalar_type())}, 2);
+    const at::Tensor own_key = std::exchange(key[n], at::Tensor());
     const Sides own{.query = query[n],
                     .raw_query = raw_query[n],
-                    .key = key[n],
+                    .key = own_key,
                     .raw_key = raw_key[n],
                     .value = value[n],
                     .bias = bias[n].defined() ? bias[n].narrow(3, 0, parts[n].keys) : bias[n],
                     .sums = sums[n]};
     outputs.push_back(attend_to(in, own, context, false).output);
-    if (changes_keys && n + 1 < parts.size()) changed = in.scheme.changed_keys(context, key[n]);
+    if (changes_keys && n + 1 < parts.size()) changed = in.scheme.changed_keys(context, own_key);
   }
   return at::cat(outputs, 2);
 }

@@ -6,10 +6,11 @@
 namespace roformer {
 
 enum class AttentionPath {
-  packed,        // packed_attention: a GPU's kernel over texts end to end
-  tiles,         // fused_attention: all texts at once, no score in memory
-  running_sums,  // running_sum_attention: some queries at a time
-  kernel,        // plain_attention: LibTorch's own, text by text as the next two
+  packed,  // packed_attention: a GPU's kernel over texts end to end
+  tiles,   // fused_attention: all texts at once, no score in memory
+  // Texts of equal length at a time:
+  running_sums,  // running_sum_attention: some queries after the other
+  kernel,        // plain_attention: LibTorch's own
   scores,        // attend: scores that a scheme changes, or a probe wants to see
   features,      // linear_attention
 };

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "attention/linear_attention.h"
-#include "base/error.h"
 #include "base/random.h"
 #include "position/relative_index.h"
 #include "tensor/gradient.h"

@@ -17,8 +17,8 @@ struct QueryPart {
   std::int64_t keys = 0;
 };
 
-// All queries of a context, the last of its tokens, in parts of at most `most`. Under causality a
-// part's last query sees its last key.
+// All queries of a context in parts of at most `most`. Under causality they are the last of its
+// tokens, and a part's last query sees its last key.
 std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t most);
 
 // What a scheme is asked of a part alone, but for the features of tokens.

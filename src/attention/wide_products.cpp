@@ -24,8 +24,13 @@ at::Tensor content_scores(const at::Tensor& query, const at::Tensor& key, double
       q.is_cpu() ? wide_product(q.to(accumulate_type(q.scalar_type())) * scale, across)
                  : wide_product(q, across).mul_(scale);
   return recorder.finish(scores, [q, k, scale](const Gradients& gradients) -> Gradients {
-    const at::Tensor slope = gradients[0].to(q.scalar_type());
-    return {at::matmul(slope, k).mul_(scale), at::matmul(slope.transpose(-2, -1), q).mul_(scale)};
+    const at::Tensor& slope = gradients[0];
+    if (slope.scalar_type() == q.scalar_type()) {
+      return {at::matmul(slope, k).mul_(scale), at::matmul(slope.transpose(-2, -1), q).mul_(scale)};
+    }
+    // Rounded once: the scale is no power of two everywhere.
+    const at::Tensor narrow = (slope * scale).to(q.scalar_type());
+    return {at::matmul(narrow, k), at::matmul(narrow.transpose(-2, -1), q)};
   });
 }
 

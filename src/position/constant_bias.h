@@ -1,10 +1,14 @@
-// Keeps the bias of a scheme without parameters from one step to the next: made once for the
-// positions it was last asked for.
+// Keeps the biases of a scheme without parameters from one step to the next: those of the positions
+// that were asked for last, as long as they are not too large together.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <iterator>
+#include <list>
 
 #include "position/scheme.h"
 
@@ -12,21 +16,33 @@ namespace roformer {
 
 class ConstantBias {
  public:
-  // The bias of the context, from `make` where it is not the last one's.
-  const at::Tensor& get(const AttentionContext& context, const std::function<at::Tensor()>& make) {
-    const bool same = bias_.defined() && queries_ == context.queries && keys_ == context.keys &&
-                      bias_.scalar_type() == context.type && bias_.device() == context.device;
-    if (!same) {
-      bias_ = make();
-      queries_ = context.queries;
-      keys_ = context.keys;
+  // The bias of the context, from `make` where it is none of those kept.
+  at::Tensor get(const AttentionContext& context, const std::function<at::Tensor()>& make) {
+    constexpr std::int64_t kMostBytes = std::int64_t{128} << 20;
+    for (auto entry = kept_.begin(); entry != kept_.end(); ++entry) {
+      if (entry->queries != context.queries || entry->keys != context.keys ||
+          entry->bias.scalar_type() != context.type || entry->bias.device() != context.device) {
+        continue;
+      }
+      kept_.splice(kept_.begin(), kept_, entry);
+      return kept_.front().bias;
     }
-    return bias_;
+    kept_.push_front({context.queries, context.keys, make()});
+    std::int64_t bytes = 0;
+    const auto too_many =
+        std::find_if(std::next(kept_.begin()), kept_.end(), [&](const Kept& kept) {
+          return (bytes += static_cast<std::int64_t>(kept.bias.nbytes())) > kMostBytes;
+        });
+    kept_.erase(too_many, kept_.end());
+    return kept_.front().bias;
   }
 
  private:
-  Positions queries_, keys_;
-  at::Tensor bias_;  // as it was made
+  struct Kept {
+    Positions queries, keys;
+    at::Tensor bias;  // as it was made
+  };
+  std::list<Kept> kept_;
 };
 
 }  // namespace roformer

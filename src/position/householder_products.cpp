@@ -20,7 +20,6 @@ struct ProductChunk {
   std::int64_t begin = 0, end = 0;  // among all keys
   at::Tensor w, scaled;             // [B, H, c, D]: w, beta w
   at::Tensor inverse;               // of I + the strict lower triangle of beta w w^T, [B, H, c, c]
-  at::Tensor carrier;               // inverse^T w, [B, H, c, D]
 
   ProductChunk(const HouseholderInputs& in, std::int64_t first, std::int64_t last)
       : begin(first), end(last) {
@@ -30,13 +29,13 @@ struct ProductChunk {
     inverse = at::linalg_solve_triangular(one + at::matmul(scaled, w.transpose(-2, -1)).tril(-1),
                                           one.expand({1, 1, -1, -1}),
                                           /*upper=*/false, /*left=*/true, /*unitriangular=*/true);
-    carrier = at::matmul(inverse.transpose(-2, -1), w);
   }
 
   at::Tensor own(const at::Tensor& key) const { return key.narrow(2, begin, end - begin); }
 
   // Keys in front of the chunk, and its own, as they stand behind it.
   at::Tensor carried(const at::Tensor& before, const at::Tensor& key) const {
+    const at::Tensor carrier = at::matmul(inverse.transpose(-2, -1), w);
     const auto through = [&](const at::Tensor& keys, const at::Tensor& products) {
       return keys - at::matmul(products, carrier);
     };

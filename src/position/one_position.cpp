@@ -25,7 +25,8 @@ AttentionContext OnePosition::moved(AttentionContext context) const {
 
 SchemeForm OnePosition::form() const {
   const SchemeForm all = scheme_.form();
-  SchemeForm form{.value_term = all.value_term};
+  // Asked of all queries at once: what a scheme is told of its tokens is not passed on.
+  SchemeForm form{.value_term = all.value_term, .can_cache = false};
   if (plain()) return form;
   form.transform = all.transform;
   if (all.bias) form.bias = BiasForm{.of_each_layer = all.bias->of_each_layer};

@@ -196,16 +196,15 @@ at::Tensor looped(const ScoreNetworkInputs& in) {
   const at::Tensor scores = in.scores.detach().contiguous();
   const NetworkRows<T> rows(in, scores);
   const at::Tensor result = at::empty_like(scores);
-  for_rows(rows.queries(), rows.texts() * rows.heads() * rows.keys(),
+  for_rows(rows.texts() * rows.queries(), rows.heads() * rows.keys(),
            [&](std::int64_t begin, std::int64_t end) {
              thread_local Scratch<T> memory;
-             for (std::int64_t query = begin; query < end; ++query) {
-               for (std::int64_t text = 0; text < rows.texts(); ++text) {
-                 kernels::ScoreNetworkRow<T> row = rows.row(text, query);
-                 row.output = rows.in_text(result, text, query);
-                 row.memory = memory(row.memory_needed());
-                 kernels::score_kernels<T>().score_network(row);
-               }
+             for (std::int64_t i = begin; i < end; ++i) {
+               const std::int64_t text = i / rows.queries(), query = i % rows.queries();
+               kernels::ScoreNetworkRow<T> row = rows.row(text, query);
+               row.output = rows.in_text(result, text, query);
+               row.memory = memory(row.memory_needed());
+               kernels::score_kernels<T>().score_network(row);
              }
            });
   return recorder.finish(result, [rows, has_bias = in.bias.defined()](const Gradients& gradients) {

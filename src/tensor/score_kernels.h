@@ -106,7 +106,7 @@ struct ScoreNetworkRow {
     return (kKeysOfPart + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
   }
   std::int64_t memory_needed() const {
-    return 2 * (channels() + hidden + heads) * columns() + 2 * taps + kStep;
+    return (2 * channels() + 2 * hidden + heads) * columns() + kStep;
   }
 
   static constexpr std::int64_t kKeysOfPart = 64;

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "attention/position_session.h"
 #include "catch.h"
 #include "distance.h"
+#include "position/one_position.h"
 #include "schemes.h"
 
 using namespace roformer;
@@ -31,6 +33,7 @@ std::vector<at::Tensor> run_parts(const SmallScheme& small, const PartSides& sid
   for (const Parameter& parameter : small.parameters.all()) {
     at::Tensor(parameter.value).mutable_grad() = at::Tensor();
   }
+  const at::ScalarType stored = type == at::kDouble ? at::kDouble : at::kFloat;
   const AttentionSettings attention{.log_n = LogNScaling::query, .log_n_length = 4};
   const Positions positions = Positions::range(0, kTokens);
   PositionSession session({.scheme = *small.scheme,
@@ -38,12 +41,12 @@ std::vector<at::Tensor> run_parts(const SmallScheme& small, const PartSides& sid
                            .queries = positions,
                            .keys = positions,
                            .causal = small.causal,
-                           .type = type});
+                           .type = stored});
   const Extent extent = Extent::square(kTokens);
   AttentionContext context = session.context(1, extent);
   context.mask = session.mask(1, extent);
   const at::Tensor weight =
-      at::full({SmallScheme::kInner, SmallScheme::kWidth}, 0.1, query.options());
+      at::full({SmallScheme::kInner, SmallScheme::kWidth}, 0.1, input.options().dtype(stored));
   context.projections = {.query_weight = weight, .key_weight = weight};
   const at::Tensor features = small.features(input);
   if (features.defined()) context.features = small.scheme->remembered(features, {});
@@ -90,13 +93,62 @@ TEST_CASE("attention by parts of the queries is that of all at once, with gradie
                         .value = random(),
                         .input = at::randn({kBatch, kTokens, SmallScheme::kWidth}, at::kDouble),
                         .outer = random()};
+  const auto bound = [](at::ScalarType type) {
+    return type == at::kDouble ? 1e-11 : type == at::kFloat ? 1e-4 : 0.1;
+  };
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
-      INFO(name << (causal ? ", causal" : ""));
-      CHECK(largest_distance(SmallScheme(name, causal), sides, at::kDouble) < 1e-11);
-      CHECK(largest_distance(SmallScheme(name, causal, at::kFloat), sides, at::kFloat) < 1e-4);
+      for (const at::ScalarType type : {at::kDouble, at::kFloat, at::kBFloat16}) {
+        const at::ScalarType stored = type == at::kDouble ? at::kDouble : at::kFloat;
+        INFO(name << (causal ? ", causal, " : ", ") << type);
+        CHECK(largest_distance(SmallScheme(name, causal, stored), sides, type) < bound(type));
+      }
     }
   }
+}
+
+TEST_CASE("a long text is attended to in parts as it would be at once") {
+  // Longer than a part by default, and than a part of those whose keys change.
+  constexpr std::int64_t kLong = 200;
+  at::manual_seed(42);
+  const auto random = [] {
+    return at::randn({1, SmallScheme::kHeads, kLong, SmallScheme::kHeadWidth}, at::kDouble);
+  };
+  const at::Tensor query = random(), key = random(), value = random();
+  const at::Tensor input = at::randn({1, kLong, SmallScheme::kWidth}, at::kDouble);
+  const Positions positions = Positions::range(0, kLong);
+  const auto check = [&](const SmallScheme& small, const PositionScheme& scheme) {
+    AttentionContext context{.queries = positions,
+                             .keys = positions,
+                             .layer = 1,
+                             .causal = true,
+                             .mask = causal_mask(positions, positions),
+                             .type = at::kDouble};
+    const at::Tensor features = small.features(input);
+    if (features.defined()) context.features = small.scheme->remembered(features, {});
+    const auto output = [&](std::int64_t most_queries) {
+      return attend({.query = query,
+                     .key = key,
+                     .value = value,
+                     .scheme = scheme,
+                     .attention = {},
+                     .context = context,
+                     .most_queries = most_queries})
+          .output;
+    };
+    CHECK(distance(output(0), output(kLong)) < 1e-11);
+  };
+  for (const char* name : {"shaw", "cope", "path", "stick_breaking"}) {
+    INFO(name);
+    const SmallScheme small(name, true);
+    check(small, *small.scheme);
+    check(small, OnePosition(*small.scheme, WithoutPositions::one_position));
+  }
+  const SmallScheme neighbours("dape", true, at::kDouble, [](PositionSettings& settings) {
+    settings.of<DapeSettings>().kernel = 3;
+  });
+  check(neighbours, *neighbours.scheme);
+  check(neighbours, OnePosition(*neighbours.scheme, WithoutPositions::one_position));
 }
 
 TEST_CASE("a part of the queries sees no more keys than they do") {

@@ -86,6 +86,20 @@ TEST_CASE("loops that break sticks are LibTorch's operations, with gradients") {
   }
 }
 
+TEST_CASE("a hidden score may be any number where sticks are broken") {
+  const at::Tensor past = at::ones({2, 2}, at::kBool).tril();
+  for (const double hidden : {88.8, 800.0, 1e30}) {
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      const at::Tensor scores =
+          at::tensor({0.0, hidden, 0.0, 0.0}, at::kDouble).to(type).view({1, 1, 2, 2});
+      const AttentionWeights weights = stick_breaking_weights(scores, past);
+      INFO(hidden);
+      CHECK(distance(weights.weights, at::tensor({0.5, 0.0, 0.25, 0.5}).view({1, 1, 2, 2})) < 1e-6);
+      CHECK(distance(weights.remainder, at::tensor({0.5, 0.25}).view({1, 1, 2})) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("loops that count positions by gates are LibTorch's operations, with gradients") {
   at::manual_seed(2);
   for (const at::Tensor& mask : masks()) {

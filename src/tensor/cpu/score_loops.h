@@ -114,7 +114,7 @@ template <typename A>
 ROFORMER_INLINE A share_of(A score, A& taken) {
   const A size = std::fabs(score), power = exponential(-size);
   const A inverse = A(1) / (A(1) + power);
-  taken = A(0.5) * (score + size) + logarithm_of_one_and(power);
+  taken = (score > 0 ? score : A(0)) + logarithm_of_one_and(power);
   return score > 0 ? inverse : power * inverse;
 }
 template <typename A>
@@ -145,7 +145,10 @@ ROFORMER_INLINE void break_rows(const BreakSticks<A>& o, std::int64_t row) {
     for (std::int64_t r = 0; r < rows; ++r) {
       A* __restrict scores = o.scores + (row + r) * keys + begin;
       for (std::int64_t c = 0; c < count; ++c) {
-        scores[c] = power_of(scores[c] - taken[r][c]) * (hides ? seen[r][c] : A(1));
+        // What is hidden took nothing, so that its score may be any number, of which no power is
+        // asked.
+        const A logarithm = scores[c] - taken[r][c];
+        scores[c] = power_of(logarithm > 0 ? A(0) : logarithm) * (hides ? seen[r][c] : A(1));
       }
     }
   });
@@ -195,6 +198,8 @@ void stick_slopes(const StickSlopes<A>& o, std::int64_t begin, std::int64_t end)
 // there and at the next, and the next one's share.
 template <typename A>
 struct Places {
+  // The next one also where the position is whole, which rounding decides: its slope is that of the
+  // positions behind it then, and not none.
   std::int32_t low[kPart], high[kPart];
   A share[kPart], below[kPart], above[kPart];
 
@@ -204,8 +209,8 @@ struct Places {
     for (std::int64_t c = 0; c < count; ++c) {
       const A position = sums[c] < most ? sums[c] : most;
       low[c] = static_cast<std::int32_t>(position);
-      high[c] = low[c] < last ? low[c] + 1 : last;
       share[c] = position - static_cast<A>(low[c]);
+      high[c] = low[c] < last ? low[c] + 1 : last;
     }
     for (std::int64_t c = 0; c < count; ++c) below[c] = products[low[c]];
     for (std::int64_t c = 0; c < count; ++c) above[c] = products[high[c]];
