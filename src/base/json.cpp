@@ -37,12 +37,15 @@ bool nests_too_deeply(std::string_view text) {
   return false;
 }
 
-// "line 3, column 7" of the byte where the parser stopped, counted from 1.
+// "line 3, column 7" of the byte where the parser stopped, counted from 1; of a text that is one
+// line, and perhaps one of a file, the column alone.
 std::string position_in(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
   const std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t column = before.size() - line_start + 1;
+  if (text.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
   return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
-                     before.size() - line_start + 1);
+                     column);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::i
     const std::string text = text_of(whole, prompt.tokenizer);
     if (json) {
       const nlohmann::ordered_json object = {
-          {"sample", first}, {"prompt", prompt.text}, {"text", text}, {"ids", ids}};
+          {"sample", first + 1}, {"prompt", prompt.text}, {"text", text}, {"ids", ids}};
       std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     } else {
       fmt::print("--- sample {}\n{}\n", first + 1, text);

@@ -61,6 +61,22 @@ void print_matching_example(const MatchingSet& set, const MatchingEvaluation& ev
   if (set.source.triplets) fmt::print("      farther {}\n", first_words(example.farther));
 }
 
+nlohmann::ordered_json example_json(const MatchingSet& set, const MatchingEvaluation& evaluation,
+                                    std::size_t i) {
+  const MatchingExample& example = set.source.examples[i];
+  const std::vector<double>& scores = evaluation.scores;
+  if (set.source.triplets) {
+    return {{"line", example.line},          {"A", example.anchor},
+            {"closer", example.closer},      {"farther", example.farther},
+            {"score_closer", scores[2 * i]}, {"score_farther", scores[2 * i + 1]}};
+  }
+  return {{"line", example.line},
+          {"A", example.anchor},
+          {"B", example.closer},
+          {"match", example.matches},
+          {"score", scores[i]}};
+}
+
 std::string describe_comparison(const MatchingComparison& comparison, const std::string& other) {
   return fmt::format(
       "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
@@ -105,11 +121,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     object["split"] = to_string(options.split);
     if (comparison) object["against"] = to_json(*comparison);
     for (const std::size_t i : worst) {
-      const MatchingExample& example = set.source.examples[i];
-      object["errors"].push_back({{"line", example.line},
-                                  {"A", example.anchor},
-                                  {"closer", example.closer},
-                                  {"farther", example.farther}});
+      object["errors"].push_back(example_json(set, evaluation, i));
     }
     std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return;

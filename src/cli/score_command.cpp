@@ -57,7 +57,7 @@ TextFile read_lines(const std::string& path) {
     }
   }
   if (replaced > 0) {
-    log::warn("{}: {} malformed UTF-8 sequences became U+FFFD", path, format_count(replaced));
+    log::warn("{}: {} became U+FFFD", path, format_counted(replaced, "malformed UTF-8 sequence"));
   }
   if (file.lines.empty()) throw_failure(path, "holds no line", "one translation a line");
   return file;

@@ -1,6 +1,7 @@
 // `roformer study`: runs a matrix of configurations and compares them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "cli/commands.h"
 #include "config/study_settings.h"
 #include "data/data_location.h"
+#include "records/protocol_record.h"
 #include "records/record.h"
 #include "records/records_page.h"
 #include "results/study_runs.h"
@@ -110,6 +112,22 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
                                   outcome.waiting));
 }
 
+TableUse use_of(const std::string& format) {
+  const bool data = format == "csv" || format == "json";
+  return data ? TableUse::data : TableUse::document;
+}
+
+// A record keeps its tables as people read them. Those of a protocol are made of its runs, whose
+// figures are whole.
+Table rendered_table(const StudyCommandOptions& options, const std::string& format) {
+  const bool results = options.table.empty() || options.table == "results";
+  if (results && use_of(format) == TableUse::data &&
+      is_protocol_record(read_record(options.render))) {
+    return merged_tables({options.render}, TableUse::data).front().table;
+  }
+  return recorded_table(options.render, options.table);
+}
+
 void merge_command(const StudyCommandOptions& options) {
   if (!options.page.empty()) {
     require_output(options.page, options.merge);
@@ -119,7 +137,7 @@ void merge_command(const StudyCommandOptions& options) {
     return;
   }
   bool first = true;
-  for (const TitledTable& titled : merged_tables(options.merge)) {
+  for (const TitledTable& titled : merged_tables(options.merge, use_of(options.format))) {
     if (!std::exchange(first, false)) std::cout << '\n';
     if (options.format == "text") std::cout << titled.title << "\n\n";
     print_table(titled.table, options.format);
@@ -175,8 +193,8 @@ void study_command(const StudyCommandOptions& options) {
   refuse_flags_of_runs(options);
   if (!options.render.empty()) {
     if (options.chart.empty()) {
-      print_table(recorded_table(options.render, options.table),
-                  options.format_given ? options.format : "markdown");
+      const std::string format = options.format_given ? options.format : "markdown";
+      print_table(rendered_table(options, format), format);
     } else {
       std::cout << recorded_chart(options.render, options.chart);
     }
@@ -240,6 +258,13 @@ void study_command(const StudyCommandOptions& options) {
     throw_failed(outcome.failed_trials, "trainings of the tuning", *study.tuning->study);
   }
   throw_failed(outcome.failed, "runs", study);
+  const auto any_finished = [](const StudyRow& row) {
+    return std::ranges::count(row.runs, RunResult::State::finished, &RunResult::state) > 0;
+  };
+  if (std::ranges::none_of(outcome.rows, any_finished)) {
+    throw_failure(study_folder(study).string(), "none of its runs came to its end",
+                  "the table says why");
+  }
   if (!options.record.empty()) {
     write_study_record(options.record, options.file, study, outcome, origin);
     std::cerr << "record: " << options.record << '\n';

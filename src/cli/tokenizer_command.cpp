@@ -205,8 +205,8 @@ void encode_lines(const Tokenizer& tokenizer, bool pieces) {
     }
   });
   if (const std::uint64_t replaced = tokenizer.invalid_sequences()) {
-    log::warn("standard input: {} malformed UTF-8 sequences were read as U+FFFD",
-              format_count(static_cast<std::int64_t>(replaced)));
+    log::warn("standard input: {} became U+FFFD",
+              format_counted(static_cast<std::int64_t>(replaced), "malformed UTF-8 sequence"));
   }
 }
 

@@ -65,8 +65,14 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
     fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
   }
   if (const ValidationRecord* best = summary.best()) {
-    fmt::print("best validation, at step {}: {}\n", format_count(best->step),
-               describe_figures(best->figures, " "));
+    // First what it is the best by.
+    Figures others = best->figures, ranked;
+    for (const std::string& name :
+         {best->ranking.figure, best->ranking.figure + std::string(kStandardError)}) {
+      if (auto figure = others.extract(name)) ranked.insert(std::move(figure));
+    }
+    fmt::print("best validation, at step {}: {} {}\n", format_count(best->step),
+               describe_figures(ranked, " "), describe_figures(others, " "));
   }
 }
 

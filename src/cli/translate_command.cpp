@@ -182,11 +182,13 @@ void translate_command(const TranslateOptions& options) {
   printer.finish();
   if (cut > 0) {
     const std::int64_t longest = translator.longest_source(request);
-    log::warn("{} lines are longer than {} tokens{} and were cut", format_count(cut), longest,
-              longest < request.longest_source ? ", the model's table of positions," : "");
+    log::warn(
+        "{} cut at {} tokens{}", format_counted(cut, "line"), longest,
+        longest < request.longest_source ? ", where the model's table of positions ends" : "");
   }
   if (reader.invalid > 0) {
-    log::warn("{} malformed UTF-8 sequences were replaced by U+FFFD", reader.invalid);
+    log::warn("{} became U+FFFD", format_counted(static_cast<std::int64_t>(reader.invalid),
+                                                 "malformed UTF-8 sequence"));
   }
 }
 

@@ -21,7 +21,7 @@ AttentionSettings with_entry(const AttentionSettings& attention, const LayerMapE
   for (const auto& [option, text] : entry.options) {
     if (std::find(kOptions.begin(), kOptions.end(), option) == kOptions.end()) {
       throw InvalidValue("only " + one_of(kOptions).substr(7) + " for " + entry.layers,
-                         "got " + option + " " + suggestion(option, kOptions));
+                         got_word(option, kOptions));
     }
     try {
       find_key("attention." + option)->set(settings, text, {});

@@ -193,4 +193,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   return near.empty() ? "" : "did you mean " + near;
 }
 
+std::string got_word(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = suggestion(word, known);
+  return "got " + std::string(word) + (near.empty() ? "" : ", " + near);
+}
+
 }  // namespace roformer

@@ -20,5 +20,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 
 // "did you mean X", or "" without a near word.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
+// "got WORD", with the suggestion behind it.
+std::string got_word(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace roformer

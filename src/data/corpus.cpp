@@ -114,6 +114,16 @@ CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& 
   return json ? CorpusReader::json_lines : CorpusReader::text;
 }
 
+// Of a file whose ending promises fields that nobody will tell apart.
+void warn_of_fields(const std::filesystem::path& file) {
+  const std::string ending = without_compression(file).extension().string();
+  if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
+  log::warn(
+      "{} is read as plain text, with all that stands around its texts: a field of its own they "
+      "have in JSON Lines (.jsonl)",
+      file.string());
+}
+
 }  // namespace
 
 CorpusCounts& CorpusCounts::operator+=(const CorpusCounts& other) {
@@ -162,6 +172,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
         switch (reader_of(stream, file, options.reader)) {
           case CorpusReader::automatic:
           case CorpusReader::text:
+            if (options.reader == CorpusReader::automatic) warn_of_fields(file);
             any_text |= read_text(stream, options.separator, counting, report_progress);
             break;
           case CorpusReader::json_lines:

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -167,8 +168,10 @@ class GlueReader {
         ++result_.broken_rows;
         return;
       }
-      throw_failure(location(), fmt::format("has {} columns, wanted {}", cells.size(), width_),
-                    "columns are apart by tabs; quotation marks do not join them");
+      throw_failure(
+          location(),
+          fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), width_),
+          "columns are apart by tabs; quotation marks do not join them");
     }
     GlueExample example{.index = static_cast<std::int64_t>(result_.examples.size()),
                         .first = std::string(cells[*first_]),

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -120,7 +121,8 @@ class MatchingReader {
     if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
     const std::vector<std::string> cells = split_tabs(line);
     if (cells.size() != names.size()) {
-      refuse(fmt::format("has {} columns, the first line {}", cells.size(), names.size()));
+      refuse(fmt::format("has {}, the first line {}", format_counted(std::ssize(cells), "column"),
+                         names.size()));
     }
     Fields fields;
     for (std::size_t i = 0; i < cells.size(); ++i) fields[names[i]] = cells[i];
@@ -158,12 +160,18 @@ class MatchingReader {
 };
 
 fs::path file_of(const fs::path& directory, Split split) {
+  std::vector<fs::path> files;
   for (const char* ending : {".jsonl", ".tsv"}) {
     const fs::path file = directory / (std::string(to_string(split)) + ending);
     std::error_code error;
-    if (fs::exists(file, error)) return file;
+    if (fs::exists(file, error)) files.push_back(file);
   }
-  return {};
+  if (files.size() > 1) {
+    throw_usage(directory.string(),
+                "holds " + files[0].filename().string() + " and " + files[1].filename().string(),
+                "which of them is meant? Move the other elsewhere");
+  }
+  return files.empty() ? fs::path() : files[0];
 }
 
 std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& triplets) {

@@ -68,7 +68,8 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
       throw_failure(lines.location(),
-                    fmt::format("has {} columns, wanted 2", std::ranges::count(line, '\t') + 1),
+                    fmt::format("has {}, wanted 2",
+                                format_counted(std::ranges::count(line, '\t') + 1, "column")),
                     "a sentence, a tab and its translation on each line");
     }
     sink.pair(

@@ -288,8 +288,9 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
   refuse_empty_split(description, options);
   warn_of_shares(description);
   if (description.invalid_sequences > 0) {
-    log::warn("{} malformed UTF-8 sequences were replaced by U+FFFD",
-              format_count(static_cast<std::int64_t>(description.invalid_sequences)));
+    log::warn("{} became U+FFFD",
+              format_counted(static_cast<std::int64_t>(description.invalid_sequences),
+                             "malformed UTF-8 sequence"));
   }
   save_tokenizer(tokenizer, folder.path());
   write_description(description, folder.path());

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/input_line.h"
 #include "base/json.h"
+#include "base/progress.h"
 
 namespace roformer {
 namespace {
@@ -77,7 +78,7 @@ class TextLineReader {
     std::vector<std::string> cells = split(line);
     const std::int64_t wanted = width_ > 0 ? width_ : options_.pairs ? 2 : 1;
     if (std::ssize(cells) != wanted) {
-      refuse(fmt::format("has {} columns, wanted {}", cells.size(), wanted),
+      refuse(fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), wanted),
              options_.pairs ? "two sentences with a tab between them" : "one sentence a line");
     }
     TextLine result{.first = cells[static_cast<std::size_t>(first_)]};

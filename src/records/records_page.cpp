@@ -238,14 +238,14 @@ std::string records_page(const std::vector<fs::path>& files, const Origin& origi
   return report.html();
 }
 
-std::vector<TitledTable> merged_tables(const std::vector<fs::path>& files) {
+std::vector<TitledTable> merged_tables(const std::vector<fs::path>& files, TableUse use) {
   const ReadRecords records = read_records(files);
   std::vector<TitledTable> tables;
   for (const MergedTable& merged : merge_records(records.protocols)) {
     const std::string title = fmt::format("{} version {}, a {}", merged.protocol,
                                           merged.study.version, task_title(merged.task));
     if (!merged.rows.empty()) {
-      tables.push_back({title, study_table(merged.study, merged.rows, TableUse::document)});
+      tables.push_back({title, study_table(merged.study, merged.rows, use)});
     }
     Table differences = difference_table(merged.study, merged.rows);
     if (!differences.rows().empty()) {

@@ -10,6 +10,7 @@
 
 #include "base/origin.h"
 #include "report/table.h"
+#include "results/study_table.h"
 
 namespace roformer {
 
@@ -22,6 +23,7 @@ struct TitledTable {
   Table table;
 };
 // The same rows as text: of each protocol its table, the differences and what does not compare.
-std::vector<TitledTable> merged_tables(const std::vector<std::filesystem::path>& records);
+std::vector<TitledTable> merged_tables(const std::vector<std::filesystem::path>& records,
+                                       TableUse use = TableUse::document);
 
 }  // namespace roformer

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "config/words.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
@@ -22,13 +23,18 @@ namespace {
 
 // The checkpoints to average, by rising step.
 std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
+  const fs::path above = options.run.parent_path();
+  if (above.filename() == "checkpoints" && is_run(above.parent_path())) {
+    throw_usage(options.run.string(), "is a checkpoint, and several of a run are averaged",
+                "name the run: " + above.parent_path().string());
+  }
   if (!is_run(options.run)) throw_usage(options.run.string(), "holds no run", "a folder of runs/");
   std::vector<fs::path> all = list_checkpoints(options.run / "checkpoints");
   if (std::ssize(all) < options.count) {
-    throw_usage(
-        options.run.string(),
-        fmt::format("holds {} checkpoints, {} are to be averaged", all.size(), options.count),
-        "--last N averages fewer; training.keep_last keeps more");
+    throw_usage(options.run.string(),
+                fmt::format("holds {}, {} are to be averaged",
+                            format_counted(std::ssize(all), "checkpoint"), options.count),
+                "--last N averages fewer; training.keep_last keeps more");
   }
   if (options.best) {
     all = best_checkpoints(options.run / "checkpoints", "--last N averages the latest");

@@ -34,7 +34,12 @@ namespace {
 
 void check_data(const Settings& settings) {
   const TaskFacts& facts = task_facts(settings.task);
-  if (!settings.data.directory.empty() || facts.data == TaskData::generated) return;
+  const bool generated = facts.data == TaskData::generated,
+             given = !settings.data.directory.empty();
+  if (generated && given) {
+    throw_usage("data.directory", "a probe makes its own examples", "leave it out");
+  }
+  if (given || generated) return;
   throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
 }
 

@@ -46,22 +46,35 @@ std::vector<Override> overrides_at(const StudyVariant& variant, const Settings& 
   return result;
 }
 
+bool is_meant(const StudyVariant& variant, const Settings& trained) {
+  return variant.scheme.empty() || variant.scheme == trained.position.scheme;
+}
+
+// A trained model's settings as it would be evaluated.
+Settings changed_settings(const Settings& trained, const std::vector<Override>& overrides) {
+  std::vector<Override> all;
+  for (const Key& key : schema()) {
+    const bool text = key.type == KeyType::path || key.type == KeyType::text;
+    const bool location = text && key.scheme().empty();  // of no weight
+    if (!location) all.push_back({.key = key.name, .text = key.get(trained)});
+  }
+  const std::vector<Override> changes = with_shared_options(trained, overrides);
+  all.insert(all.end(), changes.begin(), changes.end());
+  return default_settings(all);
+}
+
 // Why a trained model cannot be evaluated so; "" where it can.
 std::string refusal(const Settings& trained, const std::vector<Override>& overrides,
                     std::int64_t length) {
   try {
-    std::vector<Override> all;
-    for (const Key& key : schema()) {
-      const bool text = key.type == KeyType::path || key.type == KeyType::text;
-      const bool location = text && key.scheme().empty();  // of no weight
-      if (!location) all.push_back({.key = key.name, .text = key.get(trained)});
-    }
-    const std::vector<Override> changes = with_shared_options(trained, overrides);
-    all.insert(all.end(), changes.begin(), changes.end());
-    require_positions(default_settings(all), "", length);
+    require_positions(changed_settings(trained, overrides), "", length);
     return "";
-  } catch (const Error& error) {
-    return error.parts().message;
+  } catch (const Error& error) {  // in a cell of a table, on one line
+    std::string reason = error.parts().message;
+    for (std::size_t at = 0; (at = reason.find('\n', at)) != std::string::npos; at += 2) {
+      reason.replace(at, 1, "; ");
+    }
+    return reason;
   }
 }
 
@@ -73,8 +86,7 @@ class Plan {
     for (const StudyVariant& variant : study.evaluations.variants) {
       for (const StudyRow& row : rows) {
         const Settings& settings = run_named(study, row.runs.front().name).settings;
-        const bool meant = variant.scheme.empty() || variant.scheme == settings.position.scheme;
-        if (meant) add(row, &variant);
+        if (is_meant(variant, settings)) add(row, &variant);
       }
     }
   }
@@ -189,6 +201,27 @@ Job job_of(const Evaluation& evaluation, const fs::path& folder, const std::stri
 }
 
 }  // namespace
+
+void require_variants(const StudySettings& study) {
+  for (const StudyVariant& variant : study.evaluations.variants) {
+    std::optional<Error> refused;
+    bool fits = false;
+    for (const StudyRun& run : study.runs) {
+      if (!run.refusals.empty() || !is_meant(variant, run.settings)) continue;
+      try {
+        changed_settings(run.settings,
+                         overrides_at(variant, run.settings, run.settings.data.length));
+        fits = true;
+      } catch (const Error& error) {  // what only some schemes refuse is a cell of the table
+        refused = error;
+      }
+    }
+    if (fits || !refused) continue;
+    const Error::Parts& parts = refused->parts();
+    throw_usage("evaluate.variants, " + variant.name,
+                (parts.location.empty() ? "" : parts.location + ": ") + parts.message, parts.hint);
+  }
+}
 
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options) {

@@ -28,6 +28,10 @@ struct LengthOutcome {
   int signal = 0;               // that stopped them; then there are no rows
 };
 
+// Throws Error (usage) for a variant that no run of the study can be evaluated as, whatever the
+// length, as for a misspelt value: before anything is trained.
+void require_variants(const StudySettings& study);
+
 // What is refused (a table without so many positions, options that contradict each other) and what
 // is not there (a run whose checkpoints were removed) is known before anything runs and is a cell
 // with the reason. A stored evaluation that is damaged is made again.

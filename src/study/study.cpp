@@ -14,8 +14,8 @@
 #include "config/dump.h"
 #include "config/task_facts.h"
 #include "results/chosen_rows.h"
-#include "results/study_report.h"
 #include "results/commonest_class.h"
+#include "results/study_report.h"
 #include "results/target_differences.h"
 #include "study/length_evaluations.h"
 #include "study/protocol_runs.h"
@@ -270,6 +270,7 @@ fs::path study_folder(const StudySettings& study) {
 }
 
 Table study_plan(const StudySettings& given) {
+  require_variants(given);
   const StudySettings study = with_trials_at_hand(given);
   Table table({{.title = "run", .alignment = Column::Alignment::left},
                {.title = "state", .alignment = Column::Alignment::left}});
@@ -299,6 +300,7 @@ Table study_plan(const StudySettings& given) {
 }
 
 StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) {
+  require_variants(given);
   const fs::path folder = study_folder(given);
   const fs::path trainings = given.runs.front().settings.runs;
   make_directories(folder);

@@ -245,6 +245,11 @@ bool holds_only_tokenizer(const fs::path& folder) {
 // The fingerprint is compared before the model is looked into.
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   const fs::path path = folder / kDescriptionFile;
+  std::error_code error;
+  if (fs::is_directory(folder, error) && !fs::exists(path, error)) {
+    throw_failure(folder.string(), std::string("holds no tokenizer (") + kDescriptionFile + ")",
+                  "roformer tokenizer train makes one");
+  }
   const Description description = read_description(path);
   std::string contents =
       description.file.empty() ? std::string() : read_file(folder / description.file);

@@ -46,7 +46,9 @@ bool ValidationRecord::counts() const {
 
 bool is_better(const ValidationRecord& a, const ValidationRecord& b) {
   if (!a.counts() || !b.counts()) return a.counts();
-  return a.ranking.higher_is_better ? a.ranked() > b.ranked() : a.ranked() < b.ranked();
+  if (a.ranked() != b.ranked()) return (a.ranked() > b.ranked()) == a.ranking.higher_is_better;
+  const auto own = a.figures.find("loss"), other = b.figures.find("loss");
+  return own != a.figures.end() && other != b.figures.end() && own->second < other->second;
 }
 
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations) {

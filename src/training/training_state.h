@@ -29,8 +29,8 @@ struct ValidationRecord {
   bool counts() const;
 };
 
-// True when a is better than b by the figure that a is ranked by; what does not count is better
-// than nothing.
+// True when a is better than b by the figure that a is ranked by, or by the loss where that is the
+// same, as accuracies of a small set often are; what does not count is better than nothing.
 bool is_better(const ValidationRecord& a, const ValidationRecord& b);
 // The first of the best of those that count, or null.
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations);

@@ -39,8 +39,7 @@ TEST_CASE("what is no JSON is told by its location") {
   CHECK_THROWS_WITH(parse_json("", "file"), "file: is empty, not JSON");
   CHECK_THROWS_WITH(parse_json("{\n  \"a\": 1,\n  b\n}", "file"),
                     "file: is not JSON from line 3, column 3 on");
-  CHECK_THROWS_WITH(parse_json("{\"\xff\": 1}", "file"),
-                    "file: is not JSON from line 1, column 3 on");
+  CHECK_THROWS_WITH(parse_json("{\"\xff\": 1}", "file"), "file: is not JSON from column 3 on");
   CHECK_THROWS_WITH(parse_json("[1e999]", "file"), "file: holds a number that is too large");
   CHECK_FALSE(try_parse_json("[1e999]"));
 }

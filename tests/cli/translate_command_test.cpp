@@ -56,8 +56,8 @@ TEST_CASE("a line in, a line out, whatever the line") {
   REQUIRE(lines.size() == 7);
   CHECK(lines[1].empty());
   CHECK(lines[2].empty());
-  CHECK(has(log, "1 lines are longer than 64 tokens and were cut"));
-  CHECK(has(log, "2 malformed UTF-8 sequences were replaced by U+FFFD"));
+  CHECK(has(log, "1 line cut at 64 tokens"));
+  CHECK(has(log, "2 malformed UTF-8 sequences became U+FFFD"));
   // One at a time, and the line without its carriage return, give the same.
   CHECK(run_translate({pairs.folder, "--longest-source", "64", "--lines", "1"}, input).output ==
         outcome.output);

@@ -77,7 +77,7 @@ TEST_CASE("A TSV has two columns") {
         TextPairs{{"one", "eins"}, {"", "zwei"}});
   CHECK(error_of([&] {
           read(one_file(path, "one\teins\ntwo\n"));
-        }).starts_with(path.string() + ":2: has 1 columns, wanted 2"));
+        }).starts_with(path.string() + ":2: has 1 column, wanted 2"));
   CHECK(error_of([&] { read(one_file(path, "a\tb\tc\n")); }).find(":1: has 3 columns") !=
         std::string::npos);
 }

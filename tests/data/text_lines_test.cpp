@@ -46,7 +46,7 @@ TEST_CASE("one text a line, pairs with a tab, columns by name, JSON lines") {
 
 TEST_CASE("what is no text is refused with its line") {
   CHECK(read("A\nB\tC\n", false).back().starts_with("in:2: has 2 columns, wanted 1"));
-  CHECK(read("A\tB\nC\n", true).back().starts_with("in:2: has 1 columns, wanted 2"));
+  CHECK(read("A\tB\nC\n", true).back().starts_with("in:2: has 1 column, wanted 2"));
   CHECK(read("A\n\n", false) == Lines{"in:2: an empty text"});
   CHECK(read("A\t \n", true) == Lines{"in:1: an empty text"});
   CHECK(read("{\"sentence\": \"a\"}\n{\"sentence\": 3}\n", false).back() ==

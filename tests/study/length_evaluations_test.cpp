@@ -184,6 +184,15 @@ TEST_CASE("what cannot be evaluated is a cell with its reason") {
   CHECK(failed.lengths[0].cells[0].reason == "failed: exit code 1: no");
 }
 
+TEST_CASE("a misspelt value of a variant is refused before anything is trained") {
+  const EvaluatedStudy fake("rope, alibi",
+                            "evaluate:\n  lengths: [128]\n"
+                            "  variants: [{name: yarn, scheme: rope, position.scaling: yran}]\n");
+  CHECK_THROWS_WITH(run_study(fake.load(), fake_options(fake)),
+                    Catch::Contains("evaluate.variants, yarn: ") && Catch::Contains("yran"));
+  CHECK(starts_of(fake, "rope").empty());
+}
+
 TEST_CASE("a study may take the trainings of another") {
   const EvaluatedStudy fake("rope", kPlan);
   run_study(fake.load(), fake_options(fake));

@@ -302,3 +302,19 @@ TEST_CASE("the page has the numbers of its records, filters, and nothing from el
   CHECK(has(message_of([&] { merged_tables({record.path / "other.json"}); }),
             "is no record of a protocol that was stored"));
 }
+
+TEST_CASE("a row of one seed is words for people and numbers for programs") {
+  MadeRecord record;
+  const auto file = record.write({{"rope", "1", 3.125}});
+  const auto numbers = [&](TableUse use) {
+    const Table table = merged_tables({file}, use).front().table;
+    return std::ranges::count_if(table.rows().front(), [](const Cell& cell) {
+      const auto* number = std::get_if<double>(&cell);
+      const auto* several = std::get_if<MeanAndDeviation>(&cell);
+      return (number != nullptr && *number == 3.125) ||
+             (several != nullptr && several->mean == 3.125);
+    });
+  };
+  CHECK(numbers(TableUse::document) == 0);
+  CHECK(numbers(TableUse::data) == 1);
+}

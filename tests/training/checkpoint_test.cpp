@@ -239,4 +239,19 @@ TEST_CASE("a checkpoint that training removes meanwhile is replaced by what is t
   CHECK_THROWS_WITH(use_checkpoint(path, "10", use), Catch::Contains("has no checkpoint of step"));
 }
 
+TEST_CASE("of equal figures the lower loss is the better one") {
+  const auto record = [](std::int64_t step, double accuracy, double loss) {
+    return ValidationRecord{.step = step,
+                            .figures = {{"accuracy", accuracy}, {"loss", loss}},
+                            .ranking = {.figure = "accuracy", .higher_is_better = true}};
+  };
+  CHECK(is_better(record(2, 0.5, 1.5), record(1, 0.5, 2)));
+  CHECK_FALSE(is_better(record(1, 0.5, 2), record(2, 0.5, 1.5)));
+  CHECK_FALSE(is_better(record(2, 0.5, 1.5), record(1, 0.5, 1.5)));
+  CHECK(is_better(record(1, 0.6, 2), record(2, 0.5, 1.5)));
+  const std::vector<ValidationRecord> all{record(1, 0.5, 2), record(2, 0.5, 1.5),
+                                          record(3, 0.5, 1.5)};
+  CHECK(best_of(all)->step == 2);
+}
+
 }  // namespace roformer

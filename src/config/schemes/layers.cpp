@@ -28,13 +28,16 @@ PositionSettings scheme_of_entry(const PositionSettings& position, const LayerMa
   std::string name = entry.text;
   for (const auto& [option, text] : entry.options) {
     if (option == "scheme") name = text;
+    if (option == "formula") {
+      throw InvalidValue("{scheme: formula, bias: …} for " + entry.layers,
+                         "got formula: " + text + "; a formula of a layer is its bias or score");
+    }
   }
   const SchemeDefinition* const scheme = find_scheme_definition(name);
   if (scheme == nullptr) {
-    throw InvalidValue(
-        name.empty() ? "{scheme: NAME, …} for " + entry.layers
-                     : "the name of a scheme for " + entry.layers,
-        name.empty() ? "" : "got " + name + " " + suggestion(name, position_names()));
+    throw InvalidValue(name.empty() ? "{scheme: NAME, …} for " + entry.layers
+                                    : "the name of a scheme for " + entry.layers,
+                       name.empty() ? "" : got_word(name, position_names()));
   }
   if (scheme->parts) throw InvalidValue("a scheme of one layer for " + entry.layers, "got " + name);
   settings.position.scheme = name;
