@@ -17,6 +17,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
+#include "cli/evaluate_probe.h"
 #include "cli/evaluate_translator.h"
 #include "cli/matching_commands.h"
 #include "cli/split_flag.h"
@@ -133,6 +134,14 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
     throw_usage(options.model, "is a matcher's run",
                 "it takes --data, --split, --errors, --against, --json and --checkpoint");
   }
+  const bool asks_of_data = !options.data.empty() || options.split != Split::validation;
+  if (facts.data == TaskData::generated &&
+      (against || asks_of_data || options.tokens > 0 ||
+       options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
+       options.by_position || !options.chart.empty() || !options.output.empty())) {
+    throw_usage(options.model, "is the run of a probe",
+                "it takes --length, --json and --checkpoint");
+  }
   if (facts.predicts_labels && options.split != Split::validation) {
     throw_usage("--split",
                 "is not for a classifier's run: the labels of GLUE's test sets are secret");
@@ -178,10 +187,11 @@ void evaluate_command(const EvaluateOptions& options) {
                              .errors = options.errors,
                              .json = options.json});
   }
-  if (!facts.evaluates_text) {
-    throw_usage(options.model, fmt::format("is the run of a {}", facts.title),
-                "its figures at every length are in metrics.jsonl and in a study's table");
+  if (facts.data == TaskData::generated) {
+    return evaluate_probe(open_trained_probe(options.model, options.opening),
+                          {.lengths = parse_lengths(options.lengths), .json = options.json});
   }
+  ROFORMER_ASSERT(facts.evaluates_text);
   const EvaluationReport report = evaluate_language_run(
       {.model = options.model,
        .opening = options.opening,
@@ -224,7 +234,8 @@ void add_evaluate_command(CLI::App& program) {
                       "another run on the same targets: the difference of the losses, paired; of "
                       "matchers: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
-                      "tokens of a row, several with commas; default: as trained");
+                      "tokens of a row, several with commas; default: as trained. Of a probe: "
+                      "characters of a question, default: those of its validations");
   command
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")

@@ -18,6 +18,7 @@
 #include "runs/stored_settings.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
+#include "tasks/probe_answers.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
@@ -100,6 +101,25 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
   return result;
 }
 
+// `settings_of(settings)` are those that the model is made of; it refuses the run of another task.
+template <class SettingsOf>
+TrainedModel open_language_model(const std::filesystem::path& run_or_checkpoint,
+                                 const TrainedModelOptions& options, SettingsOf settings_of) {
+  check_overrides(options.overrides);
+  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    TrainedModel result{open_checkpoint(checkpoint, options)};
+    result.settings = settings_of(result.settings);
+    const Settings& settings = result.settings;
+    result.tokenizer = load_tokenizer(result.checkpoint);
+    prepare_threads(settings.threads);
+    const WithoutInitialValues loaded;
+    result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
+                                                   plan_for_use(settings, options.overrides));
+    load_weights(result, options, result.model->parameters());
+    return result;
+  });
+}
+
 // `shape_of(settings)` refuses the run of another task.
 template <class ShapeOf>
 TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_checkpoint,
@@ -154,22 +174,24 @@ bool may_change_when_trained(const std::string& key) {
 
 TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
-  check_overrides(options.overrides);
-  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
-    TrainedModel result{open_checkpoint(checkpoint, options)};
-    const Settings& settings = result.settings;
+  return open_language_model(run_or_checkpoint, options, [&](const Settings& settings) {
     const TaskFacts& facts = task_facts(settings.task);
     if (!facts.fills_masks && !facts.generates) {
       throw_usage(run_or_checkpoint.string(), "is not a language model's run",
                   "a run with task mlm or causal_lm");
     }
-    result.tokenizer = load_tokenizer(result.checkpoint);
-    prepare_threads(settings.threads);
-    const WithoutInitialValues loaded;
-    result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
-                                                   plan_for_use(settings, options.overrides));
-    load_weights(result, options, result.model->parameters());
-    return result;
+    return settings;
+  });
+}
+
+TrainedModel open_trained_probe(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options) {
+  return open_language_model(run_or_checkpoint, options, [&](const Settings& settings) {
+    if (task_facts(settings.task).data != TaskData::generated) {
+      throw_usage(run_or_checkpoint.string(), "is not the run of a probe",
+                  "a run with task probe or masked_probe");
+    }
+    return with_room_for_tests(settings);
   });
 }
 

@@ -72,6 +72,9 @@ bool may_change_when_trained(const std::string& key);
 // mlm and causal_lm.
 TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options = {});
+// Likewise of a run with task probe or masked_probe, whose tables reach to its longest test.
+TrainedModel open_trained_probe(const std::filesystem::path& run_or_checkpoint,
+                                const TrainedModelOptions& options = {});
 // Likewise of a run with task glue.
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options = {});

@@ -1,0 +1,122 @@
+#include "cli/evaluate_probe.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/terminal.h"
+#include "config/words.h"
+#include "metrics/proportions.h"
+#include "report/table.h"
+#include "tasks/probe_answers.h"
+
+namespace roformer {
+namespace {
+
+struct MeasuredLength {
+  std::int64_t length = 0;  // of the longest question of at most so many characters
+  ProbeAnswers answers;
+  Interval interval;
+};
+
+std::vector<std::int64_t> lengths_of_validations(const Settings& settings) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t times = 1; times <= settings.probe.longest; times *= 2) {
+    lengths.push_back(times * settings.data.length);
+  }
+  return lengths;
+}
+
+std::int64_t size_at(const Settings& settings, std::int64_t length) {
+  const ProbeKind kind = settings.probe.kind;
+  const std::int64_t size = probe_size(kind, length);
+  if (size == 0 || size > largest_probe(kind)) {
+    throw_usage("--length",
+                fmt::format("{} {} of {}", length,
+                            size == 0 ? "does not hold the smallest question"
+                                      : "is more than the longest question",
+                            to_word(kind)),
+                fmt::format("{} to {}", probe_length(kind, 1),
+                            largest_probe(kind) < length
+                                ? std::to_string(probe_length(kind, largest_probe(kind)))
+                                : "any length"));
+  }
+  require_positions(settings, "--length", probe_length(kind, size));
+  return size;
+}
+
+MeasuredLength measure(const TrainedModel& trained, std::int64_t length, std::int64_t size) {
+  const Settings& settings = trained.settings;
+  const std::int64_t examples = settings.probe.examples;
+  const auto alone = make_single_process();
+  MeasuredLength result{
+      .length = length,
+      .answers = probe_answers(*trained.model, probe_form(settings, *trained.tokenizer), size,
+                               examples, *alone)};
+  const auto right = std::llround(result.answers.right * static_cast<double>(examples));
+  result.interval = wilson_interval(right, examples);
+  return result;
+}
+
+Table answers_table(const std::vector<MeasuredLength>& measured) {
+  const NumberFormat percent{NumberFormat::Style::percent, 1};
+  Table table({{.title = "length", .format = {NumberFormat::Style::count, 0}},
+               {.title = "answers right", .format = percent},
+               {.title = "95 % from", .format = percent},
+               {.title = "to", .format = percent},
+               {.title = "symbols right", .format = percent},
+               {.title = "loss", .format = {NumberFormat::Style::fixed, 4}}});
+  for (const MeasuredLength& one : measured) {
+    table.add_row({one.length, one.answers.right, one.interval.low, one.interval.high,
+                   one.answers.right_symbols, one.answers.loss});
+  }
+  return table;
+}
+
+nlohmann::ordered_json to_json(const TrainedModel& trained,
+                               const std::vector<MeasuredLength>& measured) {
+  const Settings& settings = trained.settings;
+  nlohmann::ordered_json object = {{"model", trained.checkpoint.string()},
+                                   {"position", settings.position.scheme},
+                                   {"kind", to_word(settings.probe.kind)},
+                                   {"examples", settings.probe.examples},
+                                   {"evaluations", nlohmann::ordered_json::array()}};
+  for (const MeasuredLength& one : measured) {
+    object["evaluations"].push_back({{"length", one.length},
+                                     {"accuracy", one.answers.right},
+                                     {"accuracy_low", one.interval.low},
+                                     {"accuracy_high", one.interval.high},
+                                     {"symbol_accuracy", one.answers.right_symbols},
+                                     {"loss", one.answers.loss}});
+  }
+  return object;
+}
+
+}  // namespace
+
+void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options) {
+  const Settings& settings = trained.settings;
+  const std::vector<std::int64_t> lengths =
+      options.lengths.empty() ? lengths_of_validations(settings) : options.lengths;
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t length : lengths) sizes.push_back(size_at(settings, length));
+  std::vector<MeasuredLength> measured;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    measured.push_back(measure(trained, lengths[i], sizes[i]));
+  }
+  if (options.json) {
+    std::cout << to_json(trained, measured).dump(2) << '\n';
+    return;
+  }
+  const ProbeText example = make_probe(settings.probe.kind, 2, 1);
+  std::cout << fmt::format("{}, position {}, {} questions of {} at each length, as {}\n\n{}",
+                           trained.checkpoint.string(), settings.position.scheme,
+                           settings.probe.examples, to_word(settings.probe.kind),
+                           example.text.substr(0, example.text.size() - 1),
+                           to_text(answers_table(measured), {.width = terminal_width()}));
+}
+
+}  // namespace roformer
