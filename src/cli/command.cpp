@@ -42,12 +42,30 @@ constexpr const char* kSettingsGroup = "settings";
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
 
+// A sentence that is too long for its line takes in the lines that it goes on in, to be broken
+// anew.
+std::vector<std::string> lines_of_foot(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<std::string> result;
+  bool goes_on = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (goes_on && !line.empty() && line.front() != ' ') {
+      result.back() += " " + line;
+    } else {
+      result.push_back(line);
+    }
+    const std::string& last = result.back();
+    goes_on = columns_of(last) > kHelpColumns && last.front() != ' ' && !last.ends_with('.') &&
+              !last.ends_with(':');
+  }
+  return result;
+}
+
 // A foot's lines are written as they are to stand, with a column of names and one of words; what is
 // too long goes on below its own beginning.
 std::string with_short_lines(const std::string& text) {
-  std::istringstream lines(text);
   std::string result;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line : lines_of_foot(text)) {
     if (columns_of(line) > kHelpColumns) {
       std::size_t begin = line.find_first_not_of(' ');
       if (begin > 0) {  // behind the name

@@ -67,12 +67,22 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
+// Whether some run has it, where any has come to an end: a validation in the middle may be wanting.
+bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
+  const auto any = [&](const auto& holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+  const Column column = metric_column(metric);
+  return !any([](const StudyRow& row) { return row.finished(); }) || any([&](const StudyRow& row) {
+    return !std::holds_alternative<std::monostate>(figure_cell(row, column, TableUse::data));
+  });
+}
+
 std::vector<Column> metric_columns(const StudySettings& study, const std::vector<StudyRow>& rows) {
   std::vector<std::string> names{study.metric};
   if (study.columns.empty()) {
     names.insert(names.begin(), "parameters");
-    const auto& more = task_facts(study.runs.front().settings.task).columns;
-    names.insert(names.end(), more.begin(), more.end());
+    for (const std::string_view more : task_facts(study.runs.front().settings.task).columns) {
+      if (is_measured(rows, std::string(more))) names.emplace_back(more);
+    }
   } else {
     names.insert(names.end(), study.columns.begin(), study.columns.end());
   }
