@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/input_line.h"
 #include "base/progress.h"
 #include "metrics/proportions.h"
 #include "report/table.h"
@@ -141,12 +142,15 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
 
 void predict_matches(const TrainedClassifier& trained, const MatchPredictions& options) {
   const auto& [file, format, json] = options;
-  if (file == "-") {
-    throw_usage("predict", "wants a file of triplets or pairs for a matcher's run",
-                "FILE.jsonl, one object a line with A, B and C");
-  }
-  const MatchingSet set = encode_matching(trained.settings, *trained.tokenizer,
-                                          read_matching_file(file, text_format(format)), file);
+  const bool is_input = file == "-";
+  const std::string name = is_input ? "standard input" : file;
+  const auto read = [&] {
+    if (!is_input) return read_matching_file(file, text_format(format));
+    std::string text;
+    for (std::string line; next_line(std::cin, name, line);) text += line + "\n";
+    return read_matching_text(text, name, text_format(format));
+  };
+  const MatchingSet set = encode_matching(trained.settings, *trained.tokenizer, read(), name);
   const std::vector<double> scores = matching_scores(*trained.classifier, set);
   if (!json)
     fmt::print("{}\n", set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)" : "match\tscore");

@@ -188,7 +188,7 @@ void add_predict_command(CLI::App& program) {
       "roformer predict runs/sst2 reviews.txt\n"
       "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
       "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
-      "Of a matcher: a FILE of triplets (A, B, C) or pairs, JSON lines or TSV, by its\n"
+      "Of a matcher: triplets (A, B, C) or pairs, JSON lines or TSV, by the file's\n"
       "ending (.jsonl) or --format.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");

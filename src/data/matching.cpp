@@ -232,6 +232,14 @@ MatchingExamples read_matching_file(const fs::path& file, TextFormat format) {
   return MatchingReader(file, /*labelled=*/false, format).read(read_file(file));
 }
 
+MatchingExamples read_matching_text(const std::string& text, const std::string& name,
+                                    TextFormat format) {
+  if (format == TextFormat::automatic) {
+    format = text.starts_with('{') ? TextFormat::jsonl : TextFormat::tsv;
+  }
+  return MatchingReader(name, /*labelled=*/false, format).read(text);
+}
+
 std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,
                                        const AugmentationSettings& settings) {
   if (settings.transitivity) {

@@ -41,6 +41,9 @@ MatchingExamples read_matching(const std::filesystem::path& directory, Split spl
 // One such file; where `label` is missing, B and 1 are taken.
 MatchingExamples read_matching_file(const std::filesystem::path& file,
                                     TextFormat format = TextFormat::automatic);
+// Such a text under a name for errors; automatic: JSON lines where it begins with {.
+MatchingExamples read_matching_text(const std::string& text, const std::string& name,
+                                    TextFormat format);
 // The file of a split. Throws Error (usage) where there is none.
 std::filesystem::path find_matching_file(const std::filesystem::path& directory, Split split);
 bool has_matching_split(const std::filesystem::path& directory, Split split);

@@ -36,6 +36,8 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
   const Outcome predicted = run({"predict", one, triplets + "/test.jsonl"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.output.starts_with("closer\tscore(A,B)\tscore(A,C)\n"));
+  CHECK(run({"predict", one}, read_file(triplets + "/test.jsonl")).output == predicted.output);
+  CHECK(has(run({"predict", one}, "{}\n").errors, "standard input:1"));
   const std::string other = (tiny.folder.path / "test.txt").string();
   std::filesystem::copy_file(triplets + "/test.jsonl", other);
   CHECK(run({"predict", one, other, "--format", "jsonl"}).output == predicted.output);
