@@ -207,7 +207,7 @@ void require_variants(const StudySettings& study) {
     std::optional<Error> refused;
     bool fits = false;
     for (const StudyRun& run : study.runs) {
-      if (!run.refusals.empty() || !is_meant(variant, run.settings)) continue;
+      if (fits || !run.refusals.empty() || !is_meant(variant, run.settings)) continue;
       try {
         changed_settings(run.settings,
                          overrides_at(variant, run.settings, run.settings.data.length));
