@@ -101,43 +101,35 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
   return result;
 }
 
-// `settings_of(settings)` are those that the model is made of; it refuses the run of another task.
-template <class SettingsOf>
-TrainedModel open_language_model(const std::filesystem::path& run_or_checkpoint,
-                                 const TrainedModelOptions& options, SettingsOf settings_of) {
+// Of a run whose tokenizer lies in its checkpoint. `admit(settings)` refuses that of another task,
+// and may change what the model is made of; `make(result, plan)` makes it and returns its
+// parameters.
+template <class Trained, class Admit, class Make>
+Trained open_trained(const std::filesystem::path& run_or_checkpoint,
+                     const TrainedModelOptions& options, const Admit& admit, const Make& make) {
   check_overrides(options.overrides);
   return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
-    TrainedModel result{open_checkpoint(checkpoint, options)};
-    result.settings = settings_of(result.settings);
-    const Settings& settings = result.settings;
+    Trained result{open_checkpoint(checkpoint, options)};
+    admit(result.settings);
     result.tokenizer = load_tokenizer(result.checkpoint);
-    prepare_threads(settings.threads);
+    prepare_threads(result.settings.threads);
     const WithoutInitialValues loaded;
-    result.model = std::make_unique<LanguageModel>(settings, result.tokenizer->vocabulary_size(),
-                                                   plan_for_use(settings, options.overrides));
-    load_weights(result, options, result.model->parameters());
+    load_weights(result, options, make(result, plan_for_use(result.settings, options.overrides)));
     return result;
   });
 }
 
-// `shape_of(settings)` refuses the run of another task.
-template <class ShapeOf>
-TrainedClassifier open_text_classifier(const std::filesystem::path& run_or_checkpoint,
-                                       const TrainedModelOptions& options, ShapeOf shape_of) {
-  check_overrides(options.overrides);
-  return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
-    TrainedClassifier result{open_checkpoint(checkpoint, options)};
-    const Settings& settings = result.settings;
-    const ClassifierShape shape = shape_of(settings);
-    result.tokenizer = load_tokenizer(result.checkpoint);
-    prepare_threads(settings.threads);
-    const WithoutInitialValues loaded;
-    result.classifier =
-        std::make_unique<Classifier>(settings, result.tokenizer->vocabulary_size(), shape,
-                                     plan_for_use(settings, options.overrides));
-    load_weights(result, options, result.classifier->parameters());
-    return result;
-  });
+ParameterStore& make_language_model(TrainedModel& result, const ComputePlan& plan) {
+  result.model =
+      std::make_unique<LanguageModel>(result.settings, result.tokenizer->vocabulary_size(), plan);
+  return result.model->parameters();
+}
+
+ParameterStore& make_classifier(TrainedClassifier& result, const ClassifierShape& shape,
+                                const ComputePlan& plan) {
+  result.classifier = std::make_unique<Classifier>(
+      result.settings, result.tokenizer->vocabulary_size(), shape, plan);
+  return result.classifier->parameters();
 }
 
 }  // namespace
@@ -174,51 +166,57 @@ bool may_change_when_trained(const std::string& key) {
 
 TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
-  return open_language_model(run_or_checkpoint, options, [&](const Settings& settings) {
+  const auto admit = [&](const Settings& settings) {
     const TaskFacts& facts = task_facts(settings.task);
-    if (!facts.fills_masks && !facts.generates) {
-      throw_usage(run_or_checkpoint.string(), "is not a language model's run",
-                  "a run with task mlm or causal_lm");
-    }
-    return settings;
-  });
+    if (facts.fills_masks || facts.generates) return;
+    throw_usage(run_or_checkpoint.string(), "is not a language model's run",
+                "a run with task mlm or causal_lm");
+  };
+  return open_trained<TrainedModel>(run_or_checkpoint, options, admit, make_language_model);
 }
 
 TrainedModel open_trained_probe(const std::filesystem::path& run_or_checkpoint,
                                 const TrainedModelOptions& options) {
-  return open_language_model(run_or_checkpoint, options, [&](const Settings& settings) {
+  const auto admit = [&](Settings& settings) {
     if (task_facts(settings.task).data != TaskData::generated) {
       throw_usage(run_or_checkpoint.string(), "is not the run of a probe",
                   "a run with task probe or masked_probe");
     }
-    return with_room_for_tests(settings);
-  });
+    settings = with_room_for_tests(settings);
+  };
+  return open_trained<TrainedModel>(run_or_checkpoint, options, admit, make_language_model);
 }
 
 TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
                                           const TrainedModelOptions& options) {
-  return open_text_classifier(run_or_checkpoint, options, [&](const Settings& settings) {
+  const auto admit = [&](const Settings& settings) {
     const TaskFacts& facts = task_facts(settings.task);
-    if (!facts.predicts_labels) {
-      throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
-                  facts.fills_masks || facts.generates
-                      ? fmt::format("fine-tune it first: roformer train configs/glue/mrpc.yaml "
-                                    "--model.from \"{}\"",
-                                    run_or_checkpoint.string())
-                      : "a run with task glue");
-    }
-    return glue_shape(settings.glue);
-  });
+    if (facts.predicts_labels) return;
+    throw_usage(run_or_checkpoint.string(), "is not a classifier's run",
+                facts.fills_masks || facts.generates
+                    ? fmt::format("fine-tune it first: roformer train configs/glue/mrpc.yaml "
+                                  "--model.from \"{}\"",
+                                  run_or_checkpoint.string())
+                    : "a run with task glue");
+  };
+  return open_trained<TrainedClassifier>(
+      run_or_checkpoint, options, admit,
+      [](TrainedClassifier& result, const ComputePlan& plan) -> ParameterStore& {
+        return make_classifier(result, glue_shape(result.settings.glue), plan);
+      });
 }
 
 TrainedClassifier open_trained_matcher(const std::filesystem::path& run_or_checkpoint,
                                        const TrainedModelOptions& options) {
-  return open_text_classifier(run_or_checkpoint, options, [&](const Settings& settings) {
-    if (!task_facts(settings.task).matches) {
-      throw_usage(run_or_checkpoint.string(), "is not a matcher's run", "a run with task matching");
-    }
-    return matching_shape(settings.matching);
-  });
+  const auto admit = [&](const Settings& settings) {
+    if (task_facts(settings.task).matches) return;
+    throw_usage(run_or_checkpoint.string(), "is not a matcher's run", "a run with task matching");
+  };
+  return open_trained<TrainedClassifier>(
+      run_or_checkpoint, options, admit,
+      [](TrainedClassifier& result, const ComputePlan& plan) -> ParameterStore& {
+        return make_classifier(result, matching_shape(result.settings.matching), plan);
+      });
 }
 
 TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,

@@ -37,6 +37,19 @@ ROFORMER_INLINE void for_rows_together(std::int64_t begin, std::int64_t end,
   for (; row < end; ++row) function(row, std::integral_constant<std::int64_t, 1>());
 }
 
+// The same with whether some keys are hidden, std::true_type or std::false_type.
+template <typename Function>
+ROFORMER_INLINE void for_seen_rows(const VisiblePairs& pairs, std::int64_t begin, std::int64_t end,
+                                   const Function& function) {
+  for_rows_together(begin, end, [&](std::int64_t row, auto rows) ROFORMER_INLINED {
+    if (pairs.visible == nullptr) {
+      function(row, rows, std::false_type());
+    } else {
+      function(row, rows, std::true_type());
+    }
+  });
+}
+
 // Calls function(begin, count) for parts of a row from its end to its beginning.
 template <typename Function>
 ROFORMER_INLINE void for_parts_backwards(std::int64_t columns, const Function& function) {
@@ -157,12 +170,8 @@ ROFORMER_INLINE void break_rows(const BreakSticks<A>& o, std::int64_t row) {
 
 template <typename A>
 void break_sticks(const BreakSticks<A>& o, std::int64_t begin, std::int64_t end) {
-  for_rows_together(begin, end, [&](std::int64_t row, auto rows) ROFORMER_INLINED {
-    if (o.pairs.visible == nullptr) {
-      break_rows<rows(), false>(o, row);
-    } else {
-      break_rows<rows(), true>(o, row);
-    }
+  for_seen_rows(o.pairs, begin, end, [&](std::int64_t row, auto rows, auto hides) ROFORMER_INLINED {
+    break_rows<rows(), hides()>(o, row);
   });
 }
 
@@ -247,12 +256,8 @@ ROFORMER_INLINE void count_rows(const ContextualScores<A>& o, std::int64_t row) 
 
 template <typename A>
 void add_contextual(const ContextualScores<A>& o, std::int64_t begin, std::int64_t end) {
-  for_rows_together(begin, end, [&](std::int64_t row, auto rows) ROFORMER_INLINED {
-    if (o.pairs.visible == nullptr) {
-      count_rows<rows(), false>(o, row);
-    } else {
-      count_rows<rows(), true>(o, row);
-    }
+  for_seen_rows(o.pairs, begin, end, [&](std::int64_t row, auto rows, auto hides) ROFORMER_INLINED {
+    count_rows<rows(), hides()>(o, row);
   });
 }
 

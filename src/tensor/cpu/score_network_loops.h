@@ -126,17 +126,7 @@ class NetworkPart {
     read_input();
     make_hidden();
     fill_rows(result_, o_.heads, o_.second_bias);
-    for (std::int64_t t = 0; t < o_.taps; ++t) {
-      add_product<A>({.weight = o_.second_weight + t * o_.hidden * o_.heads,
-                      .in = o_.hidden,
-                      .in_step = o_.heads,
-                      .out = o_.heads,
-                      .out_step = 1,
-                      .x = hidden_ + t,
-                      .y = result_,
-                      .row = row_,
-                      .columns = row_});
-    }
+    add_layer(second(), hidden_, result_);
     for (std::int64_t h = 0; h < o_.heads; ++h) {
       const std::int64_t start = h * o_.head_step + begin_;
       A* __restrict output = o_.output + start;
@@ -158,17 +148,7 @@ class NetworkPart {
     make_hidden_gradient();
     add_weight_gradients();
     fill_rows(result_, channels_, static_cast<const A*>(nullptr));
-    for (std::int64_t t = 0; t < o_.taps; ++t) {
-      add_product<A>({.weight = o_.first_weight + t * channels_ * o_.hidden,
-                      .in = o_.hidden,
-                      .in_step = 1,
-                      .out = channels_,
-                      .out_step = o_.hidden,
-                      .x = to_hidden_ + 2 * half_ - t,
-                      .y = result_,
-                      .row = row_,
-                      .columns = row_});
-    }
+    add_layer_back(first(), to_hidden_, result_);
     const bool* const past = o_.past == nullptr ? nullptr : o_.past + begin_;
     for (std::int64_t h = 0; h < o_.heads; ++h) {
       const std::int64_t start = h * o_.head_step + begin_;
@@ -217,69 +197,70 @@ class NetworkPart {
     }
   }
 
-  // Calls function(first, end) with the columns of the hidden layer that are keys.
-  template <typename Function>
-  ROFORMER_INLINE void with_keys(const Function& function) const {
-    const std::int64_t first = begin_ - half_;
-    function(std::max<std::int64_t>(0, -first), std::min(count_ + 2 * half_, o_.keys - first));
+  struct Layer {
+    const A* weight;  // [taps, from, to]
+    std::int64_t from, to;
+  };
+  ROFORMER_INLINE Layer first() const { return {o_.first_weight, channels_, o_.hidden}; }
+  ROFORMER_INLINE Layer second() const { return {o_.second_weight, o_.hidden, o_.heads}; }
+
+  // y += the layer's sums over its taps of x, whose rows begin half_ columns before those of y.
+  void add_layer(const Layer& layer, const A* x, A* y) const {
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = layer.weight + t * layer.from * layer.to,
+                      .in = layer.from,
+                      .in_step = layer.to,
+                      .out = layer.to,
+                      .out_step = 1,
+                      .x = x + t,
+                      .y = y,
+                      .row = row_,
+                      .columns = row_});
+    }
+  }
+  // y += what the gradient x of the layer's sums is to what went in.
+  void add_layer_back(const Layer& layer, const A* x, A* y) const {
+    for (std::int64_t t = 0; t < o_.taps; ++t) {
+      add_product<A>({.weight = layer.weight + t * layer.from * layer.to,
+                      .in = layer.to,
+                      .in_step = 1,
+                      .out = layer.from,
+                      .out_step = layer.to,
+                      .x = x + 2 * half_ - t,
+                      .y = y,
+                      .row = row_,
+                      .columns = row_});
+    }
   }
 
   void make_hidden() const {
     fill_rows(hidden_, o_.hidden, o_.first_bias);
-    for (std::int64_t t = 0; t < o_.taps; ++t) {
-      add_product<A>({.weight = o_.first_weight + t * channels_ * o_.hidden,
-                      .in = channels_,
-                      .in_step = o_.hidden,
-                      .out = o_.hidden,
-                      .out_step = 1,
-                      .x = input_ + t,
-                      .y = hidden_,
-                      .row = row_,
-                      .columns = row_});
-    }
-    with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
-      for (std::int64_t o = 0; o < o_.hidden; ++o) {
-        A* const hidden = hidden_ + o * row_;
-        bend(hidden + low, hidden + low, high - low);
-        clear_outside(hidden, low, high);
-      }
-    });
+    add_layer(first(), input_, hidden_);
+    bend_rows(hidden_, hidden_);
   }
 
   void make_hidden_gradient() const {
     fill_rows(to_hidden_, o_.hidden, static_cast<const A*>(nullptr));
-    for (std::int64_t t = 0; t < o_.taps; ++t) {
-      add_product<A>({.weight = o_.second_weight + t * o_.hidden * o_.heads,
-                      .in = o_.heads,
-                      .in_step = 1,
-                      .out = o_.hidden,
-                      .out_step = o_.heads,
-                      .x = gradient_ + 2 * half_ - t,
-                      .y = to_hidden_,
-                      .row = row_,
-                      .columns = row_});
-    }
-    with_keys([&](std::int64_t low, std::int64_t high) ROFORMER_INLINED {
-      for (std::int64_t o = 0; o < o_.hidden; ++o) {
-        A* const to_hidden = to_hidden_ + o * row_;
-        bend(hidden_ + o * row_ + low, to_hidden + low, high - low);
-        clear_outside(to_hidden, low, high);
-      }
-    });
+    add_layer_back(second(), gradient_, to_hidden_);
+    bend_rows(hidden_, to_hidden_);
   }
 
-  // The LeakyReLU's factor of each number, which has the sign of `signs`.
-  ROFORMER_INLINE void bend(const A* signs, A* numbers, std::int64_t count) const {
-    const A slope = o_.slope;
+  // Each number of the hidden layer times the LeakyReLU's factor, which has the sign of `signs`; 0
+  // in the columns that are no keys.
+  void bend_rows(const A* signs, A* numbers) const {
+    const std::int64_t first_key = begin_ - half_;
+    const std::int64_t low = std::max<std::int64_t>(0, -first_key);
+    const std::int64_t high = std::min(count_ + 2 * half_, o_.keys - first_key);
+    for (std::int64_t o = 0; o < o_.hidden; ++o, signs += row_, numbers += row_) {
+      const A slope = o_.slope;
+      for (std::int64_t c = 0; c < low; ++c) numbers[c] = 0;
 #pragma GCC ivdep
-    for (std::int64_t c = 0; c < count; ++c) {
-      const A number = numbers[c], lower = slope * number;
-      numbers[c] = signs[c] > 0 ? number : lower;
+      for (std::int64_t c = low; c < high; ++c) {
+        const A number = numbers[c], lower = slope * number;
+        numbers[c] = signs[c] > 0 ? number : lower;
+      }
+      for (std::int64_t c = high; c < row_; ++c) numbers[c] = 0;
     }
-  }
-  ROFORMER_INLINE void clear_outside(A* row, std::int64_t low, std::int64_t high) const {
-    for (std::int64_t c = 0; c < low; ++c) row[c] = 0;
-    for (std::int64_t c = high; c < row_; ++c) row[c] = 0;
   }
 
   // Of the part's own keys. A part that is not whole is the row's last, behind which all is 0.
