@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -76,6 +77,20 @@ bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
   });
 }
 
+// "loss at 25 %, at 50 %, at 75 %": the first of neighbours says what all are.
+void shorten_shares(std::vector<Column>& columns) {
+  constexpr std::string_view kShare = "loss at ", kPercent = " %";
+  const auto is_share = [&](const std::string& title) {
+    return title.starts_with(kShare) && title.ends_with(kPercent);
+  };
+  bool before = false;
+  for (Column& column : columns) {
+    const bool share = is_share(column.title);
+    if (share && before) column.title.erase(0, kShare.find("at"));
+    before = share;
+  }
+}
+
 std::vector<Column> metric_columns(const StudySettings& study, const std::vector<StudyRow>& rows) {
   std::vector<std::string> names{study.metric};
   if (study.columns.empty()) {
@@ -92,6 +107,7 @@ std::vector<Column> metric_columns(const StudySettings& study, const std::vector
                                    [&](const Column& column) { return column.key == name; });
     if (!there) columns.push_back(metric_column_of(study, rows, name));
   }
+  shorten_shares(columns);
   return columns;
 }
 

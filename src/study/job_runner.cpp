@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <fstream>
+#include <iterator>
 #include <list>
+#include <optional>
 #include <thread>
 
 #include "base/log.h"
@@ -62,9 +66,16 @@ class JobRunner {
     std::size_t next = 0;
     while (true) {
       pass_on_signal();
-      while (result_.signal == 0 && next < jobs_.size() &&
-             std::ssize(running_) < options_.parallel) {
-        start(next++);
+      while (result_.signal == 0 && std::ssize(running_) < options_.parallel) {
+        if (!following_.empty()) {
+          start(following_.front(), std::nullopt);
+          following_.pop_front();
+        } else if (next < jobs_.size()) {
+          start(jobs_[next], next);
+          ++next;
+        } else {
+          break;
+        }
       }
       if (running_.empty()) break;
       std::this_thread::sleep_for(kPollInterval);
@@ -77,10 +88,12 @@ class JobRunner {
 
  private:
   struct Running {
-    Running(std::size_t job, const ChildProcess::Command& command, std::shared_ptr<void> held)
-        : index(job), claim(std::move(held)), process(command) {}
+    Running(Job what, std::optional<std::size_t> number, const ChildProcess::Command& command,
+            std::shared_ptr<void> held)
+        : job(std::move(what)), index(number), claim(std::move(held)), process(command) {}
 
-    std::size_t index;
+    Job job;
+    std::optional<std::size_t> index;  // among jobs_; of one that followed another none
     std::shared_ptr<void> claim;
     Clock::time_point start = Clock::now();
     ChildProcess process;
@@ -89,6 +102,7 @@ class JobRunner {
   const std::vector<Job>& jobs_;
   const JobOptions& options_;
   JobOutcomes result_;
+  std::deque<Job> following_;   // what those that ended have asked for
   std::list<Running> running_;  // a process cannot be moved
   std::vector<double> done_at_start_;
   std::vector<double> done_;  // [jobs]
@@ -96,26 +110,28 @@ class JobRunner {
   Clock::time_point looked_ = Clock::now();
   StatusLine line_;
 
-  std::string title(std::size_t index) const {
-    return fmt::format("[{}/{}] {}", options_.finished + index + 1,
-                       options_.finished + jobs_.size(), jobs_[index].name);
+  std::string title(const Job& job, std::optional<std::size_t> index) const {
+    if (!index) return job.name;
+    return fmt::format("[{}/{}] {}", options_.finished + *index + 1,
+                       options_.finished + jobs_.size(), job.name);
   }
 
-  void start(std::size_t index) {
-    ChildProcess::Command command = jobs_[index].command;
+  void start(const Job& job, std::optional<std::size_t> index) {
+    ChildProcess::Command command = job.command;
     std::shared_ptr<void> claim;
-    if (jobs_[index].claim) {
-      claim = jobs_[index].claim(command);
+    if (job.claim) {
+      claim = job.claim(command);
       if (!claim) {
-        done_[index] = 1;
-        result_.outcomes[index] = {.end = JobOutcome::End::claimed,
-                                   .reason = "another process runs it"};
+        if (!index) return;
+        done_[*index] = 1;
+        result_.outcomes[*index] = {.end = JobOutcome::End::claimed,
+                                    .reason = "another process runs it"};
         return;
       }
     }
     line_.clear();
-    log::info("{}", title(index));
-    running_.emplace_back(index, command, std::move(claim));
+    log::info("{}", title(job, index));
+    running_.emplace_back(job, index, command, std::move(claim));
   }
 
   void pass_on_signal() {
@@ -131,15 +147,20 @@ class JobRunner {
         ++running;
         continue;
       }
-      const JobOutcome& outcome = result_.outcomes[running->index] =
-          outcome_of(*exit, jobs_[running->index], StopSignals::received());
-      done_[running->index] = 1;
+      const JobOutcome outcome = outcome_of(*exit, running->job, StopSignals::received());
       line_.clear();
       if (outcome.end == JobOutcome::End::good) {
-        log::info("{}: done in {}", title(running->index),
+        log::info("{}: done in {}", title(running->job, running->index),
                   format_duration(seconds_since(running->start)));
       } else if (outcome.end == JobOutcome::End::failed) {
-        log::warn("{}: failed, {}", title(running->index), outcome.reason);
+        log::warn("{}: failed, {}", title(running->job, running->index), outcome.reason);
+      }
+      if (running->index) {
+        done_[*running->index] = 1;
+        result_.outcomes[*running->index] = outcome;
+      }
+      if (outcome.end == JobOutcome::End::good && running->job.then) {
+        std::ranges::move(running->job.then(), std::back_inserter(following_));
       }
       running = running_.erase(running);
     }
@@ -151,10 +172,10 @@ class JobRunner {
     looked_ = Clock::now();
     std::string text;
     for (const Running& running : running_) {
-      const JobProgress progress = jobs_[running.index].progress();
-      done_[running.index] = progress.done;
-      text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : "  ", title(running.index),
-                          100 * progress.done);
+      const JobProgress progress = running.job.progress();
+      if (running.index) done_[*running.index] = progress.done;
+      text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : "  ",
+                          title(running.job, running.index), 100 * progress.done);
       if (!progress.text.empty()) text += "  " + progress.text;
     }
     line_.show(text + time_left());

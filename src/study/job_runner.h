@@ -27,6 +27,9 @@ struct Job {
   // long as what it returns lives, and may change the command. Null: one of them does it or has
   // done it.
   std::function<std::shared_ptr<void>(ChildProcess::Command&)> claim = {};
+  // Asked when it has ended well: further jobs, which go before all that wait. How they ended is
+  // logged and not returned.
+  std::function<std::vector<Job>()> then = {};
 };
 
 struct JobOutcome {

@@ -223,6 +223,19 @@ void require_variants(const StudySettings& study) {
   }
 }
 
+std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,
+                                 const std::string& program) {
+  StudySettings alone = study;
+  alone.runs = {run};
+  const Plan plan(alone, study_rows(alone, {training_result(run)}, StudyOrder::file));
+  make_directories(plan.folder());
+  std::vector<Job> jobs;
+  for (const Evaluation& evaluation : plan.evaluations) {
+    if (!stored(evaluation)) jobs.push_back(job_of(evaluation, plan.folder(), program));
+  }
+  return jobs;
+}
+
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options) {
   Plan plan(study, rows);

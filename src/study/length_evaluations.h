@@ -13,6 +13,7 @@
 #include "config/study_settings.h"
 #include "results/length_rows.h"
 #include "results/study_table.h"
+#include "study/job_runner.h"
 #include "tasks/language_evaluation.h"
 
 namespace roformer {
@@ -31,6 +32,11 @@ struct LengthOutcome {
 // Throws Error (usage) for a variant that no run of the study can be evaluated as, whatever the
 // length, as for a misspelt value: before anything is trained.
 void require_variants(const StudySettings& study);
+
+// The evaluations of one run, which is finished, that are not there yet: none where it has no
+// checkpoint. `study` and `program` outlive the jobs.
+std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,
+                                 const std::string& program);
 
 // What is refused (a table without so many positions, options that contradict each other) and what
 // is not there (a run whose checkpoints were removed) is known before anything runs and is a cell

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -129,12 +130,25 @@ std::shared_ptr<void> claim_training(const StudyRun& run, ChildProcess::Command&
   }
 }
 
-Job training_job(const StudyRun& run, const StudyOptions& options) {
+// A run is evaluated as soon as it is trained, by the shard that has it, so that what is stopped
+// leaves whole rows.
+Job training_job(const StudySettings& study, const StudyRun& run, const StudyOptions& options) {
+  std::function<std::vector<Job>()> then;
+  if (!study.evaluations.lengths.empty()) {
+    then = [&]() -> std::vector<Job> {
+      try {
+        return evaluation_jobs(study, run, options.program);
+      } catch (const Error&) {  // it is asked for again, and told, when all are trained
+        return {};
+      }
+    };
+  }
   return {.name = run.name,
           .command = {.program = options.program,
                       .output = run.settings.runs / "logs" / (run.name + ".txt")},
           .progress = [&run] { return training_progress(run); },
-          .claim = [&run](ChildProcess::Command& command) { return claim_training(run, command); }};
+          .claim = [&run](ChildProcess::Command& command) { return claim_training(run, command); },
+          .then = std::move(then)};
 }
 
 std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
@@ -193,7 +207,7 @@ Trainings run_trainings(const StudySettings& study, const StudyOptions& options)
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
     if (!is_due(study, i, statuses[i])) continue;
     if (!options.shard.takes(i)) continue;
-    jobs.push_back(training_job(study.runs[i], options));
+    jobs.push_back(training_job(study, study.runs[i], options));
     run_of_job.push_back(i);
   }
   const auto before = static_cast<std::size_t>(over);

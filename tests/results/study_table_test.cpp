@@ -177,3 +177,23 @@ TEST_CASE("a median may be the metric itself") {
   CHECK(rows[0].title() == "rope");
   CHECK(rows[0].value(study.metric) == 3.5);
 }
+
+TEST_CASE("of losses at several shares of the steps the first says what they are") {
+  StudySettings study = study_of("none, rope");
+  const std::vector<RunResult> results{finished_run("none", "1", 6), finished_run("none", "2", 6.5),
+                                       finished_run("rope", "1", 3), finished_run("rope", "2", 5)};
+  const auto titles = [&](std::vector<std::string> columns) {
+    study.columns = std::move(columns);
+    const Table table = study_table(study, study_rows(study, results), TableUse::document);
+    std::vector<std::string> found;
+    for (const Column& column : table.columns()) {
+      if (has(column.title, "at ")) found.push_back(column.title);
+    }
+    return found;
+  };
+  using Titles = std::vector<std::string>;
+  CHECK(titles({"loss_at_25", "loss_at_50", "loss_at_75"}) ==
+        Titles{"loss at 25 %", "at 50 %", "at 75 %"});
+  CHECK(titles({"loss_at_50", "parameters", "loss_at_75"}) ==
+        Titles{"loss at 50 %", "loss at 75 %"});
+}

@@ -4,8 +4,14 @@
 // others finish.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -100,6 +106,16 @@ inline std::vector<std::string> starts_of(const FakeStudy& study, const std::str
     start = end + 1;
   }
   return result;
+}
+
+// Sends this process a signal as soon as the file is there.
+inline std::thread signal_when(const std::filesystem::path& file, int signal) {
+  return std::thread([file, signal] {
+    while (!std::filesystem::exists(file)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ::kill(::getpid(), signal);
+  });
 }
 
 }  // namespace roformer

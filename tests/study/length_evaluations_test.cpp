@@ -1,7 +1,9 @@
 // Evaluations at several lengths, with a program that only pretends to train and to evaluate.
 #include "study/length_evaluations.h"
 
+#include <csignal>
 #include <sstream>
+#include <thread>
 
 #include "catch.h"
 #include "fake_program.h"
@@ -96,6 +98,22 @@ TEST_CASE("what was trained is evaluated at every length, once, and with its var
 
   run_study(fake.load(), fake_options(fake));
   CHECK(fake.evaluations("rope") == wanted);
+}
+
+TEST_CASE("a run is evaluated when it is trained, so that a study that is stopped has it whole") {
+  const EvaluatedStudy fake("rope, alibi, none", kPlan);
+  const StudyOptions options = fake_options(fake);
+  std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
+  const StudyOutcome stopped = run_study(fake.load(), options);
+  sender.join();
+  CHECK(stopped.signal == SIGTERM);
+  CHECK(fake.evaluations("rope").size() == 6);
+  CHECK(starts_of(fake, "none").empty());
+
+  const StudyOutcome outcome = run_study(fake.load(), options);
+  CHECK(outcome.failed_evaluations == 0);
+  CHECK(fake.evaluations("rope").size() == 6);
+  CHECK(fake.evaluations("none").size() == 4);
 }
 
 TEST_CASE("lengths of the test set are figures of the runs, by which rows are ranked") {

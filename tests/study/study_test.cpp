@@ -21,16 +21,6 @@ namespace {
 
 using Starts = std::vector<std::string>;
 
-// Sends this process a signal as soon as the file is there.
-std::thread signal_when(const std::filesystem::path& file, int signal) {
-  return std::thread([file, signal] {
-    while (!std::filesystem::exists(file)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    ::kill(::getpid(), signal);
-  });
-}
-
 }  // namespace
 
 TEST_CASE("a run that fails or contradicts itself is a row that says so") {
