@@ -1,7 +1,7 @@
-// Attention over separate q, k and v: the general path. It serves the schemes whose scores depend
-// on the content, decoding with a cache, attention dropout, log-n scaling, and devices other than
-// CPUs; what needs none of that takes fused_attention instead. Scores exist once and become the
-// probabilities in place, on CPUs for some queries at a time (query_parts.h).
+// Attention over separate q, k and v: the general path (attention_path.h). It serves the schemes
+// whose scores depend on the content, decoding with a cache, attention dropout and log-n scaling,
+// and on CPUs what tiles cannot serve. Scores exist once and become the probabilities in place, on
+// CPUs for some queries at a time (query_parts.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -15,6 +15,7 @@
 #include "attention/wide_products.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/text_blocks.h"
 
 namespace roformer {
 namespace {
@@ -22,55 +23,28 @@ namespace {
 constexpr std::int64_t kRows = 128;                      // queries of a block
 constexpr std::int64_t kScores = std::int64_t{1} << 22;  // held at a time
 
-// Rows of some texts: their queries see the first `keys` tokens.
-struct RowBlock {
-  std::int64_t text = 0, texts = 0;
-  std::int64_t row = 0, rows = 0;
-  std::int64_t keys = 0;
-
-  at::Tensor rows_of(const at::Tensor& x) const {
-    return x.narrow(0, text, texts).narrow(2, row, rows);
-  }
-  at::Tensor keys_of(const at::Tensor& x) const {
-    return x.narrow(0, text, texts).narrow(2, 0, keys);
-  }
-};
-
 struct RowBlocks {
   at::Tensor query, key, value, sums, mask;
   at::Tensor future;  // without a mask: bool [kRows, kRows], true where a key is behind its query
   double scale = 1;
 
-  std::vector<RowBlock> all() const {
-    const std::int64_t texts = query.size(0), heads = query.size(1), length = query.size(2);
-    const std::int64_t rows = std::min(kRows, length);
-    const std::int64_t step = std::clamp<std::int64_t>(
-        kScores / std::max<std::int64_t>(1, heads * rows * length), 1, texts);
-    std::vector<RowBlock> blocks;
-    for (std::int64_t text = 0; text < texts; text += step) {
-      for (std::int64_t row = 0; row < length; row += rows) {
-        const std::int64_t count = std::min(rows, length - row);
-        blocks.push_back({.text = text,
-                          .texts = std::min(step, texts - text),
-                          .row = row,
-                          .rows = count,
-                          .keys = row + count});
-      }
-    }
-    return blocks;
+  std::vector<TextBlock> all() const {
+    const std::int64_t heads = query.size(1), length = query.size(2);
+    return text_blocks(query.size(0), length, kRows, heads * length, kScores);
   }
 
   // scale q.k + c_i - c_j, -infinity where hidden, [texts, H, rows, keys] in the accumulating type.
-  at::Tensor scores(const RowBlock& block) const {
+  at::Tensor scores(const TextBlock& block) const {
     const at::Tensor scores =
-        wide_product(block.rows_of(query), block.keys_of(key).transpose(-2, -1)).mul_(scale);
+        wide_product(block.rows_of(query), block.seen_of(key).transpose(-2, -1)).mul_(scale);
     const at::Tensor from_first =
-        (block.keys_of(sums) - block.rows_of(sums).narrow(2, 0, 1)).to(scores.scalar_type());
+        (block.seen_of(sums) - block.rows_of(sums).narrow(2, 0, 1)).to(scores.scalar_type());
     scores.add_(from_first.narrow(2, block.row, block.rows).unsqueeze(-1));
     scores.sub_(from_first.unsqueeze(-2));
     constexpr double kHidden = -std::numeric_limits<double>::infinity();
     if (mask.defined()) {
-      const at::Tensor visible = mask.narrow(0, block.row, block.rows).narrow(1, 0, block.keys);
+      const at::Tensor visible =
+          mask.narrow(0, block.row, block.rows).narrow(1, 0, block.row + block.rows);
       scores.masked_fill_(visible.logical_not(), kHidden);
     } else {
       scores.narrow(3, block.row, block.rows)
@@ -80,7 +54,7 @@ struct RowBlocks {
   }
 
   // From the logarithm of the denominators [texts, H, rows].
-  at::Tensor probabilities(const RowBlock& block, const at::Tensor& logarithm) const {
+  at::Tensor probabilities(const TextBlock& block, const at::Tensor& logarithm) const {
     return scores(block).sub_(logarithm.unsqueeze(-1)).exp_();
   }
 };
@@ -102,14 +76,14 @@ at::Tensor running_sum_attention(const RunningSumInputs& in) {
   const at::Tensor output = at::empty_like(blocks->value);
   const at::Tensor logarithm =
       at::zeros({output.size(0), output.size(1), output.size(2)}, output.options().dtype(wide));
-  for (const RowBlock& block : blocks->all()) {
+  for (const TextBlock& block : blocks->all()) {
     const at::Tensor scores = blocks->scores(block);
     // A row without visible keys: every probability is then exp(-infinity).
     const at::Tensor sum = at::logsumexp(scores, -1);
     const at::Tensor finite = sum.masked_fill(sum.isinf(), 0);
     block.rows_of(logarithm).copy_(finite);
     const at::Tensor probabilities = (scores - finite.unsqueeze(-1)).exp_();
-    block.rows_of(output).copy_(at::matmul(probabilities.to(type), block.keys_of(blocks->value)));
+    block.rows_of(output).copy_(at::matmul(probabilities.to(type), block.seen_of(blocks->value)));
   }
   return recorder.finish(
       output, [blocks, logarithm, type](const Gradients& gradients) -> Gradients {
@@ -118,19 +92,19 @@ at::Tensor running_sum_attention(const RunningSumInputs& in) {
         };
         const at::Tensor to_query = at::empty_like(blocks->query), to_key = zeros(blocks->key),
                          to_value = zeros(blocks->value), to_sums = zeros(blocks->sums);
-        for (const RowBlock& block : blocks->all()) {
-          const at::Tensor g = block.rows_of(gradients[0]), key = block.keys_of(blocks->key);
+        for (const TextBlock& block : blocks->all()) {
+          const at::Tensor g = block.rows_of(gradients[0]), key = block.seen_of(blocks->key);
           const at::Tensor probabilities = blocks->probabilities(block, block.rows_of(logarithm));
-          block.keys_of(to_value).add_(at::matmul(probabilities.to(type).transpose(-2, -1), g));
-          const at::Tensor slope = wide_product(g, block.keys_of(blocks->value).transpose(-2, -1));
+          block.seen_of(to_value).add_(at::matmul(probabilities.to(type).transpose(-2, -1), g));
+          const at::Tensor slope = wide_product(g, block.seen_of(blocks->value).transpose(-2, -1));
           // The rows' own sums and not output times gradient, of which bfloat16 has lost digits
           // that would add up along the running sums.
           slope.sub_((slope * probabilities).sum(-1, true)).mul_(probabilities);
           // A row of slopes sums to nothing, as the probabilities sum to one: only columns count.
-          block.keys_of(to_sums).sub_(slope.sum(-2));
+          block.seen_of(to_sums).sub_(slope.sum(-2));
           const at::Tensor narrow = slope.mul_(blocks->scale).to(type);
           block.rows_of(to_query).copy_(at::matmul(narrow, key));
-          block.keys_of(to_key).add_(
+          block.seen_of(to_key).add_(
               at::matmul(narrow.transpose(-2, -1), block.rows_of(blocks->query)));
         }
         return {to_query, to_key.to(type), to_value.to(type), to_sums};

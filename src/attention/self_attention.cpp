@@ -103,42 +103,41 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
 
 // Of queries and keys that are rotated as the scheme says.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
-                     const Parts& rotated_parts, const at::Tensor& additive) {
-  return plain_attention({.query = rotated_parts.query,
-                          .key = rotated_parts.key,
-                          .value = rotated_parts.value,
+                     const Parts& turned, const at::Tensor& additive) {
+  return plain_attention({.query = turned.query,
+                          .key = turned.key,
+                          .value = turned.value,
                           .additive = additive,
                           .causal = context.causal,
-                          .scale = scheme.score_scale(rotated_parts.query.size(-1))});
+                          .scale = scheme.score_scale(turned.query.size(-1))});
 }
 
-at::Tensor by_softmax(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
-                      const Parts& parts, const TokenBlock& block, AttentionContext context) {
+Parts rotated_parts(const PositionScheme& scheme, const AttentionContext& context,
+                    const Parts& parts) {
+  const KeyValue held = rotated_keys(scheme, context, {.key = parts.key, .value = parts.value});
+  return {.query = rotated(scheme, context, parts.query, TokenSide::query),
+          .key = held.key,
+          .value = held.value};
+}
+
+at::Tensor by_running_sums(const SelfAttentionInputs& in, PositionSession& session,
+                           const Parts& parts, const AttentionContext& context) {
   const PositionScheme& scheme = session.scheme(in.layer);
   const Extent extent = Extent::square(parts.query.size(2));
-  context.projections = in.projections;
-  const at::Tensor features = features_of(in, session, block);
-  if (features.defined()) context.features = scheme.remembered(features, {});
-  const auto rotate_parts = [&] {
-    const KeyValue held = rotated_keys(scheme, context, {.key = parts.key, .value = parts.value});
-    return Parts{.query = rotated(scheme, context, parts.query, TokenSide::query),
-                 .key = held.key,
-                 .value = held.value};
-  };
-  if (path == AttentionPath::running_sums) {
-    const Parts rotated_parts = rotate_parts();
-    return running_sum_attention(
-        {.query = rotated_parts.query,
-         .key = rotated_parts.key,
-         .value = rotated_parts.value,
-         .sums = scheme.running_sums(context),
-         .mask = session.adds_nothing(in.layer) ? at::Tensor() : session.mask(in.layer, extent),
-         .scale = scheme.score_scale(parts.query.size(-1))});
-  }
-  if (path == AttentionPath::kernel) {
-    const at::Tensor additive = session.additive(in.layer, extent);
-    return by_kernel(scheme, context, rotate_parts(), additive);
-  }
+  const Parts turned = rotated_parts(scheme, context, parts);
+  return running_sum_attention(
+      {.query = turned.query,
+       .key = turned.key,
+       .value = turned.value,
+       .sums = scheme.running_sums(context),
+       .mask = session.adds_nothing(in.layer) ? at::Tensor() : session.mask(in.layer, extent),
+       .scale = scheme.score_scale(parts.query.size(-1))});
+}
+
+at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
+                     const TokenBlock& block, AttentionContext context,
+                     const at::Tensor& features) {
+  const Extent extent = Extent::square(parts.query.size(2));
   context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
   dropout.first_row = block.begin * in.heads;  // each token has a row for each head
@@ -154,6 +153,24 @@ at::Tensor by_softmax(AttentionPath path, const SelfAttentionInputs& in, Positio
   return probed ? in.probe->attend(inputs, features) : attend(inputs).output;
 }
 
+at::Tensor by_path(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
+                   const Parts& parts, const TokenBlock& block, AttentionContext context) {
+  if (path == AttentionPath::features) return by_features(in, session, parts, context);
+  const PositionScheme& scheme = session.scheme(in.layer);
+  context.projections = in.projections;
+  const at::Tensor features = features_of(in, session, block);
+  if (features.defined()) context.features = scheme.remembered(features, {});
+  switch (path) {
+    case AttentionPath::running_sums:
+      return by_running_sums(in, session, parts, context);
+    case AttentionPath::kernel:
+      return by_kernel(scheme, context, rotated_parts(scheme, context, parts),
+                       session.additive(in.layer, Extent::square(parts.query.size(2))));
+    default:
+      return by_scores(in, session, parts, block, context, features);
+  }
+}
+
 at::Tensor block_by_block(AttentionPath path, const SelfAttentionInputs& in,
                           PositionSession& session) {
   const at::Tensor biased = with_bias(in);
@@ -165,9 +182,7 @@ at::Tensor block_by_block(AttentionPath path, const SelfAttentionInputs& in,
     const AttentionContext context = session.context(
         in.layer, Extent::square(block.length),
         {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
-    const at::Tensor attended = path == AttentionPath::features
-                                    ? by_features(in, session, parts, context)
-                                    : by_softmax(path, in, session, parts, block, context);
+    const at::Tensor attended = by_path(path, in, session, parts, block, context);
     outputs.push_back(attended.transpose(1, 2).reshape({block.sequences * block.length, width}));
   }
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);

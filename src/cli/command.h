@@ -58,9 +58,6 @@ CLI::Validator not_negative();
 
 inline constexpr std::int64_t kMostThreads = 4096;  // as many as a configuration may say
 
-// What the number of a signal is added to, as shells count a program that one ended.
-inline constexpr int kSignalExit = 128;
-
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
 // 70 (a mistake of this program). Messages go to standard error, help to standard output.
 int run_program(CLI::App& program, int argc, char** argv);

@@ -33,6 +33,7 @@ std::vector<std::int64_t> lengths_of_validations(const Settings& settings) {
 std::int64_t size_at(const Settings& settings, std::int64_t length) {
   const ProbeKind kind = settings.probe.kind;
   const std::int64_t size = probe_size(kind, length);
+  const std::optional<std::int64_t> longest = longest_probe(kind);
   if (size == 0 || size > largest_probe(kind)) {
     throw_usage("--length",
                 fmt::format("{} {} of {}", length,
@@ -40,9 +41,7 @@ std::int64_t size_at(const Settings& settings, std::int64_t length) {
                                       : "is more than the longest question",
                             to_word(kind)),
                 fmt::format("{} to {}", probe_length(kind, 1),
-                            largest_probe(kind) < length
-                                ? std::to_string(probe_length(kind, largest_probe(kind)))
-                                : "any length"));
+                            longest ? std::to_string(*longest) : "any length"));
   }
   require_positions(settings, "--length", probe_length(kind, size));
   return size;

@@ -84,19 +84,19 @@ void print_row(GlueTask task, const TextLine& line, const GluePrediction& predic
 void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
   const GlueTask task = trained.settings.glue.task;
   std::ifstream file;
-  const bool keyboard = options.file == "-";
-  if (!keyboard) {
+  const bool is_input = options.file == "-";
+  if (!is_input) {
     file.open(options.file);
     if (!file || fs::is_directory(options.file)) {
       throw_failure(options.file, "cannot be read", "a file of texts, or - for standard input");
     }
   }
-  TextLineOptions lines{.location = keyboard ? "standard input" : options.file,
+  TextLineOptions lines{.location = is_input ? "standard input" : options.file,
                         .pairs = glue_task_facts(task).pairs};
   lines.format = text_format(options.format);
   std::int64_t texts = 0, cut = 0;
   read_text_lines(
-      keyboard ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
+      is_input ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
         const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
         if (texts == 0 && !options.json) print_header(task);  // not before a line was understood
         texts += std::ssize(chunk);

@@ -91,6 +91,14 @@ MissingData missing_data(const StudySettings& study) {
   return missing;
 }
 
+// Throws Error (failure) where some failed.
+void require_evaluations(const StudyOutcome& outcome) {
+  if (outcome.failed_evaluations == 0) return;
+  throw_failure((study_folder(outcome.study) / "evaluations").string(),
+                fmt::format("{} evaluations failed", outcome.failed_evaluations),
+                "their output is there; the same command tries them again");
+}
+
 // What a shard comes to that draws no table.
 void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
   const std::string folder = study_folder(outcome.study).string();
@@ -98,6 +106,7 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
     throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, *options.shard),
                   "the same command tries them again");
   }
+  require_evaluations(outcome);
   if (outcome.drawn_elsewhere) {
     std::cerr << folder << ": all is there, and another shard draws the table\n";
     return;
@@ -242,11 +251,7 @@ void study_command(const StudyCommandOptions& options) {
   print_outcome(outcome, options.format);
   const StudySettings& study = outcome.study;
   std::cerr << "report: " << outcome.report.string() << '\n';
-  if (outcome.failed_evaluations > 0) {
-    throw_failure((study_folder(study) / "evaluations").string(),
-                  fmt::format("{} evaluations failed", outcome.failed_evaluations),
-                  "their output is there; the same command tries them again");
-  }
+  require_evaluations(outcome);
   const auto throw_failed = [&](std::size_t failed, const char* what, const StudySettings& tried) {
     if (failed == 0) return;
     throw_failure(study_folder(study).string(),

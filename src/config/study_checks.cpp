@@ -22,7 +22,7 @@ std::vector<std::string> row_names(const std::vector<MatrixAxis>& axes,
                                    const StudySettings& study) {
   std::vector<std::string> titles{""};
   for (const MatrixAxis& axis : axes) {
-    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    if (axis.key == kSeedAxis || axis.key == study.spread || axis.key == study.choose) continue;
     std::vector<std::string> longer;
     for (const std::string& title : titles) {
       for (const MatrixValue& value : axis.values) {
@@ -66,7 +66,7 @@ void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, Study
   std::vector<std::string> names = row_names(axes, study);
   std::size_t owners = 0;
   for (const MatrixAxis& axis : axes) {
-    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    if (axis.key == kSeedAxis || axis.key == study.spread || axis.key == study.choose) continue;
     for (const MatrixValue& value : axis.values) {
       owners += value.label == study.reference;
       names.push_back(value.label);

@@ -56,6 +56,9 @@ struct StudyAxis {
   std::vector<std::string> values;
 };
 
+// The axis over which a row has its runs; it never tells rows apart.
+inline constexpr const char* kSeedAxis = "seed";
+
 struct StudyRun {
   std::string name;                 // "rope-seed1", the folder of the run
   std::vector<std::string> values;  // one of each axis, in the axes' order

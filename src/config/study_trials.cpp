@@ -18,7 +18,7 @@ std::vector<MatrixAxis> tuning_axes(const TuningSection& section,
   for (const MatrixAxis& axis : axes) {
     const bool named =
         std::find(section.per.begin(), section.per.end(), axis.key) != section.per.end();
-    if (section.per.empty() ? axis.key != "seed" : named) result.push_back(axis);
+    if (section.per.empty() ? axis.key != kSeedAxis : named) result.push_back(axis);
   }
   result.insert(result.end(), section.values.begin(), section.values.end());
   return result;
@@ -84,7 +84,7 @@ void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& a
     problems.add({.where = section.where, .key = key, .message = message, .hint = hint});
   };
   for (const std::string& key : section.per) {
-    if (key == "seed" || axis_named(axes, key) == nullptr) {
+    if (key == kSeedAxis || axis_named(axes, key) == nullptr) {
       add("tune.per", "\"" + key + "\" is no axis of this study", "a key of the matrix, not seed");
     }
   }

@@ -43,6 +43,8 @@ std::vector<std::string> split_tabs(const std::string& line) {
   return cells;
 }
 
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, that some programs write first
+
 class MatchingReader {
  public:
   explicit MatchingReader(const fs::path& file, bool labelled = true,
@@ -55,7 +57,7 @@ class MatchingReader {
         format_ == TextFormat::automatic ? file_.ends_with(".jsonl") : format_ == TextFormat::jsonl;
     std::vector<std::string> names;
     std::string_view rest = contents;
-    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+    if (rest.starts_with(kMark)) rest.remove_prefix(kMark.size());
     while (!rest.empty()) {
       ++number_;
       const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -235,7 +237,10 @@ MatchingExamples read_matching_file(const fs::path& file, TextFormat format) {
 MatchingExamples read_matching_text(const std::string& text, const std::string& name,
                                     TextFormat format) {
   if (format == TextFormat::automatic) {
-    format = text.starts_with('{') ? TextFormat::jsonl : TextFormat::tsv;
+    const std::size_t first =
+        text.find_first_not_of(" \t\r\n", text.starts_with(kMark) ? kMark.size() : 0);
+    const bool object = first != std::string::npos && text[first] == '{';
+    format = object ? TextFormat::jsonl : TextFormat::tsv;
   }
   return MatchingReader(name, /*labelled=*/false, format).read(text);
 }

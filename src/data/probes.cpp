@@ -165,6 +165,12 @@ std::int64_t largest_probe(ProbeKind kind) {
   return static_cast<std::int64_t>(recall_keys().size());
 }
 
+std::optional<std::int64_t> longest_probe(ProbeKind kind) {
+  const std::int64_t size = largest_probe(kind);
+  if (size == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+  return probe_length(kind, size);
+}
+
 ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key) {
   ROFORMER_ASSERT(size >= 1 && size <= largest_probe(kind));
   Random random(key);

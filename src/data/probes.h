@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
 // The largest size of its questions: recall has no more pairs than keys, the others have no end.
 std::int64_t largest_probe(ProbeKind kind);
+// Its texts' characters; nothing where they have no end.
+std::optional<std::int64_t> longest_probe(ProbeKind kind);
 
 // Of what is asked: another one where questions of this kind were changed.
 std::uint64_t probe_fingerprint(ProbeKind kind);

@@ -19,6 +19,7 @@
 #include "tensor/parallel.h"
 #include "tensor/score_kernels.h"
 #include "tensor/scratch.h"
+#include "tensor/text_blocks.h"
 
 namespace roformer {
 namespace {
@@ -66,31 +67,30 @@ struct ScoreNetworkState {
   PairLayer first, second;
   double slope = 0.01;
 
-  struct Rows {
-    std::int64_t text = 0, row = 0, count = 0;
-  };
-  std::vector<Rows> all_rows() const {
-    const std::int64_t queries = scores.size(2), keys = scores.size(3);
-    const std::int64_t step =
-        std::clamp<std::int64_t>(kNumbers / std::max<std::int64_t>(1, keys * first.weight.size(2)),
-                                 1, std::max<std::int64_t>(1, queries));
-    std::vector<Rows> all;
-    for (std::int64_t text = 0; text < scores.size(0); ++text) {
-      for (std::int64_t row = 0; row < queries; row += step) {
-        all.push_back({.text = text, .row = row, .count = std::min(step, queries - row)});
-      }
-    }
-    return all;
+  std::vector<TextBlock> blocks() const {
+    const std::int64_t queries = scores.size(2);
+    const std::int64_t numbers = scores.size(3) * first.weight.size(2);  // of a query
+    const std::int64_t rows = std::clamp<std::int64_t>(
+        kNumbers / std::max<std::int64_t>(1, numbers), 1, std::max<std::int64_t>(1, queries));
+    return text_blocks(scores.size(0), queries, rows, numbers, kNumbers);
   }
 
-  at::Tensor visible(const at::Tensor& x, const Rows& rows) const {
-    return past.defined() ? x * past.narrow(0, rows.row, rows.count) : x;
+  // x [texts, C, rows, Lk]
+  at::Tensor visible(const at::Tensor& x, const TextBlock& block) const {
+    return past.defined() ? x * past.narrow(0, block.row, block.rows) : x;
   }
-  // [C, rows, Lk]
-  at::Tensor channels(const Rows& rows) const {
-    const at::Tensor own = scores[rows.text].narrow(1, rows.row, rows.count);
-    if (!bias.defined()) return visible(own, rows);
-    return visible(at::cat({own, bias.narrow(1, rows.row, rows.count)}, 0), rows);
+  // [C, texts * rows, Lk], as a layer takes them
+  at::Tensor channels(const TextBlock& block) const {
+    at::Tensor own = block.rows_of(scores);
+    if (bias.defined()) {
+      const at::Tensor rows = bias.narrow(1, block.row, block.rows).unsqueeze(0);
+      own = at::cat({own, rows.expand({block.texts, -1, -1, -1})}, 1);
+    }
+    return of_layer(visible(own, block));
+  }
+  static at::Tensor of_layer(const at::Tensor& x) { return x.transpose(0, 1).flatten(1, 2); }
+  static at::Tensor of_texts(const at::Tensor& x, const TextBlock& block) {
+    return x.unflatten(1, {block.texts, block.rows}).transpose(0, 1);
   }
 };
 
@@ -108,10 +108,10 @@ at::Tensor composed(const ScoreNetworkInputs& in) {
       .slope = net.slope});
   const at::Tensor result =
       state->bias.defined() ? state->scores + state->bias : state->scores.clone();
-  for (const auto& rows : state->all_rows()) {
+  for (const TextBlock& block : state->blocks()) {
     const at::Tensor hidden =
-        at::leaky_relu(state->first.forward(state->channels(rows)), state->slope);
-    result[rows.text].narrow(1, rows.row, rows.count).add_(state->second.forward(hidden));
+        at::leaky_relu(state->first.forward(state->channels(block)), state->slope);
+    block.rows_of(result).add_(ScoreNetworkState::of_texts(state->second.forward(hidden), block));
   }
   return recorder.finish(result, [state](const Gradients& gradients) -> Gradients {
     const at::Tensor& slopes = gradients[0];
@@ -122,17 +122,18 @@ at::Tensor composed(const ScoreNetworkInputs& in) {
     const at::Tensor to_scores = slopes.clone(at::MemoryFormat::Contiguous);
     const at::Tensor to_bias = state->bias.defined() ? slopes.sum(0) : at::Tensor();
     const std::int64_t heads = slopes.size(1);
-    for (const auto& rows : state->all_rows()) {
-      const at::Tensor channels = state->channels(rows);
+    for (const TextBlock& block : state->blocks()) {
+      const at::Tensor channels = state->channels(block);
       const at::Tensor before = state->first.forward(channels);
-      const at::Tensor own = slopes[rows.text].narrow(1, rows.row, rows.count);
+      const at::Tensor own = ScoreNetworkState::of_layer(block.rows_of(slopes));
       at::Tensor back =
           state->second.backward(at::leaky_relu(before, state->slope), own, to_second);
       back = at::where(before > 0, back, back * state->slope);
-      back = state->visible(state->first.backward(channels, back, to_first), rows);
-      to_scores[rows.text].narrow(1, rows.row, rows.count).add_(back.narrow(0, 0, heads));
+      back = ScoreNetworkState::of_texts(state->first.backward(channels, back, to_first), block);
+      back = state->visible(back, block);
+      block.rows_of(to_scores).add_(back.narrow(1, 0, heads));
       if (to_bias.defined()) {
-        to_bias.narrow(1, rows.row, rows.count).add_(back.narrow(0, heads, heads));
+        to_bias.narrow(1, block.row, block.rows).add_(back.narrow(1, heads, heads).sum(0));
       }
     }
     return {to_scores, to_bias, to_first.weight, to_first.bias, to_second.weight, to_second.bias};

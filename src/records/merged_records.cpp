@@ -104,7 +104,7 @@ class Merger {
     const std::string machine = machine_of(run.result);  // "" for one that was never begun
     if (!base_ || machine.empty() || same_machine(run.result, base_->result)) return values;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
-      if (record.study.axes[axis].key == "seed") continue;
+      if (record.study.axes[axis].key == kSeedAxis) continue;
       values[axis] += fmt::format(" [{}]", machine);
       break;
     }
@@ -115,7 +115,7 @@ class Merger {
   static std::string row_of(const ProtocolRecord& record, const std::vector<std::string>& values) {
     StudyRow row;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
-      if (record.study.axes[axis].key != "seed") row.labels.push_back(values[axis]);
+      if (record.study.axes[axis].key != kSeedAxis) row.labels.push_back(values[axis]);
     }
     return row.title();
   }

@@ -160,8 +160,10 @@ void add_protocol(HtmlReport& report, const MergedTable& merged) {
       add_metric(report, merged, metric, "Test loss at " + words);
       report.end_part();
     }
-    if (merged.lengths.empty())
-      add_metric(report, merged, merged.study.metric, merged.study.metric);
+    if (merged.lengths.empty()) {
+      const std::string& metric = merged.study.metric;
+      add_metric(report, merged, metric, metric_column_of(merged.study, merged.rows, metric).title);
+    }
   }
   if (!merged.apart.empty()) report.table(apart_table(merged));
   report.end_part();

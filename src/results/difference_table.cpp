@@ -10,6 +10,7 @@
 #include "config/study_metrics.h"
 #include "metrics/statistics.h"
 #include "results/metric.h"
+#include "results/study_runs.h"
 
 namespace roformer {
 namespace {
@@ -17,15 +18,13 @@ namespace {
 // The figure of each finished run, by the value of the seed.
 std::map<std::string, double> figures_by_seed(const StudySettings& study, const StudyRow& row,
                                               const std::string& figure) {
-  const auto seed = std::find_if(study.axes.begin(), study.axes.end(),
-                                 [](const StudyAxis& axis) { return axis.key == "seed"; });
+  const std::optional<std::size_t> seed = seed_axis(study);
   std::map<std::string, double> figures;
-  if (seed == study.axes.end()) return figures;
-  const auto index = static_cast<std::size_t>(seed - study.axes.begin());
+  if (!seed) return figures;
   for (const RunResult& run : row.runs) {
     const auto found = run.figures.find(figure);
     const bool there = run.state == RunResult::State::finished && found != run.figures.end();
-    if (there && std::isfinite(found->second)) figures[run.values[index]] = found->second;
+    if (there && std::isfinite(found->second)) figures[run.values[*seed]] = found->second;
   }
   return figures;
 }
@@ -130,7 +129,7 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
   std::vector<std::string> labels = row.labels;
   bool replaced = false;
   for (const StudyAxis& axis : study.axes) {
-    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    if (axis.key == kSeedAxis || axis.key == study.spread || axis.key == study.choose) continue;
     if (std::find(axis.values.begin(), axis.values.end(), study.reference) == axis.values.end()) {
       continue;
     }
@@ -141,7 +140,7 @@ const StudyRow* reference_of(const StudySettings& study, const std::vector<Study
     bool same = replaced;
     if (replaced) {
       for (const StudyAxis& axis : study.axes) {
-        if (axis.key == "seed" || axis.key == study.choose) continue;
+        if (axis.key == kSeedAxis || axis.key == study.choose) continue;
         const std::size_t index = label_index(study, axis.key);
         same &= other.labels[index] == labels[index];
       }

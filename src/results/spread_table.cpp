@@ -27,7 +27,7 @@ Line& line_of(const std::string& title, std::size_t columns, std::vector<Line>& 
 std::string title_of(const StudySettings& study, const StudyRow& row) {
   std::string title;
   for (const StudyAxis& axis : study.axes) {
-    if (axis.key == "seed" || axis.key == study.spread || axis.key == study.choose) continue;
+    if (axis.key == kSeedAxis || axis.key == study.spread || axis.key == study.choose) continue;
     title += (title.empty() ? "" : ", ") + row.labels[label_index(study, axis.key)];
   }
   return title.empty() ? study.name : title;

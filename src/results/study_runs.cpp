@@ -13,6 +13,12 @@ const StudyRun& run_named(const StudySettings& study, const std::string& name) {
   return *found;
 }
 
+std::optional<std::size_t> seed_axis(const StudySettings& study) {
+  const auto seed = std::ranges::find(study.axes, kSeedAxis, &StudyAxis::key);
+  if (seed == study.axes.end()) return std::nullopt;
+  return static_cast<std::size_t>(seed - study.axes.begin());
+}
+
 bool shows_best_validation(const StudyRun& run) {
   return run.settings.training.patience > 0;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -24,15 +25,13 @@ namespace {
 
 using RunState = RunResult::State;
 
-constexpr const char* kSeed = "seed";
-
 // The runs of each row, the rows in the order in which their first run comes.
 std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunResult>& results) {
   std::vector<StudyRow> rows;
   for (const RunResult& result : results) {
     std::vector<std::string> labels;
     for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
-      if (study.axes[axis].key != kSeed) labels.push_back(result.values[axis]);
+      if (study.axes[axis].key != kSeedAxis) labels.push_back(result.values[axis]);
     }
     auto row = std::find_if(rows.begin(), rows.end(),
                             [&](const StudyRow& other) { return other.labels == labels; });
@@ -118,10 +117,30 @@ Column axis_column(const StudyAxis& axis) {
   return {.title = title, .key = axis.key, .alignment = Column::Alignment::left};
 }
 
+bool is_of_machine(const std::string& metric) {
+  constexpr std::array kMetrics = {"tokens_per_second", "milliseconds_per_step", "peak_memory",
+                                   "minutes"};
+  return std::find(kMetrics.begin(), kMetrics.end(), metric) != kMetrics.end();
+}
+
+bool of_several_machines(std::span<const StudyRow> rows) {
+  const RunResult* first = nullptr;
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      if (machine_of(run).empty()) continue;
+      if (first == nullptr) first = &run;
+      if (!same_machine(*first, run)) return true;
+    }
+  }
+  return false;
+}
+
 // Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
+// The mean of several machines' times is the time of none.
 Cell number_cell(const StudyRow& row, const Column& metric) {
   const std::vector<double> values = row.figures(metric.key);
   if (values.empty()) return std::monostate();
+  if (is_of_machine(metric.key) && of_several_machines({&row, 1})) return std::monostate();
   if (median_of(metric.key)) return row.value(metric.key);
   if (mismatched_of(metric.key).value_or(metric.key) == "collapsed") {
     return static_cast<std::int64_t>(std::count(values.begin(), values.end(), 1.0));
@@ -132,22 +151,6 @@ Cell number_cell(const StudyRow& row, const Column& metric) {
   const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
   if (constant || row.runs.size() == 1) return cell.mean;
   return cell;
-}
-
-bool is_of_machine(const std::string& metric) {
-  constexpr std::array kMetrics = {"tokens_per_second", "milliseconds_per_step", "peak_memory",
-                                   "minutes"};
-  return std::find(kMetrics.begin(), kMetrics.end(), metric) != kMetrics.end();
-}
-
-bool of_several_machines(const std::vector<StudyRow>& rows) {
-  std::set<std::string> machines;
-  for (const StudyRow& row : rows) {
-    for (const RunResult& run : row.runs) {
-      if (const std::string machine = machine_of(run); !machine.empty()) machines.insert(machine);
-    }
-  }
-  return machines.size() > 1;
 }
 
 // The values of a tuned key that the row's runs were made with: one, but where machines or programs
@@ -207,7 +210,7 @@ std::size_t label_index(const StudySettings& study, const std::string& axis) {
   std::size_t index = 0;
   for (const StudyAxis& other : study.axes) {
     if (other.key == axis) return index;
-    index += other.key != kSeed;
+    index += other.key != kSeedAxis;
   }
   ROFORMER_ASSERT(!"an axis of the study");
   return 0;
@@ -347,7 +350,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   const bool protocol = study.version > 0;
   std::vector<Column> columns;
   for (const StudyAxis& axis : study.axes) {
-    if (axis.key != kSeed) columns.push_back(axis_column(axis));
+    if (axis.key != kSeedAxis) columns.push_back(axis_column(axis));
   }
   const std::size_t tuned = study.tuning ? study.tuning->keys.size() : 0;
   const bool untitled = columns.empty();
@@ -379,7 +382,7 @@ Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows,
   for (const StudyRow& row : rows) {
     std::vector<Cell> cells;
     for (const StudyAxis& axis : study.axes) {
-      if (axis.key == kSeed) continue;
+      if (axis.key == kSeedAxis) continue;
       cells.emplace_back(axis_value_title(axis.key, row.labels[label_index(study, axis.key)]));
     }
     if (untitled) cells.emplace_back(row.title());

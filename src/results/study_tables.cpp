@@ -34,16 +34,14 @@ std::string validation_sentence(const StudySettings& study) {
 
 // Several seeds that all go on from one pretraining say nothing of the pretraining's own noise.
 std::string checkpoint_sentence(const StudySettings& study) {
-  const auto seeds = std::find_if(study.axes.begin(), study.axes.end(),
-                                  [](const StudyAxis& axis) { return axis.key == "seed"; });
-  if (seeds == study.axes.end() || seeds->values.size() < 2) return "";
-  const auto index = static_cast<std::size_t>(seeds - study.axes.begin());
+  const std::optional<std::size_t> seed = seed_axis(study);
+  if (!seed || study.axes[*seed].values.size() < 2) return "";
   // From where the runs of each row start.
   std::map<std::vector<std::string>, std::set<std::string>> sources;
   for (const StudyRun& run : study.runs) {
     if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
     std::vector<std::string> labels = run.values;
-    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(index));
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(*seed));
     sources[labels].insert(run.settings.model.from.string());
   }
   for (const auto& [labels, from] : sources) {
@@ -63,6 +61,21 @@ std::string paper_sources(const StudySettings& study) {
   return fmt::format("{}", fmt::join(sources, "; "));
 }
 
+// Of which shares of the steps the table shows the loss; "" where of none.
+std::string shares_sentence(const std::vector<Column>& columns) {
+  std::vector<std::string> shares;
+  for (const char* const share : {"25", "50", "75"}) {
+    const std::string key = std::string("loss_at_") + share;
+    if (std::ranges::find(columns, key, &Column::key) != columns.end()) shares.emplace_back(share);
+  }
+  if (shares.empty()) return "";
+  std::string text = shares.front();
+  for (std::size_t i = 1; i < shares.size(); ++i) {
+    text += (i + 1 < shares.size() ? ", " : " and ") + shares[i];
+  }
+  return " Loss at " + text + " % of the steps: the nearest validation before.";
+}
+
 std::string results_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const bool labelled = task_facts(study.runs.front().settings.task).labelled;
   std::string text = validation_sentence(study);
@@ -74,17 +87,13 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
             "kind of questions: they do not compare between those, and none of them is marked; of "
             "other columns the best is bold."
           : " The best of each column is bold.";
-  const Table table = study_table(study, rows, TableUse::data);
-  const bool shares =
-      std::any_of(table.columns().begin(), table.columns().end(),
-                  [](const Column& column) { return column.key.starts_with("loss_at_"); });
-  if (shares) text += " Loss at 25, 50 and 75 % of the steps: the nearest validation before.";
+  text += shares_sentence(study_table(study, rows, TableUse::data).columns());
   text += checkpoint_sentence(study);
   if (!study.choose.empty()) {
     text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
   }
   for (const StudyAxis& axis : study.axes) {
-    if (axis.key == "seed" && axis.values.size() > 1) {
+    if (axis.key == kSeedAxis && axis.values.size() > 1) {
       text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
       const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
         return !row.share(study.metric).empty() && !row.figures(study.metric).empty();

@@ -41,6 +41,14 @@ constexpr int kCannotStart = 127;  // as shells count it
 
 }  // namespace
 
+std::string last_line(const std::string& output) {
+  const std::size_t end = output.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const std::size_t before = output.rfind('\n', end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return output.substr(begin, end + 1 - begin);
+}
+
 ChildProcess::ChildProcess(const Command& command) {
   // Whoever started us may have ignored it: then nobody could tell how a child ended.
   ::signal(SIGCHLD, SIG_DFL);

@@ -22,6 +22,9 @@ struct ChildExit {
   bool good() const { return code == 0 && signal == 0; }
 };
 
+// Of what it wrote: the last line that is not blank, without the spaces behind it; "" without one.
+std::string last_line(const std::string& output);
+
 class ChildProcess {
  public:
   struct Command {

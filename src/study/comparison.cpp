@@ -29,13 +29,6 @@ constexpr const char* kOurRounds = "rounds_of_ours";
 constexpr const char* kPeersRounds = "rounds_of_the_peer";
 constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 
-std::string last_line_of(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r");
-  if (end == std::string::npos) return "it wrote nothing";
-  const std::size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
-}
-
 // The figure of the last line that is a JSON object; warnings may stand around it.
 std::optional<double> figure_in(const std::string& output, const std::string& key) {
   std::optional<double> found;
@@ -64,7 +57,10 @@ Timing time_command(const std::string& command, const std::string& figure,
   ChildProcess process({.program = "/bin/sh", .arguments = {"-c", command}, .output = output});
   const ChildExit end = wait_for(process);
   const std::string text = read_file(output);
-  if (!end.good()) throw_failure(command, "failed: " + last_line_of(text));
+  if (!end.good()) {
+    const std::string line = last_line(text);
+    throw_failure(command, "failed: " + (line.empty() ? "it wrote nothing" : line));
+  }
   const std::optional<double> value = figure_in(text, figure);
   if (!value || !(*value > 0)) {
     throw_failure(command, fmt::format("printed no JSON object with a \"{}\"", figure));

@@ -36,14 +36,14 @@ EvaluatedWeights weights_of(const StudyRun& run) {
   bool best = shows_best_validation(run) && summary->best() != nullptr;
   if (!keeps_step(folder, best ? summary->best()->step : summary->consumed.steps)) best = !best;
   const std::string which = best ? "best" : "last";
-  return {.which = which, .checkpoint = find_checkpoint(folder, which)};
+  const fs::path checkpoint = find_checkpoint(folder, which);
+  return {.which = which,
+          .state = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml")};
 }
 
 std::string evaluation_name(const std::string& name, const EvaluatedWeights& weights,
                             const std::string& data, const std::vector<std::string>& how) {
-  const fs::path& checkpoint = weights.checkpoint;
-  std::string key = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml");
-  key += data;
+  std::string key = weights.state + data;
   for (const std::string& argument : how) key += " " + argument;
   return name + "-" + hexadecimal(random_word(key));
 }

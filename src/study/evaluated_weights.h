@@ -2,7 +2,6 @@
 // figures stay: it tells weights, data and options apart, so that nothing is evaluated twice.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,14 +13,14 @@ namespace roformer {
 // weights, and where it is not kept the other.
 struct EvaluatedWeights {
   std::string which;  // "last" or "best", for --checkpoint
-  std::filesystem::path checkpoint;
+  std::string state;  // what tells its checkpoint from another's, as text
 };
 
 // Throws Error where the run, which is finished, has no checkpoint.
 EvaluatedWeights weights_of(const StudyRun& run);
 
-// "NAME-0123456789abcdef", for a file's name. The state of the checkpoint tells one training from
-// another; `data` is the fingerprint of what it is evaluated on, `how` the flags.
+// "NAME-0123456789abcdef", for a file's name. `data` is the fingerprint of what it is evaluated on,
+// `how` the flags.
 std::string evaluation_name(const std::string& name, const EvaluatedWeights& weights,
                             const std::string& data, const std::vector<std::string>& how);
 

@@ -6,12 +6,13 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <iterator>
 #include <list>
 #include <optional>
 #include <thread>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/signals.h"
@@ -22,22 +23,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kProgressInterval = std::chrono::seconds(1);
-constexpr int kSignalExit = 128;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The last line that is not blank, without the word that the terminal shows in front of errors.
-std::string last_line(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string last;
-  for (std::string line; std::getline(stream, line);) {
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  }
+// The last line of its output, without the word that the terminal shows in front of errors.
+std::string last_words(const Job& job) {
   constexpr std::string_view kError = "error: ";
-  if (last.starts_with(kError)) last.erase(0, kError.size());
-  return last;
+  std::error_code error;
+  const std::filesystem::path& file = job.command.output;
+  std::string line = std::filesystem::exists(file, error) ? last_line(read_file(file)) : "";
+  if (line.starts_with(kError)) line.erase(0, kError.size());
+  return line;
 }
 
 JobOutcome outcome_of(const ChildExit& exit, const Job& job, int passed_on) {
@@ -48,7 +46,7 @@ JobOutcome outcome_of(const ChildExit& exit, const Job& job, int passed_on) {
   std::string reason = exit.signal != 0 ? fmt::format("killed by signal {} ({})", exit.signal,
                                                       ::strsignal(exit.signal))
                                         : fmt::format("exit code {}", exit.code);
-  const std::string line = last_line(job.command.output);
+  const std::string line = last_words(job);
   if (!line.empty()) reason += ": " + line;
   return {.end = JobOutcome::End::failed, .reason = std::move(reason), .killed = exit.signal != 0};
 }
@@ -66,7 +64,8 @@ class JobRunner {
     std::size_t next = 0;
     while (true) {
       pass_on_signal();
-      while (result_.signal == 0 && std::ssize(running_) < options_.parallel) {
+      // Claims take time: a signal is looked for before each.
+      while (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
         if (!following_.empty()) {
           start(following_.front(), std::nullopt);
           following_.pop_front();
@@ -117,21 +116,38 @@ class JobRunner {
   }
 
   void start(const Job& job, std::optional<std::size_t> index) {
-    ChildProcess::Command command = job.command;
-    std::shared_ptr<void> claim;
-    if (job.claim) {
-      claim = job.claim(command);
-      if (!claim) {
-        if (!index) return;
-        done_[*index] = 1;
-        result_.outcomes[*index] = {.end = JobOutcome::End::claimed,
-                                    .reason = "another process runs it"};
-        return;
+    try {
+      ChildProcess::Command command = job.command;
+      std::shared_ptr<void> claim;
+      if (job.claim) {
+        claim = job.claim(command);
+        if (!claim) {
+          end(job, index, {.end = JobOutcome::End::claimed, .reason = "another process runs it"});
+          return;
+        }
       }
+      line_.clear();
+      log::info("{}", title(job, index));
+      running_.emplace_back(job, index, command, std::move(claim));
+    } catch (const Error& error) {
+      end(job, index, {.end = JobOutcome::End::failed, .reason = error.what()});
     }
-    line_.clear();
-    log::info("{}", title(job, index));
-    running_.emplace_back(job, index, command, std::move(claim));
+  }
+
+  void end(const Job& job, std::optional<std::size_t> index, JobOutcome outcome) {
+    if (outcome.end == JobOutcome::End::good && job.then) {
+      std::ranges::move(job.then(), std::back_inserter(following_));
+    }
+    if (outcome.end == JobOutcome::End::failed) {
+      line_.clear();
+      log::warn("{}: failed, {}", title(job, index), outcome.reason);
+    }
+    if (!index) {
+      result_.following[job.name] = std::move(outcome);
+      return;
+    }
+    done_[*index] = 1;
+    result_.outcomes[*index] = std::move(outcome);
   }
 
   void pass_on_signal() {
@@ -148,20 +164,12 @@ class JobRunner {
         continue;
       }
       const JobOutcome outcome = outcome_of(*exit, running->job, StopSignals::received());
-      line_.clear();
       if (outcome.end == JobOutcome::End::good) {
+        line_.clear();
         log::info("{}: done in {}", title(running->job, running->index),
                   format_duration(seconds_since(running->start)));
-      } else if (outcome.end == JobOutcome::End::failed) {
-        log::warn("{}: failed, {}", title(running->job, running->index), outcome.reason);
       }
-      if (running->index) {
-        done_[*running->index] = 1;
-        result_.outcomes[*running->index] = outcome;
-      }
-      if (outcome.end == JobOutcome::End::good && running->job.then) {
-        std::ranges::move(running->job.then(), std::back_inserter(following_));
-      }
+      end(running->job, running->index, outcome);
       running = running_.erase(running);
     }
   }

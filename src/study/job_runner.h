@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +28,7 @@ struct Job {
   // long as what it returns lives, and may change the command. Null: one of them does it or has
   // done it.
   std::function<std::shared_ptr<void>(ChildProcess::Command&)> claim = {};
-  // Asked when it has ended well: further jobs, which go before all that wait. How they ended is
-  // logged and not returned.
+  // Asked when it has ended well: further jobs, which go before all that wait. Throws nothing.
   std::function<std::vector<Job>()> then = {};
 };
 
@@ -51,12 +51,14 @@ struct JobOptions {
 };
 
 struct JobOutcomes {
-  std::vector<JobOutcome> outcomes;  // [jobs]
-  int signal = 0;                    // SIGINT or SIGTERM when one of them came, or 0
+  std::vector<JobOutcome> outcomes;             // [jobs]
+  std::map<std::string, JobOutcome> following;  // of the jobs that these asked for, by name
+  int signal = 0;                               // of StopSignals, when one of them came, or 0
 };
 
-// The first SIGINT or SIGTERM is passed on to the children, which save and leave, and starts no
-// further one; at the second this process leaves at once, and its children with it.
+// The first of the StopSignals is passed on to the children, which save and leave, and starts no
+// further one; at a second SIGINT or SIGTERM this process leaves at once, and its children with it.
+// A job that cannot be claimed or started has failed.
 JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options);
 
 }  // namespace roformer

@@ -19,7 +19,6 @@
 #include "runs/shared_options.h"
 #include "runs/trained_model.h"
 #include "study/evaluated_weights.h"
-#include "study/job_runner.h"
 #include "study/training_run.h"
 
 namespace roformer {
@@ -99,6 +98,7 @@ class Plan {
  private:
   const StudySettings& study_;
   fs::path folder_;
+  std::map<std::string, EvaluatedWeights> weights_;  // of the runs
 
   void add(const StudyRow& row, const StudyVariant* variant) {
     const Settings& settings = run_named(study_, row.runs.front().name).settings;
@@ -133,6 +133,13 @@ class Plan {
     rows.push_back(std::move(result));
   }
 
+  // Read once.
+  const EvaluatedWeights& weights_of_run(const std::string& name) {
+    const auto known = weights_.find(name);
+    if (known != weights_.end()) return known->second;
+    return weights_.emplace(name, weights_of(run_named(study_, name))).first->second;
+  }
+
   // Of the runs, for the next cell of `result`. Returns why there are none, or "".
   std::string add_evaluations(const std::vector<const RunResult*>& runs,
                               const std::vector<Override>& overrides, std::int64_t length,
@@ -140,7 +147,7 @@ class Plan {
     std::vector<Evaluation> planned;
     try {
       for (const RunResult* const run : runs) {
-        const EvaluatedWeights weights = weights_of(run_named(study_, run->name));
+        const EvaluatedWeights& weights = weights_of_run(run->name);
         result.weights.insert(weights.which);
         planned.push_back(evaluation(*run, weights, result.variant, overrides, length));
         planned.back().cell = result.cells.size();
@@ -190,14 +197,20 @@ std::optional<LanguageEvaluation> stored(const Evaluation& evaluation) {
   }
 }
 
-Job job_of(const Evaluation& evaluation, const fs::path& folder, const std::string& program) {
+StoredWork work_of(const Evaluation& evaluation, const fs::path& folder,
+                   const std::string& program) {
   std::vector<std::string> arguments = evaluation.arguments;
   arguments.insert(arguments.end(), {"--output", evaluation.file.string()});
-  return {.name = evaluation.name,
-          .command = {.program = program,
-                      .arguments = std::move(arguments),
-                      .output = folder / (evaluation.name + ".txt")},
-          .progress = [] { return JobProgress{}; }};
+  return {.job = {.name = evaluation.name,
+                  .command = {.program = program,
+                              .arguments = std::move(arguments),
+                              .output = folder / (evaluation.name + ".txt")},
+                  .progress = [] { return JobProgress{}; }},
+          .is_there = [evaluation] { return stored(evaluation).has_value(); }};
+}
+
+fs::path claims_in(const fs::path& folder) {
+  return folder / "claims";
 }
 
 }  // namespace
@@ -231,7 +244,8 @@ std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run
   make_directories(plan.folder());
   std::vector<Job> jobs;
   for (const Evaluation& evaluation : plan.evaluations) {
-    if (!stored(evaluation)) jobs.push_back(job_of(evaluation, plan.folder(), program));
+    const StoredWork work = work_of(evaluation, plan.folder(), program);
+    if (!work.is_there()) jobs.push_back(shared_job(work, claims_in(plan.folder())));
   }
   return jobs;
 }
@@ -240,39 +254,26 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
                                const LengthOptions& options) {
   Plan plan(study, rows);
   make_directories(plan.folder());
-  std::vector<Job> jobs;
-  std::vector<const Evaluation*> of_job;
+  std::vector<StoredWork> work;
   for (const Evaluation& evaluation : plan.evaluations) {
-    if (stored(evaluation)) continue;
-    jobs.push_back(job_of(evaluation, plan.folder(), options.program));
-    of_job.push_back(&evaluation);
+    work.push_back(work_of(evaluation, plan.folder(), options.program));
   }
-  const std::size_t before = plan.evaluations.size() - jobs.size();
-  if (before > 0) {
-    log::info("{}: {} of {} evaluations are there", plan.folder().string(), before,
-              plan.evaluations.size());
-  }
-  const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
-  LengthOutcome result{.signal = outcomes.signal};
+  const StoredWorkOutcome made = make_missing(
+      work, claims_in(plan.folder()), {.parallel = options.parallel, .failures = options.failures});
+  LengthOutcome result{.signal = made.signal};
   if (result.signal != 0) return result;
-  const auto fail = [&](const Evaluation& evaluation, const std::string& reason) {
-    ++result.failed;
-    LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
-    cell.reason = "failed: " + reason;
-    cell.runs.clear();  // the others' mean would stand for all
-  };
-  for (std::size_t job = 0; job < jobs.size(); ++job) {
-    if (outcomes.outcomes[job].end == JobOutcome::End::good) continue;
-    fail(*of_job[job], outcomes.outcomes[job].reason);
-  }
   for (const Evaluation& evaluation : plan.evaluations) {
     LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
-    if (!cell.reason.empty()) continue;
-    if (std::optional<LanguageEvaluation> figures = stored(evaluation)) {
-      cell.runs.emplace(evaluation.run, std::move(*figures));
-    } else {
-      fail(evaluation, "it left no evaluation in " + evaluation.file.string());
-    }
+    const auto failure = made.failures.find(evaluation.name);
+    const bool failed = failure != made.failures.end();
+    std::optional<LanguageEvaluation> figures;
+    if (!failed) figures = stored(evaluation);
+    if (figures && cell.reason.empty()) cell.runs.emplace(evaluation.run, std::move(*figures));
+    if (figures) continue;
+    ++result.failed;
+    cell.reason = "failed: " + (failed ? failure->second
+                                       : "it left no evaluation in " + evaluation.file.string());
+    cell.runs.clear();  // the others' mean would stand for all
   }
   result.rows = std::move(plan.rows);
   return result;

@@ -13,7 +13,7 @@
 #include "config/study_settings.h"
 #include "results/length_rows.h"
 #include "results/study_table.h"
-#include "study/job_runner.h"
+#include "study/stored_work.h"
 #include "tasks/language_evaluation.h"
 
 namespace roformer {
@@ -21,6 +21,7 @@ namespace roformer {
 struct LengthOptions {
   std::string program;
   std::int64_t parallel = 1;
+  Failures failures = {};  // of this command
 };
 
 struct LengthOutcome {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -112,14 +111,22 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
   return arguments;
 }
 
-// Null where another process has the run, or has finished it by now.
-std::shared_ptr<void> claim_training(const StudyRun& run, ChildProcess::Command& command) {
+// Null where another process has the run, or has finished it by now. Throws Error (usage) where it
+// has become another run's meanwhile, which only `overwrite` replaces.
+std::shared_ptr<void> claim_training(const StudyRun& run, bool overwrite,
+                                     ChildProcess::Command& command) {
   try {
     const fs::path folder = run.settings.runs / "claims" / run.name;
     make_directories(folder);
     auto lock = std::make_shared<DirectoryLock>(folder);
+    recover_training(run);
     const TrainingRunStatus status = training_status(run);
     if (status.state == State::finished) return nullptr;
+    if (status.state == State::changed && !overwrite) {
+      throw_usage(run_folder(run).string(),
+                  "was made with other settings since, or is damaged: " + some_of(status.changes),
+                  "--overwrite replaces it");
+    }
     const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
     write_file_atomically(config, dump(run.settings, DumpStyle::compact));
     command.arguments = training_arguments(run, status, config);
@@ -132,23 +139,28 @@ std::shared_ptr<void> claim_training(const StudyRun& run, ChildProcess::Command&
 
 // A run is evaluated as soon as it is trained, by the shard that has it, so that what is stopped
 // leaves whole rows.
-Job training_job(const StudySettings& study, const StudyRun& run, const StudyOptions& options) {
-  std::function<std::vector<Job>()> then;
-  if (!study.evaluations.lengths.empty()) {
-    then = [&]() -> std::vector<Job> {
-      try {
-        return evaluation_jobs(study, run, options.program);
-      } catch (const Error&) {  // it is asked for again, and told, when all are trained
-        return {};
-      }
-    };
+std::vector<Job> evaluations_after(const StudySettings& study, const StudyRun& run,
+                                   const std::string& program) {
+  try {
+    return evaluation_jobs(study, run, program);
+  } catch (const Error&) {  // asked for again, and told, when all are trained
+    return {};
   }
-  return {.name = run.name,
+}
+
+Job training_job(const StudySettings& study, const StudyRun& run, const StudyOptions& options) {
+  Job job{.name = run.name,
           .command = {.program = options.program,
                       .output = run.settings.runs / "logs" / (run.name + ".txt")},
           .progress = [&run] { return training_progress(run); },
-          .claim = [&run](ChildProcess::Command& command) { return claim_training(run, command); },
-          .then = std::move(then)};
+          .claim =
+              [&](ChildProcess::Command& command) {
+                return claim_training(run, options.overwrite, command);
+              }};
+  if (!study.evaluations.lengths.empty()) {
+    job.then = [&] { return evaluations_after(study, run, options.program); };
+  }
+  return job;
 }
 
 std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
@@ -183,6 +195,7 @@ struct Trainings {
   std::vector<RunResult> results;  // of all runs
   std::size_t failed = 0;          // now
   std::size_t waiting = 0;         // for other processes
+  Failures failed_evaluations;     // of those that were made after their trainings
   int signal = 0;                  // that stopped them
 };
 
@@ -192,57 +205,76 @@ bool is_due(const StudySettings& study, std::size_t run, const TrainingRunStatus
   return study.version == 0 || study.runs[run].asked;
 }
 
+// The runs to be made now, by their places.
+std::vector<std::size_t> due_runs(const StudySettings& study,
+                                  const std::vector<TrainingRunStatus>& statuses,
+                                  const StudyShard& shard) {
+  std::vector<std::size_t> due;
+  for (std::size_t i = 0; i < study.runs.size(); ++i) {
+    if (is_due(study, i, statuses[i]) && shard.takes(i)) due.push_back(i);
+  }
+  return due;
+}
+
+// What an earlier attempt of a run left that failed now is not what its settings came to.
+bool put_failure(const StudyRun& run, const JobOutcome& ended, bool whole, RunResult& result) {
+  const TrainingRunStatus now = training_status(run);
+  const bool done = now.state == State::finished;
+  const bool left = ended.end == JobOutcome::End::claimed && whole && !done;
+  const bool failed = ended.end == JobOutcome::End::failed && !(done && now.diverged);
+  if (!failed && !left) return false;
+  result = {.name = result.name,
+            .values = result.values,
+            .state = RunResult::State::failed,
+            .remark = ended.reason,
+            .killed = ended.killed,
+            .record = result.record};
+  return true;
+}
+
+// The runs that other shards are still to finish.
+std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResult>& results) {
+  const std::vector<TrainingRunStatus> now = look_at(study);
+  std::size_t waiting = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    waiting += is_due(study, i, now[i]) && results[i].state != RunResult::State::failed;
+  }
+  return waiting;
+}
+
 // Runs what is not done yet. Throws Error (usage) as run_study does.
 Trainings run_trainings(const StudySettings& study, const StudyOptions& options) {
   const fs::path folder = study.runs.front().settings.runs;
   make_directories(folder / "configs");
   make_directories(folder / "logs");
+  for (const StudyRun& run : study.runs) recover_training(run);
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);
-  std::vector<Job> jobs;
-  std::vector<std::size_t> run_of_job;
-  const auto over = std::ranges::count_if(statuses, [](const TrainingRunStatus& status) {
-    return status.state == State::finished || status.state == State::refused;
-  });
-  for (std::size_t i = 0; i < study.runs.size(); ++i) {
-    if (!is_due(study, i, statuses[i])) continue;
-    if (!options.shard.takes(i)) continue;
-    jobs.push_back(training_job(study, study.runs[i], options));
-    run_of_job.push_back(i);
-  }
-  const auto before = static_cast<std::size_t>(over);
+  const auto before =
+      static_cast<std::size_t>(std::ranges::count_if(statuses, [](const TrainingRunStatus& status) {
+        return status.state == State::finished || status.state == State::refused;
+      }));
   if (before > 0) {
     log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
   }
-  const JobOutcomes outcomes = run_jobs(
-      jobs, {.parallel = options.parallel, .finished = options.shard.whole() ? before : 0});
+  const bool whole = options.shard.whole();
+  const std::vector<std::size_t> due = due_runs(study, statuses, options.shard);
+  std::vector<Job> jobs;
+  for (const std::size_t i : due) jobs.push_back(training_job(study, study.runs[i], options));
+  const JobOutcomes outcomes =
+      run_jobs(jobs, {.parallel = options.parallel, .finished = whole ? before : 0});
   Trainings trainings{.signal = outcomes.signal};
   if (trainings.signal != 0) return trainings;
   trainings.results = results_of(study);
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    const JobOutcome& ended = outcomes.outcomes[job];
-    RunResult& result = trainings.results[run_of_job[job]];
-    const TrainingRunStatus now = training_status(study.runs[run_of_job[job]]);
-    const bool done = now.state == State::finished;
-    const bool left = ended.end == JobOutcome::End::claimed && options.shard.whole() && !done;
-    const bool failed = ended.end == JobOutcome::End::failed && !(done && now.diverged);
-    if (!failed && !left) continue;
-    // What an earlier attempt left is not what these settings came to.
-    result = {.name = result.name,
-              .values = result.values,
-              .state = RunResult::State::failed,
-              .remark = ended.reason,
-              .killed = ended.killed,
-              .record = result.record};
-    ++trainings.failed;
+    trainings.failed += put_failure(study.runs[due[job]], outcomes.outcomes[job], whole,
+                                    trainings.results[due[job]]);
   }
-  if (!options.shard.whole()) {
-    const std::vector<TrainingRunStatus> now = look_at(study);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      const bool failed = trainings.results[i].state == RunResult::State::failed;
-      trainings.waiting += is_due(study, i, now[i]) && !failed;
-    }
+  for (const auto& [name, outcome] : outcomes.following) {
+    if (outcome.end != JobOutcome::End::failed) continue;
+    trainings.failed_evaluations[name] = outcome.reason;
   }
+  if (!whole) trainings.waiting = runs_of_others(study, trainings.results);
   return trainings;
 }
 
@@ -343,6 +375,7 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   Trainings trained = run_trainings(study, options);
   if (trained.signal != 0) return stopped_by(trained.signal);
   outcome.failed = trained.failed;
+  outcome.failed_evaluations = trained.failed_evaluations.size();
   outcome.waiting = trained.waiting;
   if (outcome.waiting > 0) return outcome;
   if (!lock) {
@@ -359,14 +392,16 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   // Before anything else can go wrong: the trainings are what took the time.
   outcome.report = write_study_report(folder, study, outcome, options.origin);
   if (!study.evaluations.lengths.empty()) {
-    LengthOutcome lengths = evaluate_lengths(
-        study, outcome.rows, {.program = options.program, .parallel = options.parallel});
+    LengthOutcome lengths = evaluate_lengths(study, outcome.rows,
+                                             {.program = options.program,
+                                              .parallel = options.parallel,
+                                              .failures = std::move(trained.failed_evaluations)});
     if (lengths.signal != 0) return stopped_by(lengths.signal);
     outcome.lengths = std::move(lengths.rows);
     add_test_figures(study, outcome.lengths, outcome.rows);
     add_target_differences(study, outcome.lengths, outcome.rows);
     if (options.order == StudyOrder::metric) sort_rows(study, outcome.rows);
-    outcome.failed_evaluations += lengths.failed;
+    outcome.failed_evaluations = lengths.failed;
     write_study_report(folder, study, outcome, options.origin);
   }
   if (study.evaluations.decodes()) {

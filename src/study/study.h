@@ -1,7 +1,7 @@
 // A study from its file to its report: runs what is not done yet, each run as a child process of
 // this program in runs/STUDY/RUN, and puts the results into one table. A run that fails or cannot
-// be run is a row that says so. Where the study has an `evaluate:` section, what was trained is
-// then evaluated at its lengths.
+// be run is a row that says so. Where the study has an `evaluate:` section, each run is evaluated
+// at its lengths as soon as it is trained.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct StudyOptions {
   StudyShard shard = {};      // which runs are this process's
   StudyOrder order = StudyOrder::metric;
   Origin origin;
-  // Started as `PROGRAM train CONFIG [--resume|--overwrite]`. This very program by default, even
-  // when its file has been replaced meanwhile.
+  // Started as `PROGRAM train CONFIG [--resume|--overwrite]` and `PROGRAM evaluate RUN ..`. This
+  // very program by default, even when its file has been replaced meanwhile.
   std::string program = "/proc/self/exe";
 };
 

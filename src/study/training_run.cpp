@@ -169,6 +169,30 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
   }
 }
 
+// Throws Error (failure) for a file that is damaged.
+JobProgress read_progress(const StudyRun& run) {
+  const fs::path file = run_folder(run) / "metrics.jsonl";
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  const std::vector<nlohmann::json> lines = read_json_lines(file);
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
+    return line.value("kind", "") == "training";
+  });
+  if (last == lines.rend()) return {};
+  const Consumed consumed{.steps = last->value("step", std::int64_t{0}),
+                          .epochs = last->value("epochs", 0.0),
+                          .tokens = last->value("tokens", std::int64_t{0}),
+                          .minutes = last->value("minutes", 0.0)};
+  const Period& length = run.settings.training.steps;
+  JobProgress progress{.done = std::min(1.0, consumed.in(length.unit) / length.amount),
+                       .text = fmt::format("step {}", format_count(consumed.steps))};
+  const auto loss = last->find("loss");
+  if (loss != last->end() && loss->is_number()) {
+    progress.text += fmt::format("  loss {:.4f}", loss->get<double>());
+  }
+  return progress;
+}
+
 // Throws Error (failure) for a folder whose files are damaged.
 void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
   using State = TrainingRunStatus::State;
@@ -176,7 +200,7 @@ void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& s
   status.changes = changes_between(read_run_json(folder), stored, run.settings);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
-  status.done = ended ? 1 : training_progress(run).done;
+  status.done = ended ? 1 : read_progress(run).done;
   status.diverged = ended && summary->reason == StopReason::diverged;
   if (ended) status.state = State::finished;
   if (!ended) add_changes_of_ranking(stored, run, status.changes);
@@ -200,14 +224,18 @@ std::vector<std::string> resuming_flags(const StudyRun& run) {
   return flags;
 }
 
+void recover_training(const StudyRun& run) {
+  if (!run.refusals.empty()) return;
+  try {
+    recover_run(run_folder(run));
+  } catch (const DirectoryInUse&) {  // who holds it sees to that
+  }
+}
+
 TrainingRunStatus training_status(const StudyRun& run) {
   using State = TrainingRunStatus::State;
   if (!run.refusals.empty()) return {.state = State::refused};
   const fs::path folder = run_folder(run);
-  try {
-    recover_run(folder);
-  } catch (const DirectoryInUse&) {  // who holds it sees to that
-  }
   if (!is_run(folder)) return {.state = State::waiting};
   TrainingRunStatus status{.state = State::begun};
   try {
@@ -219,26 +247,11 @@ TrainingRunStatus training_status(const StudyRun& run) {
 }
 
 JobProgress training_progress(const StudyRun& run) {
-  const fs::path file = run_folder(run) / "metrics.jsonl";
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
-  const std::vector<nlohmann::json> lines = read_json_lines(file);
-  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
-    return line.value("kind", "") == "training";
-  });
-  if (last == lines.rend()) return {};
-  const Consumed consumed{.steps = last->value("step", std::int64_t{0}),
-                          .epochs = last->value("epochs", 0.0),
-                          .tokens = last->value("tokens", std::int64_t{0}),
-                          .minutes = last->value("minutes", 0.0)};
-  const Period& length = run.settings.training.steps;
-  JobProgress progress{.done = std::min(1.0, consumed.in(length.unit) / length.amount),
-                       .text = fmt::format("step {}", format_count(consumed.steps))};
-  const auto loss = last->find("loss");
-  if (loss != last->end() && loss->is_number()) {
-    progress.text += fmt::format("  loss {:.4f}", loss->get<double>());
+  try {
+    return read_progress(run);
+  } catch (const Error&) {  // it is being moved, or is damaged, which training_status says
+    return {};
   }
-  return progress;
 }
 
 RunResult training_result(const StudyRun& run) {

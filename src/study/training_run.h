@@ -34,9 +34,13 @@ std::filesystem::path run_folder(const StudyRun& run);
 // takes the settings that the run stored, of which some may change (where the data lie, threads).
 std::vector<std::string> resuming_flags(const StudyRun& run);
 
+// Puts back or takes away what a process that was killed while it replaced the run has left.
+void recover_training(const StudyRun& run);
+
+// Looks, and changes nothing.
 TrainingRunStatus training_status(const StudyRun& run);
 
-// The last line of its metrics.
+// The last line of its metrics; nothing where there is none that can be read.
 JobProgress training_progress(const StudyRun& run);
 
 // Figures, by the names of run_figures() in config/study_metrics.h: parameters, steps, tokens,

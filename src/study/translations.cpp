@@ -14,7 +14,7 @@
 #include "data/parallel_dataset.h"
 #include "results/study_runs.h"
 #include "study/evaluated_weights.h"
-#include "study/job_runner.h"
+#include "study/stored_work.h"
 #include "study/training_run.h"
 
 namespace roformer {
@@ -74,15 +74,16 @@ std::optional<std::vector<std::string>> stored(const Decoding& decoding, std::si
   return std::nullopt;
 }
 
-Job job_of(const Decoding& decoding, const std::string& program) {
+StoredWork work_of(const Decoding& decoding, std::size_t sentences, const std::string& program) {
   std::vector<std::string> arguments = decoding.arguments;
   arguments.insert(arguments.end(), {"--output", decoding.file.string()});
   fs::path log = decoding.file;
-  return {.name = decoding.run,
-          .command = {.program = program,
-                      .arguments = std::move(arguments),
-                      .output = log.replace_extension(".log")},
-          .progress = [] { return JobProgress{}; }};
+  return {.job = {.name = decoding.run,
+                  .command = {.program = program,
+                              .arguments = std::move(arguments),
+                              .output = log.replace_extension(".log")},
+                  .progress = [] { return JobProgress{}; }},
+          .is_there = [decoding, sentences] { return stored(decoding, sentences).has_value(); }};
 }
 
 StudyTranslations empty_translations(const StudySettings& study) {
@@ -141,36 +142,29 @@ TranslationOutcome translate_sets(const StudySettings& study, const std::vector<
       result.rows.back().reason = error.what();
     }
   }
-  std::vector<Job> jobs;
-  std::vector<const Decoding*> of_job;
+  std::vector<StoredWork> work;
   for (const Decoding& decoding : decodings) {
-    if (stored(decoding, result.sources.size())) continue;
-    jobs.push_back(job_of(decoding, options.program));
-    of_job.push_back(&decoding);
+    work.push_back(work_of(decoding, result.sources.size(), options.program));
   }
-  const std::size_t before = decodings.size() - jobs.size();
-  if (!jobs.empty()) log::info("decoding the {} set with {} runs", result.split, jobs.size());
-  const JobOutcomes outcomes = run_jobs(jobs, {.parallel = options.parallel, .finished = before});
-  outcome.signal = outcomes.signal;
+  const StoredWorkOutcome made =
+      make_missing(work, folder / "claims", {.parallel = options.parallel});
+  outcome.signal = made.signal;
   if (outcome.signal != 0) return outcome;
-  const auto fail = [&](const Decoding& decoding, const std::string& reason) {
-    ++outcome.failed;
-    TranslationRow& row = result.rows[decoding.row];
-    row.reason = decoding.run + " failed: " + reason;
-    row.runs.clear();  // the others' mean would stand for all
-  };
-  for (std::size_t job = 0; job < jobs.size(); ++job) {
-    if (outcomes.outcomes[job].end == JobOutcome::End::good) continue;
-    fail(*of_job[job], outcomes.outcomes[job].reason);
-  }
   for (const Decoding& decoding : decodings) {
     TranslationRow& row = result.rows[decoding.row];
-    if (!row.reason.empty()) continue;
-    if (auto lines = stored(decoding, result.sources.size())) {
+    const auto failure = made.failures.find(decoding.run);
+    const bool failed = failure != made.failures.end();
+    std::optional<std::vector<std::string>> lines;
+    if (!failed) lines = stored(decoding, result.sources.size());
+    if (lines && row.reason.empty()) {
       row.runs.push_back({.run = decoding.run, .lines = std::move(*lines)});
-    } else {
-      fail(decoding, "it left no translations in " + decoding.file.string());
     }
+    if (lines) continue;
+    ++outcome.failed;
+    row.reason =
+        decoding.run + " failed: " +
+        (failed ? failure->second : "it left no translations in " + decoding.file.string());
+    row.runs.clear();  // the others' mean would stand for all
   }
   return outcome;
 }

@@ -35,11 +35,12 @@ class ProbeTask : public TrainingTask {
                   fmt::format("at least {}", probe_length(kind, 1)));
     }
     const std::int64_t longest = settings.probe.longest * settings.data.length;
-    if (probe_size(kind, longest) <= largest_probe(kind)) return;
+    const std::optional<std::int64_t> most = longest_probe(kind);
+    if (!most || probe_size(kind, longest) <= largest_probe(kind)) return;
     throw_usage("probe.longest",
                 fmt::format("{} times data.length {} is more than the longest question of {}",
                             settings.probe.longest, settings.data.length, to_word(kind)),
-                fmt::format("at most {} characters", probe_length(kind, largest_probe(kind))));
+                fmt::format("at most {} characters", *most));
   }
 
   ParameterStore& parameters() override { return model_.parameters(); }

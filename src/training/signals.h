@@ -11,6 +11,9 @@
 
 namespace roformer {
 
+// What the number of a signal is added to, as shells count a program that one ended.
+inline constexpr int kSignalExit = 128;
+
 // Handles these signals while it lives. What was installed before comes back after; inside another
 // one it changes nothing.
 class StopSignals {
@@ -21,7 +24,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The signal that asked to stop, or 0. The exit code of a run stopped by it is 128 + signal.
+  // The signal that asked to stop, or 0. A run stopped by it leaves with kSignalExit + signal.
   static int received();
 
  private:

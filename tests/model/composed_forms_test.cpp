@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "catch.h"
+#include "config/schemes/rerope.h"
+#include "config/schemes/self_extend.h"
+#include "config/schemes/streaming.h"
 #include "model/language_head.h"
 #include "model/transformer_stack.h"
 #include "small_translator.h"
@@ -35,6 +38,10 @@ StackSettings settings_of(const std::string& scheme, bool causal) {
   settings.model.initialization = 0.3;
   settings.model.dropout = 0.1;
   settings.position.scheme = scheme;
+  // Windows that end within the texts below, so that there are far pairs.
+  settings.position.of<ReropeSettings>().window = 3;
+  settings.position.of<SelfExtendSettings>() = {.group = 2, .window = 3};
+  settings.position.of<StreamingSettings>() = {.sinks = 1, .recent = 5};
   settings.causal = causal || find_position_facts(scheme)->causal_only;
   fit_to(settings.position, {.length = 64, .causal = settings.causal});
   settings.training_length = 32;

@@ -197,3 +197,20 @@ TEST_CASE("of losses at several shares of the steps the first says what they are
   CHECK(titles({"loss_at_50", "parameters", "loss_at_75"}) ==
         Titles{"loss at 50 %", "loss at 75 %"});
 }
+
+TEST_CASE("a row whose seeds are of several machines has no times") {
+  StudySettings study = study_of("none, rope");
+  study.columns = {"milliseconds_per_step", "masked_accuracy"};
+  std::vector<RunResult> results{finished_run("none", "1", 6), finished_run("none", "2", 6.5),
+                                 finished_run("rope", "1", 3), finished_run("rope", "2", 5)};
+  for (RunResult& run : results) {
+    run.figures["milliseconds_per_step"] = 20;
+    run.record = {{"machine", {{"processor", "one"}, {"cores", 2}, {"threads", 1}}}};
+  }
+  results[3].record["machine"]["processor"] = "another";
+  const Table table = study_table(study, study_rows(study, results), TableUse::document);
+  CHECK(cell(table, 0, "position") == "rope");
+  CHECK(cell(table, 0, "milliseconds_per_step") == "–");
+  CHECK(cell(table, 0, "masked_accuracy") == "50.0 ± 0.0");
+  CHECK(cell(table, 1, "milliseconds_per_step") == "20.0 ± 0.0");
+}

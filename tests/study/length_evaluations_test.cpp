@@ -1,10 +1,13 @@
 // Evaluations at several lengths, with a program that only pretends to train and to evaluate.
 #include "study/length_evaluations.h"
 
+#include <chrono>
 #include <csignal>
+#include <memory>
 #include <sstream>
 #include <thread>
 
+#include "base/directory_lock.h"
 #include "catch.h"
 #include "fake_program.h"
 #include "has.h"
@@ -114,6 +117,57 @@ TEST_CASE("a run is evaluated when it is trained, so that a study that is stoppe
   CHECK(outcome.failed_evaluations == 0);
   CHECK(fake.evaluations("rope").size() == 6);
   CHECK(fake.evaluations("none").size() == 4);
+}
+
+TEST_CASE("shards evaluate what they train, each length once, and the last draws the table") {
+  const EvaluatedStudy fake("rope, none, sinusoidal", kPlan);
+  const StudySettings study = fake.load();
+  const auto shard = [&](std::int64_t number) {
+    StudyOptions options = fake_options(fake);
+    options.shard = {.number = number, .count = 2};
+    return run_study(study, options);
+  };
+  CHECK(shard(1).rows.empty());
+  CHECK(fake.evaluations("rope").size() == 6);
+  CHECK(fake.evaluations("sinusoidal").size() == 4);
+  const StudyOutcome last = shard(2);
+  CHECK(last.failed_evaluations == 0);
+  CHECK(last.lengths.size() == 7);
+  CHECK(fake.evaluations("none").size() == 4);
+  CHECK(fake.evaluations("rope").size() == 6);
+}
+
+TEST_CASE("an evaluation that another process is at is waited for") {
+  const EvaluatedStudy fake("rope, none", "evaluate: {lengths: [128]}\n");
+  const std::filesystem::path claim = fake.runs() / "evaluations" / "claims" / "rope-128";
+  make_directories(claim);
+  auto elsewhere = std::make_unique<DirectoryLock>(claim);
+  std::thread other([&] {
+    while (!std::filesystem::exists(fake.runs() / "none" / "evaluations")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    CHECK_FALSE(std::filesystem::exists(fake.runs() / "rope" / "evaluations"));
+    elsewhere.reset();  // it was killed: what it had begun is made here
+  });
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  other.join();
+  CHECK(outcome.failed_evaluations == 0);
+  CHECK(outcome.lengths[0].cells[0].runs.size() == 1);
+  CHECK(fake.evaluations("rope").size() == 1);
+}
+
+TEST_CASE("an evaluation that failed is not tried twice in a command") {
+  EvaluatedStudy fake("rope", "evaluate: {lengths: [128]}\n");
+  const std::string script = read_file(fake.path / "train");
+  const std::string marker = "run=$2; all=\"$*\"";
+  std::string broken = script;
+  broken.replace(broken.find(marker), marker.size(), "echo once >> $2/tried; exit 3");
+  write_file_atomically(fake.path / "train", broken);
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  CHECK(outcome.failed_evaluations == 1);
+  CHECK(has(outcome.lengths[0].cells[0].reason, "exit code 3"));
+  CHECK(fake.evaluations("rope", "tried").size() == 1);
 }
 
 TEST_CASE("lengths of the test set are figures of the runs, by which rows are ranked") {

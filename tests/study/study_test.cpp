@@ -78,6 +78,35 @@ TEST_CASE("a damaged run is said to be that, and can be replaced") {
   CHECK(starts_of(fake, "none") == Starts{"", " --overwrite"});
 }
 
+TEST_CASE("a run whose metrics are damaged can be replaced") {
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
+  std::filesystem::remove(fake.runs() / "none" / "summary.json");
+  write_file_atomically(fake.runs() / "none" / "metrics.jsonl", "no object\n{\"step\":1}\n");
+  CHECK_THROWS_AS(run_study(fake.load(), fake_options(fake)), Error);
+  StudyOptions options = fake_options(fake);
+  options.overwrite = true;
+  CHECK(run_study(fake.load(), options).failed == 0);
+  CHECK(starts_of(fake, "none") == Starts{"", " --overwrite"});
+}
+
+TEST_CASE("a run that becomes another's before its turn is not replaced") {
+  const FakeProgram fake("rope, none");
+  StudySettings study = fake.load();
+  // What another process trains there while this one is at its first run.
+  write_file_atomically(
+      fake.path / "train",
+      read_file(fake.path / "train") +
+          "\ncase $name in rope*) mkdir -p $(dirname $run)/none && sed "
+          "'s/position: rope/position: none/; s/batch: [0-9]*/batch: 3/; "
+          "s/run: .*/run: none/' $config > $(dirname $run)/none/config.yaml ;; esac\n");
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome outcome = run_study(study, fake_options(fake));
+  CHECK(outcome.failed == 1);
+  CHECK(has(outcome.rows.back().reasons(), "made with other settings since"));
+  CHECK(starts_of(fake, "none").empty());
+}
+
 TEST_CASE("a signal is passed on to the run, which saves, and the study goes on from there") {
   const FakeProgram fake("rope, alibi, none");
   std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
