@@ -38,10 +38,17 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
     result.correct = before == 0;
   }
   A total = 0;
-  replace([&](A logit, std::int64_t) {
-    const A power = exponential(logit - largest);
-    total += power;
-    return power;
+  for_parts(columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
+    RowResult<T, kPart> results;
+    A* const result = results.begin(logits + first);
+    A sum = 0;  // a part's own: what is reached by a reference is not summed in vectors
+    for (std::int64_t c = 0; c < count; ++c) {
+      const A power = exponential(load(logits[first + c]) - largest);
+      result[c] = power;
+      sum += power;
+    }
+    total += sum;
+    results.end(logits + first, count);
   });
   const A factor = A(1) / total;
   const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
