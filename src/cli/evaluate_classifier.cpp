@@ -4,10 +4,13 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "report/table.h"
 #include "results/metric.h"
+#include "runs/answer_comparison.h"
 #include "runs/glue_prediction.h"
 #include "runs/stored_data.h"
 
@@ -20,6 +23,7 @@ struct EvaluatedSet {
   std::map<std::string, double> figures;
   std::vector<GluePrediction> predictions;
   std::vector<GlueMistake> mistakes;
+  std::optional<AnswerComparison> against;
 };
 
 EvaluatedSet evaluate_split(const TrainedClassifier& trained, const Settings& settings,
@@ -35,6 +39,36 @@ EvaluatedSet evaluate_split(const TrainedClassifier& trained, const Settings& se
   result.mistakes =
       glue_mistakes(task, examples, result.predictions, static_cast<std::size_t>(errors));
   return result;
+}
+
+// Throws Error (usage) where it cannot be compared with the run.
+TrainedClassifier open_other(const Settings& settings, const ClassifierEvaluation& options) {
+  const GlueTask task = settings.glue.task;
+  if (glue_task_facts(task).is_regression()) {
+    throw_usage("--against", fmt::format("the scores of {} are no answers that are right or wrong",
+                                         glue_task_facts(task).folder));
+  }
+  TrainedModelOptions opening = options.opening;
+  opening.overrides = computing_overrides(opening.overrides);
+  TrainedClassifier other = open_trained_classifier(options.against, opening);
+  if (other.settings.glue.task != task) {
+    throw_usage("--against", fmt::format("{} was trained for {}, the run for {}", options.against,
+                                         glue_task_facts(other.settings.glue.task).folder,
+                                         glue_task_facts(task).folder));
+  }
+  return other;
+}
+
+// The other's answers to the examples of a set that the run has answered.
+AnswerComparison compare_with(const TrainedClassifier& other, const Settings& settings,
+                              GlueSplit split, const EvaluatedSet& evaluated) {
+  Settings others = other.settings;
+  others.data.directory = settings.data.directory;
+  const EvaluatedSet theirs = evaluate_split(other, others, split, 0);
+  const auto right = [](const EvaluatedSet& set) {
+    return right_labels(set.set.source.examples, set.predictions);
+  };
+  return compare_answers(right(evaluated), right(theirs));
 }
 
 nlohmann::ordered_json to_json(GlueTask task, const EvaluatedSet& evaluated) {
@@ -53,6 +87,7 @@ nlohmann::ordered_json to_json(GlueTask task, const EvaluatedSet& evaluated) {
   nlohmann::ordered_json object = {{"set", evaluated.name},
                                    {"examples", std::ssize(evaluated.set.texts)},
                                    {"figures", evaluated.figures}};
+  if (evaluated.against) object["against"] = to_json(*evaluated.against);
   if (!mistakes.empty()) object["errors"] = std::move(mistakes);
   return object;
 }
@@ -99,9 +134,13 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
   settings.data.directory = open_stored(options.data, trained.settings,
                                         [](const std::filesystem::path& folder) { return folder; });
   const GlueTask task = settings.glue.task;
+  std::optional<TrainedClassifier> other;  // opened before anything is computed
+  if (!options.against.empty()) other.emplace(open_other(settings, options));
+  prepare_threads(settings.threads);  // which the other has set to its own
   std::vector<EvaluatedSet> sets;
   for (const GlueSplit split : validation_splits(task)) {
     sets.push_back(evaluate_split(trained, settings, split, options.errors));
+    if (other) sets.back().against = compare_with(*other, settings, split, sets.back());
   }
   if (options.json) {
     nlohmann::ordered_json object = {{"model", trained.checkpoint.string()},
@@ -116,6 +155,11 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
   std::cout << fmt::format("{} on {}, position {}\n\n{}", trained.checkpoint.string(),
                            settings.data.directory.string(), settings.position.scheme,
                            to_text(figures_table(sets), {.width = terminal_width()}));
+  for (const EvaluatedSet& evaluated : sets) {
+    if (!evaluated.against) continue;
+    std::cout << fmt::format("\n{}: {}", evaluated.name,
+                             comparison_text(*evaluated.against, options.against));
+  }
   for (const EvaluatedSet& evaluated : sets) print_mistakes(task, evaluated);
 }
 

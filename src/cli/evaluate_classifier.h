@@ -10,7 +10,9 @@
 namespace roformer {
 
 struct ClassifierEvaluation {
-  std::string data;         // GLUE folder; empty: the one that it was trained on
+  std::string data;     // GLUE folder; empty: the one that it was trained on
+  std::string against;  // another run on the same examples; empty: none
+  TrainedModelOptions opening;
   std::int64_t errors = 0;  // mistakes to show
   bool json = false;
 };

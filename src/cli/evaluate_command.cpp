@@ -122,9 +122,9 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
                         options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
                         options.by_position || !options.chart.empty();
   const bool against = !options.against.empty();
-  if (facts.predicts_labels && (language || against || !options.output.empty())) {
+  if (facts.predicts_labels && (language || !options.output.empty())) {
     throw_usage(options.model, "is a classifier's run",
-                "it takes --data, --errors, --json and --checkpoint");
+                "it takes --data, --errors, --against, --json and --checkpoint");
   }
   if (facts.translates && (language || against)) {
     throw_usage(options.model, "is a translator's run",
@@ -174,9 +174,12 @@ void evaluate_command(const EvaluateOptions& options) {
   refuse_foreign_flags(options, facts);
   if (facts.translates) return evaluate_translator_run(options);
   if (facts.predicts_labels) {
-    return evaluate_classifier(
-        open_trained_classifier(options.model, options.opening),
-        {.data = options.data, .errors = options.errors, .json = options.json});
+    return evaluate_classifier(open_trained_classifier(options.model, options.opening),
+                               {.data = options.data,
+                                .against = options.against,
+                                .opening = options.opening,
+                                .errors = options.errors,
+                                .json = options.json});
   }
   if (facts.matches) {
     return evaluate_matcher(open_trained_matcher(options.model, options.opening),
@@ -232,7 +235,7 @@ void add_evaluate_command(CLI::App& program) {
                       "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--against", options->against,
                       "another run on the same targets: the difference of the losses, paired; of "
-                      "matchers: McNemar's test on the same examples");
+                      "classifiers and matchers: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained. Of a probe: "
                       "characters of a question, default: those of its validations");

@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "metrics/proportions.h"
 #include "report/table.h"
+#include "runs/answer_comparison.h"
 #include "runs/matching_evaluation.h"
 #include "runs/stored_data.h"
 
@@ -78,14 +79,6 @@ nlohmann::ordered_json example_json(const MatchingSet& set, const MatchingEvalua
           {"score", scores[i]}};
 }
 
-std::string describe_comparison(const MatchingComparison& comparison, const std::string& other) {
-  return fmt::format(
-      "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
-      "p = {:.3f}{}\n",
-      other, comparison.only_first, comparison.only_second, comparison.p_value,
-      comparison.p_value < 0.05 ? "" : ": no difference can be concluded at 5 %");
-}
-
 }  // namespace
 
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
@@ -106,7 +99,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
   prepare_threads(trained.settings.threads);  // which the other has set to its own
   const MatchingEvaluation evaluation =
       evaluate_matching(*trained.classifier, settings.matching, set);
-  std::optional<MatchingComparison> comparison;
+  std::optional<AnswerComparison> comparison;
   if (other) {
     prepare_threads(other->settings.threads);
     comparison = compare_answers(
@@ -135,7 +128,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
       100 * standard_error(evaluation.all.right, evaluation.all.examples),
       evaluation.figures.at("loss"), format_count(evaluation.cut),
       format_count(std::ssize(set.texts)));
-  if (comparison) fmt::print("{}", describe_comparison(*comparison, options.against));
+  if (comparison) fmt::print("{}", comparison_text(*comparison, options.against));
   if (!worst.empty()) fmt::print("\nmost wrong\n");
   for (const std::size_t i : worst) print_matching_example(set, evaluation, i);
 }

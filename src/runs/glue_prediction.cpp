@@ -77,6 +77,16 @@ std::vector<GlueMistake> glue_mistakes(GlueTask task, const std::vector<GlueExam
   return mistakes;
 }
 
+std::vector<bool> right_labels(const std::vector<GlueExample>& examples,
+                               const std::vector<GluePrediction>& predictions) {
+  ROFORMER_ASSERT(examples.size() == predictions.size());
+  std::vector<bool> right;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    right.push_back(predictions[i].label == examples[i].label);
+  }
+  return right;
+}
+
 std::string prediction_text(GlueTask task, const GluePrediction& prediction) {
   const GlueTaskFacts& facts = glue_task_facts(task);
   if (facts.is_regression()) return fmt::format("{:.3f}", prediction.score);

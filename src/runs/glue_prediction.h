@@ -44,6 +44,10 @@ std::vector<GlueMistake> glue_mistakes(GlueTask task, const std::vector<GlueExam
                                        const std::vector<GluePrediction>& predictions,
                                        std::size_t count);
 
+// Which labels are the examples' own, of a task that is no regression.
+std::vector<bool> right_labels(const std::vector<GlueExample>& examples,
+                               const std::vector<GluePrediction>& predictions);
+
 // The label's name, or the score with three digits.
 std::string prediction_text(GlueTask task, const GluePrediction& prediction);
 std::string label_text(GlueTask task, const GlueExample& example);

@@ -74,22 +74,6 @@ MatchingEvaluation evaluate_matching(const Classifier& classifier, const Matchin
   return result;
 }
 
-MatchingComparison compare_answers(const std::vector<bool>& first,
-                                   const std::vector<bool>& second) {
-  if (first.size() != second.size()) {
-    throw_usage("--against",
-                fmt::format("answered {} examples, the run {}", second.size(), first.size()));
-  }
-  MatchingComparison result;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    ++(first[i]    ? second[i] ? result.both : result.only_first
-       : second[i] ? result.only_second
-                   : result.neither);
-  }
-  result.p_value = mcnemar_exact(result.only_first, result.only_second);
-  return result;
-}
-
 std::vector<std::size_t> worst_answers(const MatchingSet& set, const MatchingEvaluation& evaluation,
                                        std::size_t count) {
   std::vector<std::size_t> wrong;
@@ -106,14 +90,6 @@ nlohmann::ordered_json to_json(const MatchingShare& share) {
   return {{"name", share.name},          {"examples", share.examples},
           {"right", share.right},        {"accuracy", share.accuracy()},
           {"low", share.interval().low}, {"high", share.interval().high}};
-}
-
-nlohmann::ordered_json to_json(const MatchingComparison& comparison) {
-  return {{"both_right", comparison.both},
-          {"only_run_right", comparison.only_first},
-          {"only_other_right", comparison.only_second},
-          {"neither_right", comparison.neither},
-          {"p_value", comparison.p_value}};
 }
 
 nlohmann::ordered_json to_json(const MatchingEvaluation& evaluation) {

@@ -1,5 +1,5 @@
 // What a trained matcher comes to on a set of triplets or pairs: accuracy with its interval, by
-// length of the text, against another model's answers, and the examples that it has most wrong.
+// length of the text, and the examples that it has most wrong.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,6 @@ struct MatchingShare {
   Interval interval() const;  // Wilson's, 95 %
 };
 
-// Another model on the same examples.
-struct MatchingComparison {
-  std::int64_t both = 0, only_first = 0, only_second = 0, neither = 0;
-  double p_value = 1;  // McNemar's, exact
-};
-
 struct MatchingEvaluation {
   std::map<std::string, double> figures;  // as a validation's
   std::vector<double> scores;             // of the pairs of texts
@@ -41,15 +35,11 @@ struct MatchingEvaluation {
 MatchingEvaluation evaluate_matching(const Classifier& classifier, const MatchingSettings& settings,
                                      const MatchingSet& set);
 
-// Throws Error (usage) where the two did not answer the same examples.
-MatchingComparison compare_answers(const std::vector<bool>& first, const std::vector<bool>& second);
-
 // Numbers of the examples that are wrong by most, at most `count`.
 std::vector<std::size_t> worst_answers(const MatchingSet& set, const MatchingEvaluation& evaluation,
                                        std::size_t count);
 
 nlohmann::ordered_json to_json(const MatchingShare& share);
-nlohmann::ordered_json to_json(const MatchingComparison& comparison);
 nlohmann::ordered_json to_json(const MatchingEvaluation& evaluation);
 
 }  // namespace roformer

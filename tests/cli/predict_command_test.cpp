@@ -81,6 +81,13 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     CHECK(!has(outcome.output, "the fox"));
     const auto json = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
     CHECK(json["evaluations"][0]["figures"]["accuracy"].get<double>() == Approx(2.0 / 3));
+    const Outcome same = run({"evaluate", folder, "--against", folder});
+    CHECK(has(same.output, "0 examples only this run has right, 0 only the other"));
+    const auto compared =
+        nlohmann::json::parse(run({"evaluate", folder, "--against", folder, "--json"}).output);
+    CHECK(compared["evaluations"][0]["against"]["both_right"] == 2);
+    CHECK(compared["evaluations"][0]["against"]["neither_right"] == 1);
+    CHECK(has(run({"evaluate", folder, "--against", folder + "-gone"}).errors, "no such run"));
   }
   SECTION("a text with a tab stays in its column, and one that is too long is mentioned") {
     const Outcome tabbed = run({"predict", folder}, "{\"sentence\": \"the cat\\tis\\nred .\"}\n");

@@ -9,6 +9,7 @@
 #include "data/prepare.h"
 #include "has.h"
 #include "report/json_lines.h"
+#include "runs/answer_comparison.h"
 #include "runs/matching_evaluation.h"
 #include "runs/stage_table.h"
 #include "runs/tiny_chinese.h"
