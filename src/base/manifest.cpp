@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kFile = "manifest.json";
 constexpr const char* kFormat = "roformer manifest";
-constexpr int kVersion = 1;
+constexpr int kManifestVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
 constexpr std::int64_t kThreads = 4;
 
@@ -66,7 +66,7 @@ void Manifest::write() const {
   }
   write_sealed_json(
       folder_ / kFile,
-      {{"format", kFormat}, {"version", kVersion}, {"block_bytes", kBlockBytes}, {"files", files}});
+      {{"format", kFormat}, {"version", kManifestVersion}, {"block_bytes", kBlockBytes}, {"files", files}});
 }
 
 std::optional<Manifest> Manifest::read(const fs::path& folder) {
@@ -79,7 +79,7 @@ std::optional<Manifest> Manifest::read(const fs::path& folder) {
   };
   const nlohmann::json json = read_sealed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) refuse();
-  if (json.value("version", nlohmann::json()) != kVersion ||
+  if (json.value("version", nlohmann::json()) != kManifestVersion ||
       json.value("block_bytes", nlohmann::json()) != kBlockBytes) {
     throw_failure(location, "is of another version than this program reads");
   }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
@@ -204,13 +205,7 @@ class FolderReader {
       left.push_back(printable(name));
     }
     if (left.empty()) return;
-    constexpr std::size_t kShown = 6;
-    const std::size_t shown = std::min(kShown, left.size());
-    std::string text = fmt::format(
-        "left out, no part of this model: {}",
-        fmt::join(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-    if (shown < left.size()) text += fmt::format(" and {} more", left.size() - shown);
-    result_.notes.push_back(std::move(text));
+    result_.notes.push_back("left out, no part of this model: " + few_of(left, 6));
   }
 
   void read_tokenizer() {

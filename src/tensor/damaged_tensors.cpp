@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/file.h"
 #include "tensor/safetensors_header.h"
 
@@ -27,13 +28,7 @@ std::string describe_damage(const Damage& damage) {
     }
   }
   if (names.empty()) return damage.message;
-  constexpr std::size_t kShown = 3;
-  const std::size_t shown = std::min(kShown, names.size());
-  std::string text = fmt::format(
-      "{}, part of {}", damage.message,
-      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
+  return fmt::format("{}, part of {}", damage.message, few_of(names, 3));
 }
 
 }  // namespace roformer

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/manifest.h"
@@ -166,12 +167,8 @@ void refuse_study(const fs::path& folder) {
   std::vector<std::string> runs;
   for (const fs::path& run : runs_in(folder)) runs.push_back(run.string());
   if (is_run(folder) || runs.empty()) return;
-  constexpr std::size_t kMost = 8;
-  const std::size_t more = runs.size() - std::min(runs.size(), kMost);
-  runs.resize(runs.size() - more);
   throw_usage(folder.string(), "holds runs and is none itself",
-              fmt::format("name one of them: {}{}", fmt::join(runs, ", "),
-                          more > 0 ? fmt::format(" and {} more", more) : ""));
+              "name one of them: " + few_of(runs, 8));
 }
 
 // The steps of the other checkpoints of the run, as a hint.
