@@ -29,6 +29,7 @@ struct GenerateOptions {
   std::string checkpoint = "best";
   std::optional<WeightsKind> weights;
   GenerationOptions generation;
+  bool ignore_end = false;
   bool json = false;
   std::vector<Override> overrides;
 };
@@ -161,6 +162,7 @@ void generate_command(const GenerateOptions& options) {
   std::erase_if(generation.excluded, [&](std::int64_t id) {
     return std::ranges::find(generation.ends, id) != generation.ends.end();
   });
+  if (options.ignore_end) generation.ends.clear();
   const bool live = generation.samples == 1 && !options.json;
   Typewriter typewriter(tokenizer, prompt);
   if (live) {
@@ -217,6 +219,8 @@ void add_generate_command(CLI::App& program) {
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   add_weights_option(*command, options->weights);
+  command->add_flag("--ignore-end", options->ignore_end,
+                    "go on with the next document where the model ends one");
   command->add_flag("--json", options->json, "one object a sample");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });

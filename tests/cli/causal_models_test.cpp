@@ -122,6 +122,8 @@ TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
   const std::string second =
       "[" + std::to_string(wanted[1]) + ", " + std::to_string(wanted[0]) + "]";
   CHECK(generated_ids({"generate", run_of_plain, prompt, "--decoding.end_tokens", second}).empty());
+  CHECK(generated_ids({"generate", run_of_plain, prompt, "--decoding.end_tokens", second,
+                       "--ignore-end"}) == wanted);
   const auto behind_end =
       generated_ids({"generate", run_of_plain, prompt, "--decoding.prompt_start", "separator"});
   CHECK(behind_end != wanted);
