@@ -251,7 +251,6 @@ void study_command(const StudyCommandOptions& options) {
   print_outcome(outcome, options.format);
   const StudySettings& study = outcome.study;
   std::cerr << "report: " << outcome.report.string() << '\n';
-  require_evaluations(outcome);
   const auto throw_failed = [&](std::size_t failed, const char* what, const StudySettings& tried) {
     if (failed == 0) return;
     throw_failure(study_folder(study).string(),
@@ -263,6 +262,7 @@ void study_command(const StudyCommandOptions& options) {
     throw_failed(outcome.failed_trials, "trainings of the tuning", *study.tuning->study);
   }
   throw_failed(outcome.failed, "runs", study);
+  require_evaluations(outcome);
   const auto any_finished = [](const StudyRow& row) {
     return std::ranges::count(row.runs, RunResult::State::finished, &RunResult::state) > 0;
   };

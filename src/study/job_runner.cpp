@@ -76,6 +76,7 @@ class JobRunner {
           break;
         }
       }
+      pass_on_signal();  // one that came while runs were claimed
       if (running_.empty()) break;
       std::this_thread::sleep_for(kPollInterval);
       collect();
@@ -181,9 +182,11 @@ class JobRunner {
     std::string text;
     for (const Running& running : running_) {
       const JobProgress progress = running.job.progress();
-      if (running.index) done_[*running.index] = progress.done;
-      text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : "  ",
-                          title(running.job, running.index), 100 * progress.done);
+      text += (text.empty() ? "" : "  ") + title(running.job, running.index);
+      if (running.index) {  // what follows another is short
+        done_[*running.index] = progress.done;
+        text += fmt::format(" ({:.0f} %)", 100 * progress.done);
+      }
       if (!progress.text.empty()) text += "  " + progress.text;
     }
     line_.show(text + time_left());
@@ -197,7 +200,7 @@ class JobRunner {
       done += std::max(0.0, done_[i] - done_at_start_[i]);
       left += 1 - done_[i];
     }
-    if (done <= 0) return "";
+    if (done <= 0 || left <= 0) return "";
     return fmt::format("  {} left in all", format_duration(seconds_since(start_) / done * left));
   }
 };

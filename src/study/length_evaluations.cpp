@@ -201,10 +201,12 @@ StoredWork work_of(const Evaluation& evaluation, const fs::path& folder,
                    const std::string& program) {
   std::vector<std::string> arguments = evaluation.arguments;
   arguments.insert(arguments.end(), {"--output", evaluation.file.string()});
-  return {.job = {.name = evaluation.name,
+  // The file's name tells run "a" with variant "b" from run "a-b".
+  const std::string name = evaluation.file.stem().string();
+  return {.job = {.name = name,
                   .command = {.program = program,
                               .arguments = std::move(arguments),
-                              .output = folder / (evaluation.name + ".txt")},
+                              .output = folder / (name + ".txt")},
                   .progress = [] { return JobProgress{}; }},
           .is_there = [evaluation] { return stored(evaluation).has_value(); }};
 }
@@ -264,7 +266,7 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
   if (result.signal != 0) return result;
   for (const Evaluation& evaluation : plan.evaluations) {
     LengthCell& cell = plan.rows[evaluation.row].cells[evaluation.cell];
-    const auto failure = made.failures.find(evaluation.name);
+    const auto failure = made.failures.find(evaluation.file.stem().string());
     const bool failed = failure != made.failures.end();
     std::optional<LanguageEvaluation> figures;
     if (!failed) figures = stored(evaluation);

@@ -141,6 +141,19 @@ bool put_failure(const StudyRun& run, const JobOutcome& ended, bool whole, RunRe
   return true;
 }
 
+// Another process may have replaced a run since it was looked at: its figures are of other
+// settings.
+bool put_change(const StudyRun& run, RunResult& result) {
+  const TrainingRunStatus now = training_status(run);
+  if (now.state != State::changed || result.state == RunResult::State::failed) return false;
+  result = {.name = result.name,
+            .values = result.values,
+            .state = RunResult::State::failed,
+            .remark = "made with other settings since, or damaged: " + few_of(now.changes),
+            .record = result.record};
+  return true;
+}
+
 // The runs that other shards are still to finish.
 std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResult>& results) {
   const std::vector<TrainingRunStatus> now = look_at(study);
@@ -185,6 +198,9 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     trainings.failed += put_failure(study.runs[due[job]], outcomes.outcomes[job], whole,
                                     trainings.results[due[job]]);
+  }
+  for (std::size_t i = 0; i < study.runs.size(); ++i) {
+    trainings.failed += put_change(study.runs[i], trainings.results[i]);
   }
   for (const auto& [name, outcome] : outcomes.following) {
     if (outcome.end != JobOutcome::End::failed) continue;

@@ -139,21 +139,25 @@ TEST_CASE("shards evaluate what they train, each length once, and the last draws
 
 TEST_CASE("an evaluation that another process is at is waited for") {
   const EvaluatedStudy fake("rope, none", "evaluate: {lengths: [128]}\n");
-  const std::filesystem::path claim = fake.runs() / "evaluations" / "claims" / "rope-128";
-  make_directories(claim);
-  auto elsewhere = std::make_unique<DirectoryLock>(claim);
+  run_study(fake.load(), fake_options(fake));
+  const std::filesystem::path folder = fake.runs() / "evaluations";
+  std::filesystem::path stored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("rope-128") && name.ends_with(".json")) stored = entry.path();
+  }
+  REQUIRE(std::filesystem::remove(stored));
+  auto elsewhere = std::make_unique<DirectoryLock>(folder / "claims" / stored.stem());
   std::thread other([&] {
-    while (!std::filesystem::exists(fake.runs() / "none" / "evaluations")) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    CHECK_FALSE(std::filesystem::exists(fake.runs() / "rope" / "evaluations"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    CHECK(fake.evaluations("rope").size() == 1);
     elsewhere.reset();  // it was killed: what it had begun is made here
   });
   const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   other.join();
   CHECK(outcome.failed_evaluations == 0);
   CHECK(outcome.lengths[0].cells[0].runs.size() == 1);
-  CHECK(fake.evaluations("rope").size() == 1);
+  CHECK(fake.evaluations("rope").size() == 2);
 }
 
 TEST_CASE("an evaluation that failed is not tried twice in a command") {

@@ -107,6 +107,19 @@ TEST_CASE("a run that becomes another's before its turn is not replaced") {
   CHECK(starts_of(fake, "none").empty());
 }
 
+TEST_CASE("a finished run that another process replaces meanwhile has no figures") {
+  const FakeProgram fake("rope, none");
+  write_file_atomically(fake.path / "train",
+                        read_file(fake.path / "train") +
+                            "\ncase $name in none*) sed -i 's/batch: [0-9]*/batch: 3/' $(dirname "
+                            "$run)/rope/config.yaml ;; "
+                            "esac\n");
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  CHECK(outcome.failed == 1);
+  CHECK(has(outcome.rows.back().reasons(), "made with other settings since"));
+}
+
 TEST_CASE("a signal is passed on to the run, which saves, and the study goes on from there") {
   const FakeProgram fake("rope, alibi, none");
   std::thread sender = signal_when(fake.runs() / "alibi" / "metrics.jsonl", SIGTERM);
