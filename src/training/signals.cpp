@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <ctime>
 
 namespace roformer {
 namespace {
@@ -21,14 +23,28 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Only what is safe in a handler: write and _exit.
+// A SIGTERM that comes so soon after the first is that one again: `timeout` tells a process and
+// then its group, and the kernel tells the children of a process whose threads die one after the
+// other.
+constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
+std::atomic<std::int64_t> terminated_at = 0;          // 0: not yet
+
+std::int64_t now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Only what is safe in a handler: clock_gettime, write and _exit.
 void on_signal(int signal) {
   const bool asks = signal == SIGINT || signal == SIGTERM;
   if (received_signal != 0 && !asks) return;
   if (asks && was_asked.exchange(true)) {
+    if (signal == SIGTERM && terminated_at != 0 && now() - terminated_at < kSameRequest) return;
     say("\nleaving now, without saving\n");
     ::_exit(128 + signal);
   }
+  if (signal == SIGTERM) terminated_at = now();
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) return;  // it is said already
   say("\n");
@@ -45,6 +61,7 @@ StopSignals::StopSignals(std::string_view what) {
   answer = what;
   received_signal = 0;
   was_asked = false;
+  terminated_at = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
   // A system call that was interrupted goes on: no read or write fails because of a signal.

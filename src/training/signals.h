@@ -1,6 +1,7 @@
 // What asks a training to save and leave after the step that runs: SIGINT and SIGTERM (a second one
-// leaves at once), SIGHUP (the terminal was closed, the connection lost) and SIGPIPE (nobody reads
-// the output any more), which come more than once and count as no request to leave at once.
+// leaves at once, but for a SIGTERM within a second of the first), SIGHUP (the terminal was closed,
+// the connection lost) and SIGPIPE (nobody reads the output any more), which come more than once
+// and count as no request to leave at once.
 #pragma once
 
 #include <array>

@@ -123,6 +123,19 @@ TEST_CASE("the second signal leaves at once") {
   CHECK(list_checkpoints(folder.path / "run" / "checkpoints").empty());
 }
 
+TEST_CASE("a SIGTERM that is told twice at once is one request") {
+  const TemporaryFolder folder;
+  const ToyOptions options{.before_batch = [](std::int64_t batch) {
+    if (batch != 5) return;
+    for (const int signal : {SIGTERM, SIGTERM}) ::raise(signal);
+  }};
+  const int status =
+      train_in_child(folder.path / "run", options, toy_settings(), ExistingRun::refuse);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 128 + SIGTERM);
+  CHECK(list_checkpoints(folder.path / "run" / "checkpoints").size() == 1);
+}
+
 TEST_CASE("a terminal that is closed may say so more than once, and before it a stop may come") {
   const TemporaryFolder folder;
   const ToyOptions options{.before_batch = [](std::int64_t batch) {
