@@ -13,9 +13,10 @@ namespace {
 std::atomic<int> received_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
-// Whether somebody has asked: a session that ends sends SIGHUP and then SIGTERM, which is the first
-// request.
-std::atomic<bool> was_asked = false;
+// The first request: its time in ns, shifted by one, with 1 for a SIGTERM; 0: none yet. A session
+// that ends sends SIGHUP and then SIGTERM, which is the first request.
+std::atomic<std::int64_t> first_request = 0;
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 std::string_view answer;  // of the outermost; written before its handlers are there
 
@@ -27,7 +28,6 @@ void say(std::string_view text) {
 // then its group, and the kernel tells the children of a process whose threads die one after the
 // other.
 constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
-std::atomic<std::int64_t> terminated_at = 0;          // 0: not yet
 
 std::int64_t now() {
   timespec time{};
@@ -37,14 +37,15 @@ std::int64_t now() {
 
 // Only what is safe in a handler: clock_gettime, write and _exit.
 void on_signal(int signal) {
-  const bool asks = signal == SIGINT || signal == SIGTERM;
+  const bool terminates = signal == SIGTERM, asks = signal == SIGINT || terminates;
   if (received_signal != 0 && !asks) return;
-  if (asks && was_asked.exchange(true)) {
-    if (signal == SIGTERM && terminated_at != 0 && now() - terminated_at < kSameRequest) return;
+  const std::int64_t time = now();
+  std::int64_t first = 0;
+  if (asks && !first_request.compare_exchange_strong(first, time << 1 | (terminates ? 1 : 0))) {
+    if (terminates && (first & 1) == 1 && time - (first >> 1) < kSameRequest) return;
     say("\nleaving now, without saving\n");
-    ::_exit(128 + signal);
+    ::_exit(kSignalExit + signal);
   }
-  if (signal == SIGTERM) terminated_at = now();
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) return;  // it is said already
   say("\n");
@@ -60,8 +61,7 @@ StopSignals::StopSignals(std::string_view what) {
   if (depth_++ > 0) return;
   answer = what;
   received_signal = 0;
-  was_asked = false;
-  terminated_at = 0;
+  first_request = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
   // A system call that was interrupted goes on: no read or write fails because of a signal.

@@ -1,0 +1,65 @@
+// Jobs that ask for others, that cannot be started, and signals between them.
+#include "study/job_runner.h"
+
+#include <csignal>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "catch.h"
+#include "has.h"
+#include "temporary_folder.h"
+
+using namespace roformer;
+
+namespace {
+
+Job shell_job(const TemporaryFolder& folder, const std::string& name, const std::string& script) {
+  return {.name = name,
+          .command = {.program = "/bin/sh",
+                      .arguments = {"-c", script},
+                      .output = folder.path / (name + ".txt")},
+          .progress = [] { return JobProgress{}; }};
+}
+
+}  // namespace
+
+TEST_CASE("what a job asks for goes before all that wait, and a failure is told by its name") {
+  const TemporaryFolder folder;
+  const std::string order = (folder.path / "order").string();
+  const auto job = [&](const std::string& name, const std::string& more) {
+    return shell_job(folder, name, "echo " + name + " >> " + order + more);
+  };
+  std::vector<Job> jobs{job("first", ""), job("second", ""), job("third", "; exit 4")};
+  jobs[0].then = [&] { return std::vector<Job>{job("a", ""), job("b", "; echo no >&2; exit 3")}; };
+  jobs[2].then = [&] { return std::vector<Job>{job("never", "")}; };
+  const JobOutcomes ended = run_jobs(jobs, {});
+  CHECK(read_file(order) == "first\na\nb\nsecond\nthird\n");
+  CHECK(ended.outcomes[1].end == JobOutcome::End::good);
+  CHECK(ended.outcomes[2].end == JobOutcome::End::failed);
+  CHECK(ended.following.at("a").end == JobOutcome::End::good);
+  CHECK(ended.following.at("b").reason == "exit code 3: no");
+  CHECK_FALSE(ended.following.contains("never"));
+}
+
+TEST_CASE("a job that cannot be claimed fails alone") {
+  const TemporaryFolder folder;
+  std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 0")};
+  jobs[0].claim = [](ChildProcess::Command&) -> std::shared_ptr<void> {
+    throw_failure("here", "nothing can be written");
+  };
+  const JobOutcomes ended = run_jobs(jobs, {});
+  CHECK(has(ended.outcomes[0].reason, "nothing can be written"));
+  CHECK(ended.outcomes[1].end == JobOutcome::End::good);
+}
+
+TEST_CASE("a signal that comes while jobs are claimed is heard") {
+  const TemporaryFolder folder;
+  std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 0")};
+  jobs[0].claim = [](ChildProcess::Command&) -> std::shared_ptr<void> {
+    ::raise(SIGTERM);
+    return nullptr;  // another process has it
+  };
+  const JobOutcomes ended = run_jobs(jobs, {});
+  CHECK(ended.signal == SIGTERM);
+  CHECK(ended.outcomes[1].end == JobOutcome::End::not_run);
+}
