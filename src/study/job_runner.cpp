@@ -144,7 +144,7 @@ class JobRunner {
       log::warn("{}: failed, {}", title(job, index), outcome.reason);
     }
     if (!index) {
-      result_.following[job.name] = std::move(outcome);
+      result_.following[key_of(job)] = std::move(outcome);
       return;
     }
     done_[*index] = 1;
@@ -206,6 +206,10 @@ class JobRunner {
 };
 
 }  // namespace
+
+const std::string& key_of(const Job& job) {
+  return job.key.empty() ? job.name : job.key;
+}
 
 JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options) {
   return JobRunner(jobs, options).run();

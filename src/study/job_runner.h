@@ -21,7 +21,8 @@ struct JobProgress {
 };
 
 struct Job {
-  std::string name;
+  std::string name;      // as people are told
+  std::string key = {};  // of its own, where others may have its name; empty: the name
   ChildProcess::Command command;
   std::function<JobProgress()> progress;  // asked once a second while it runs
   // Asked when its turn comes, where other processes may do the same job: keeps them off for as
@@ -31,6 +32,8 @@ struct Job {
   // Asked when it has ended well: further jobs, which go before all that wait. Throws nothing.
   std::function<std::vector<Job>()> then = {};
 };
+
+const std::string& key_of(const Job& job);
 
 struct JobOutcome {
   enum class End {
@@ -52,7 +55,7 @@ struct JobOptions {
 
 struct JobOutcomes {
   std::vector<JobOutcome> outcomes;             // [jobs]
-  std::map<std::string, JobOutcome> following;  // of the jobs that these asked for, by name
+  std::map<std::string, JobOutcome> following;  // of the jobs that these asked for, by key
   int signal = 0;                               // of StopSignals, when one of them came, or 0
 };
 

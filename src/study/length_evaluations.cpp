@@ -202,11 +202,12 @@ StoredWork work_of(const Evaluation& evaluation, const fs::path& folder,
   std::vector<std::string> arguments = evaluation.arguments;
   arguments.insert(arguments.end(), {"--output", evaluation.file.string()});
   // The file's name tells run "a" with variant "b" from run "a-b".
-  const std::string name = evaluation.file.stem().string();
-  return {.job = {.name = name,
+  const std::string key = evaluation.file.stem().string();
+  return {.job = {.name = evaluation.name,
+                  .key = key,
                   .command = {.program = program,
                               .arguments = std::move(arguments),
-                              .output = folder / (name + ".txt")},
+                              .output = folder / (key + ".txt")},
                   .progress = [] { return JobProgress{}; }},
           .is_there = [evaluation] { return stored(evaluation).has_value(); }};
 }

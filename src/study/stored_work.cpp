@@ -18,7 +18,7 @@ constexpr auto kWait = std::chrono::milliseconds(500);  // for another process
 Job shared_job(const StoredWork& work, const fs::path& claims) {
   Job job = work.job;
   job.claim = [is_there = work.is_there,
-               claim = claims / job.name](ChildProcess::Command&) -> std::shared_ptr<void> {
+               claim = claims / key_of(job)](ChildProcess::Command&) -> std::shared_ptr<void> {
     try {
       make_directories(claim);
       auto lock = std::make_shared<DirectoryLock>(claim);
@@ -36,7 +36,7 @@ StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const fs::pa
   while (true) {
     std::vector<Job> jobs;
     for (const StoredWork& piece : work) {
-      if (result.failures.contains(piece.job.name) || piece.is_there()) continue;
+      if (result.failures.contains(key_of(piece.job)) || piece.is_there()) continue;
       jobs.push_back(shared_job(piece, claims));
     }
     const JobOutcomes ended =
@@ -47,7 +47,7 @@ StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const fs::pa
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobOutcome& outcome = ended.outcomes[i];
       others |= outcome.end == JobOutcome::End::claimed;
-      if (outcome.end == JobOutcome::End::failed) result.failures[jobs[i].name] = outcome.reason;
+      if (outcome.end == JobOutcome::End::failed) result.failures[key_of(jobs[i])] = outcome.reason;
     }
     if (!others) return result;
     std::this_thread::sleep_for(kWait);

@@ -14,15 +14,15 @@
 namespace roformer {
 
 struct StoredWork {
-  Job job;                         // of a name of its own
+  Job job;                         // of a key of its own
   std::function<bool()> is_there;  // what it leaves, whole
 };
 
 // The job, to be left alone where another process is at it or has done it. Who is at work holds
-// CLAIMS/NAME.
+// CLAIMS/KEY.
 Job shared_job(const StoredWork& work, const std::filesystem::path& claims);
 
-using Failures = std::map<std::string, std::string>;  // by a job's name: how it ended
+using Failures = std::map<std::string, std::string>;  // by a job's key: how it ended
 
 struct StoredWorkOutcome {
   Failures failures;  // those of before among them
