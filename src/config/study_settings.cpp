@@ -128,7 +128,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   if (parts.tuning) {
     trials = make_trials(*parts.tuning, study, parts.axes, parts.base, source_keys, problems);
     if (problems.empty()) {
-      check_trials(*parts.tuning, parts.axes, trials.runs, study.runs, problems);
+      check_trials(*parts.tuning, parts.axes, trials.runs, study, problems);
     }
   }
   report_refusals(study.runs, problems);

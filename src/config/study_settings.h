@@ -79,6 +79,7 @@ struct StudyTuning {
   std::vector<std::string> keys;  // whose values are chosen
   std::vector<std::string> per;   // axes: runs that agree in these share the choice
   std::string with;               // what else tells its runs from the table's, for people
+  std::filesystem::path record;   // of the same protocol, whose trials are taken; empty: none
   // The trainings that it takes, in runs/STUDY/tuning. Its axes are `per` and then `keys`, its
   // metric the one that is chosen by.
   std::shared_ptr<const StudySettings> study;

@@ -77,19 +77,23 @@ StudySettings make_trials(const TuningSection& section, StudySettings& study,
 }
 
 void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& axes,
-                  const std::vector<StudyRun>& trials, const std::vector<StudyRun>& runs,
+                  const std::vector<StudyRun>& trials, const StudySettings& study,
                   Problems& problems) {
   const auto add = [&](const std::string& key, const std::string& message,
                        const std::string& hint) {
     problems.add({.where = section.where, .key = key, .message = message, .hint = hint});
   };
+  if (!section.record.empty() && study.version == 0) {
+    add("tune.record", "is of protocols, whose records say how their runs were made",
+        "study.version: 1, or leave it out");
+  }
   for (const std::string& key : section.per) {
     if (key == kSeedAxis || axis_named(axes, key) == nullptr) {
       add("tune.per", "\"" + key + "\" is no axis of this study", "a key of the matrix, not seed");
     }
   }
   for (const StudyRun& trial : trials) {
-    for (const StudyRun& run : runs) {
+    for (const StudyRun& run : study.runs) {
       if (trial.settings.seed != run.settings.seed) continue;
       add("tune.with.seed", fmt::format("{} is a seed of the table", trial.settings.seed),
           "choose with a seed that the table does not use, for instance 1001");
@@ -105,7 +109,7 @@ StudyTuning tuning_of(const TuningSection& section, StudySettings trials,
     trial.settings.run = trial.name;
     trial.settings.runs = trials.folder;
   }
-  StudyTuning result{.with = words_of(section.with)};
+  StudyTuning result{.with = words_of(section.with), .record = section.record};
   for (const MatrixAxis& axis : section.values) result.keys.push_back(axis.key);
   for (const StudyAxis& axis : trials.axes) result.per.push_back(axis.key);
   result.per.resize(result.per.size() - result.keys.size());

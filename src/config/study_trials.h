@@ -19,7 +19,7 @@ StudySettings make_trials(const TuningSection& section, StudySettings& study,
 
 // What the section names must be there, and its seed must not be one of the table's.
 void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& axes,
-                  const std::vector<StudyRun>& trials, const std::vector<StudyRun>& runs,
+                  const std::vector<StudyRun>& trials, const StudySettings& study,
                   Problems& problems);
 
 // The tuning of a study whose runs have their folders: trials are made beside them.

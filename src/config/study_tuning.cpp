@@ -27,9 +27,11 @@ class TuningReader {
         per(entry, result.per);
       } else if (entry.key == "metric" && entry.value.IsScalar()) {
         result.metric = entry.value.Scalar();
+      } else if (entry.key == "record" && entry.value.IsScalar()) {
+        record(entry, result.record);
       } else {
         problems_.add(entry.where, "tune." + entry.key, "unknown key",
-                      suggestion(entry.key, {"values", "with", "per", "metric"}));
+                      suggestion(entry.key, {"values", "with", "per", "metric", "record"}));
       }
     }
     if (result.values.empty() && problems_.empty()) {
@@ -42,6 +44,14 @@ class TuningReader {
  private:
   const YamlFile::Section& section_;
   Problems& problems_;
+
+  void record(const YamlEntry& entry, std::filesystem::path& result) {
+    result = (section_.file.parent_path() / entry.value.Scalar()).lexically_normal();
+    std::error_code error;
+    if (std::filesystem::is_regular_file(result, error)) return;
+    problems_.add(entry.where, "tune.record", result.string() + " is not there",
+                  "leave it out, and the trials are made here");
+  }
 
   void with(const YamlEntry& entry, std::vector<Assignment>& result) {
     if (!entry.value.IsMap()) {

@@ -7,9 +7,10 @@
 //     with: {seed: 1001, training.steps: 200}
 //     per: [position]       # axes; default: all but the seed
 //     metric: validation_loss  # default: the study's
+//     record: leaderboard/encoder.json  # of this protocol: its trials are not made again
 #pragma once
 
-#include <optional>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct TuningSection {
   std::vector<Assignment> with;
   std::vector<std::string> per;  // empty: all axes but the seed
   std::string metric;            // empty: the study's
+  std::filesystem::path record;  // empty: none
 };
 
 TuningSection read_tuning(const YamlFile::Section& section, Problems& problems);

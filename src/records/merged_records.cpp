@@ -6,7 +6,6 @@
 #include <array>
 #include <optional>
 
-#include "config/schema.h"
 #include "results/data_facts.h"
 
 namespace roformer {
@@ -35,24 +34,6 @@ bool is_unwritten(const Run& run, const Run& other, const DataFact& fact) {
 
 void add_reason(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
-}
-
-// Key by key; what only one side has, because the other's program was older, is at its default
-// there.
-std::string key_differences(const KeyTexts& own, const KeyTexts& wanted) {
-  std::string reasons;
-  const auto shown = [](const KeyTexts& texts, const std::string& name) -> std::string {
-    if (const auto found = texts.find(name); found != texts.end()) return found->second;
-    const Key* const key = find_key(name);
-    return key == nullptr ? "not known" : key->default_text();
-  };
-  KeyTexts all = own;
-  all.insert(wanted.begin(), wanted.end());
-  for (const auto& [key, value] : all) {
-    if (shown(own, key) == shown(wanted, key)) continue;
-    add_reason(reasons, fmt::format("{} {}, here {}", key, shown(own, key), shown(wanted, key)));
-  }
-  return reasons;
 }
 
 // Puts the runs of one protocol together.

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/position_facts.h"
-#include "config/schema.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -16,49 +15,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-bool is_axis(const StudySettings& study, const std::string& key) {
-  return std::any_of(study.axes.begin(), study.axes.end(),
-                     [&](const StudyAxis& axis) { return axis.key == key; });
-}
-
-bool is_tuned(const StudySettings& study, const std::string& key) {
-  if (!study.tuning) return false;
-  const std::vector<std::string>& keys = study.tuning->keys;
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-// What every run of the study has, but for what its rows differ in.
-KeyTexts recipe_of(const StudySettings& study) {
-  KeyTexts recipe;
-  const Settings& settings = study.runs.front().settings;
-  for (const Key& key : schema()) {
-    const bool of_row = key.type == KeyType::path || key.name == "run" || key.name == "seed" ||
-                        key.name.starts_with("position.") || is_axis(study, key.name) ||
-                        is_tuned(study, key.name);
-    if (of_row || !key.is_compared() || !key.applies_to(settings.task)) continue;
-    recipe[key.name] = key.get(settings);
-  }
-  if (study.tuning) {
-    std::string values;
-    for (const StudyAxis& axis : study.tuning->study->axes) {
-      if (!is_tuned(study, axis.key)) continue;
-      values += fmt::format("{} of {}; ", axis.key, fmt::join(axis.values, ", "));
-    }
-    recipe["tune"] = values + study.tuning->with;
-  }
-  return recipe;
-}
-
-KeyTexts options_of(const Settings& settings) {
-  KeyTexts options;
-  const Settings defaults;
-  for (const Key& key : schema()) {
-    if (key.scheme().empty() || key.scheme() != settings.position.scheme) continue;
-    if (key.get(settings) != key.get(defaults)) options[key.name] = key.get(settings);
-  }
-  return options;
-}
-
 TaskKind task_of(const std::string& word, const std::string& file) {
   const auto& words = Words<TaskKind>::texts;
   const auto found = std::find(words.begin(), words.end(), word);
@@ -66,11 +22,9 @@ TaskKind task_of(const std::string& word, const std::string& file) {
   return static_cast<TaskKind>(found - words.begin());
 }
 
-ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task) {
-  ProtocolRecord::Run result;
-  RunResult& figures = result.result;
-  figures.name = run.at("name").get<std::string>();
-  figures.values = run.at("values").get<std::vector<std::string>>();
+// All but its values.
+RunResult read_result(const json& run, const json& makings) {
+  RunResult figures{.name = run.at("name").get<std::string>()};
   const auto state = run.at("state").get<std::string>();
   using State = RunResult::State;
   for (const State one : {State::finished, State::failed, State::diverged, State::refused}) {
@@ -83,6 +37,13 @@ ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task
   if (run.contains("making")) {
     figures.record = makings.at(static_cast<std::size_t>(json_integer(run["making"])));
   }
+  return figures;
+}
+
+ProtocolRecord::Run read_run(const json& run, const json& makings, TaskKind task) {
+  ProtocolRecord::Run result{.result = read_result(run, makings)};
+  RunResult& figures = result.result;
+  figures.values = run.at("values").get<std::vector<std::string>>();
   result.settings = {.name = figures.name, .values = figures.values, .settings = {}};
   result.settings.chosen = run.at("chosen").get<std::vector<std::string>>();
   result.settings.settings.position.scheme = run.at("scheme").get<std::string>();
@@ -160,6 +121,12 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
       if (one.settings.values.size() == study.axes.size()) continue;
       throw_failure(file.string(),
                     "the run " + one.settings.name + " has other axes than its study");
+    }
+    if (document.contains("tuning")) {
+      const json& tuning = document["tuning"];
+      for (const json& trial : tuning.at("runs")) {
+        record.trials.push_back(read_result(trial, tuning.at("makings")));
+      }
     }
   } catch (const json::exception& problem) {
     throw_failure(file.string(),

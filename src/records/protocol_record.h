@@ -4,18 +4,15 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "config/study_settings.h"
+#include "records/recipe.h"
 #include "results/run_result.h"
 
 namespace roformer {
-
-// Keys with their values.
-using KeyTexts = std::map<std::string, std::string>;
 
 nlohmann::ordered_json protocol_json(const StudySettings& study);
 // Further fields of a run.
@@ -38,6 +35,7 @@ struct ProtocolRecord {
   std::vector<std::int64_t> lengths;  // that were measured
   KeyTexts recipe;
   std::vector<Run> runs;
+  std::vector<RunResult> trials;  // of its tuning; their values stand in their names alone
 };
 
 // Throws Error (failure) for what is no record of a protocol. `document` as read_record gives

@@ -12,10 +12,11 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// Calls use(object, text of the line) for every whole line.
+constexpr std::size_t kEnd = 64 * 1024;  // bytes
+
+// Calls use(object, text of the line) for every whole line of `contents`.
 template <typename Use>
-void for_each_line(const fs::path& path, Use use) {
-  const std::string contents = read_file(path);
+void for_each_line(const fs::path& path, std::string_view contents, Use use) {
   std::string_view rest = contents;
   for (std::int64_t number = 1; !rest.empty(); ++number) {
     const std::size_t end = rest.find('\n');
@@ -57,7 +58,21 @@ void JsonLinesWriter::append(const nlohmann::ordered_json& object) {
 
 std::vector<nlohmann::json> read_json_lines(const fs::path& path) {
   std::vector<nlohmann::json> objects;
-  for_each_line(path,
+  for_each_line(path, read_file(path),
+                [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
+  return objects;
+}
+
+std::vector<nlohmann::json> read_last_json_lines(const fs::path& path) {
+  const MappedFile file(path);
+  std::string_view contents(reinterpret_cast<const char*>(file.bytes().data()),
+                            file.bytes().size());
+  if (contents.size() > kEnd) {
+    contents.remove_prefix(contents.size() - kEnd);
+    contents.remove_prefix(std::min(contents.size(), contents.find('\n') + 1));
+  }
+  std::vector<nlohmann::json> objects;
+  for_each_line(path, contents,
                 [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
   return objects;
 }
@@ -65,7 +80,7 @@ std::vector<nlohmann::json> read_json_lines(const fs::path& path) {
 void truncate_after(const fs::path& path, std::int64_t step) {
   if (!fs::exists(path)) return;
   std::string kept;
-  for_each_line(path, [&](const nlohmann::json& object, std::string_view line) {
+  for_each_line(path, read_file(path), [&](const nlohmann::json& object, std::string_view line) {
     const auto found = object.find("step");
     if (found != object.end() && found->is_number() &&
         found->get<double>() > static_cast<double>(step)) {

@@ -30,6 +30,8 @@ class JsonLinesWriter {
 
 // All objects of the file. Throws Error (failure) for a missing file or a line that is no object.
 std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& path);
+// Those of its last 64 KiB, for who looks often at a file that grows.
+std::vector<nlohmann::json> read_last_json_lines(const std::filesystem::path& path);
 
 // Cuts the file back to what was known at `step`: removes every line whose "step" is greater, and a
 // half-written last line. Lines without a "step" stay. The file is replaced atomically; a missing

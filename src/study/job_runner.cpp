@@ -9,7 +9,9 @@
 #include <iterator>
 #include <list>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -23,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kProgressInterval = std::chrono::seconds(1);
+constexpr auto kClaimInterval = std::chrono::milliseconds(500);  // while others hold it
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -64,6 +67,7 @@ class JobRunner {
     std::size_t next = 0;
     while (true) {
       pass_on_signal();
+      ask_again();
       // Claims take time: a signal is looked for before each.
       while (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
         if (!following_.empty()) {
@@ -77,7 +81,7 @@ class JobRunner {
         }
       }
       pass_on_signal();  // one that came while runs were claimed
-      if (running_.empty()) break;
+      if (running_.empty() && (held_.empty() || result_.signal != 0)) break;
       std::this_thread::sleep_for(kPollInterval);
       collect();
       show_progress();
@@ -99,11 +103,20 @@ class JobRunner {
     ChildProcess process;
   };
 
+  // Another process is at it.
+  struct Held {
+    Job job;
+    std::optional<std::size_t> index;
+  };
+
   const std::vector<Job>& jobs_;
   const JobOptions& options_;
   JobOutcomes result_;
   std::deque<Job> following_;   // what those that ended have asked for
   std::list<Running> running_;  // a process cannot be moved
+  std::vector<Held> held_;
+  std::set<std::string> told_;  // of those, by key
+  Clock::time_point asked_ = Clock::now();
   std::vector<double> done_at_start_;
   std::vector<double> done_;  // [jobs]
   Clock::time_point start_ = Clock::now();
@@ -119,19 +132,40 @@ class JobRunner {
   void start(const Job& job, std::optional<std::size_t> index) {
     try {
       ChildProcess::Command command = job.command;
-      std::shared_ptr<void> claim;
+      Claim claim;
       if (job.claim) {
         claim = job.claim(command);
-        if (!claim) {
-          end(job, index, {.end = JobOutcome::End::claimed, .reason = "another process runs it"});
-          return;
-        }
+        if (!claim.held) return leave_alone(job, index, claim.holder);
       }
       line_.clear();
       log::info("{}", title(job, index));
-      running_.emplace_back(job, index, command, std::move(claim));
+      running_.emplace_back(job, index, command, std::move(claim.held));
     } catch (const Error& error) {
       end(job, index, {.end = JobOutcome::End::failed, .reason = error.what()});
+    }
+  }
+
+  void leave_alone(const Job& job, std::optional<std::size_t> index, const std::string& holder) {
+    if (!holder.empty() && told_.insert(key_of(job)).second) {
+      line_.clear();
+      log::info("{}: left alone{}, {}", title(job, index), options_.wait ? " for now" : "", holder);
+    }
+    if (!holder.empty() && options_.wait) {
+      held_.push_back({.job = job, .index = index});
+    } else {
+      end(job, index, {.end = JobOutcome::End::claimed, .reason = holder});
+    }
+  }
+
+  void ask_again() {
+    if (held_.empty() || Clock::now() - asked_ < kClaimInterval) return;
+    asked_ = Clock::now();
+    for (const Held& held : std::exchange(held_, {})) {
+      if (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
+        start(held.job, held.index);
+      } else {
+        held_.push_back(held);
+      }
     }
   }
 

@@ -20,15 +20,19 @@ struct JobProgress {
   std::string text;  // "step 120  loss 5.43"; may be empty
 };
 
+// What came of claiming a job that other processes may do, too.
+struct Claim {
+  std::shared_ptr<void> held;  // keeps them off for as long as it lives; null: it is not ours
+  std::string holder;          // where it is not, who is at it, in words; "": it is done
+};
+
 struct Job {
   std::string name;      // as people are told
   std::string key = {};  // of its own, where others may have its name; empty: the name
   ChildProcess::Command command;
   std::function<JobProgress()> progress;  // asked once a second while it runs
-  // Asked when its turn comes, where other processes may do the same job: keeps them off for as
-  // long as what it returns lives, and may change the command. Null: one of them does it or has
-  // done it.
-  std::function<std::shared_ptr<void>(ChildProcess::Command&)> claim = {};
+  // Asked when its turn comes, where other processes may do the same job; may change the command.
+  std::function<Claim(ChildProcess::Command&)> claim = {};
   // Asked when it has ended well: further jobs, which go before all that wait. Throws nothing.
   std::function<std::vector<Job>()> then = {};
 };
@@ -41,7 +45,7 @@ struct JobOutcome {
     stopped,  // left because a signal that was passed on asked it to
     failed,   // any other end
     not_run,  // a signal came before its turn
-    claimed,  // by another process
+    claimed,  // by another process, which is at it or has done it
   };
   End end = End::not_run;
   std::string reason;   // of a failure: how it ended and the last line of its output
@@ -51,6 +55,7 @@ struct JobOutcome {
 struct JobOptions {
   std::int64_t parallel = 1;  // children at a time
   std::size_t finished = 0;   // jobs of the study that were done before, for "3 of 18"
+  bool wait = false;          // for jobs that others are at: done by them, or claimed after all
 };
 
 struct JobOutcomes {

@@ -1,13 +1,17 @@
 #include "study/protocol_runs.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/few_of.h"
+#include "base/log.h"
 #include "study/training_run.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
@@ -27,19 +31,34 @@ Labels values_of(const StudySettings& study, const StudyRun& run, const Labels& 
 
 }  // namespace
 
-StudySettings with_trials_at_hand(const StudySettings& study) {
+StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTrials& recorded) {
   if (study.version == 0 || !study.tuning) return study;
   const StudySettings& all = *study.tuning->study;
   const Labels& per = study.tuning->per;
+  std::map<Labels, std::vector<std::string>> made;  // runs that are there, by their choice
+  for (const StudyRun& run : study.runs) {
+    if (!is_run(run_folder(run))) continue;
+    made[values_of(study, run, per)].push_back(run.name);
+  }
   std::set<Labels> begun, finished;
   for (const StudyRun& trial : all.runs) {
-    const State state = trial.asked ? State::finished : training_status(trial).state;
+    const Labels who = values_of(all, trial, per);
+    const bool known = trial.asked || (recorded.contains(trial.name) && made.contains(who));
+    const State state = known ? State::finished : training_status(trial).state;
     if (state == State::refused) continue;
-    (state == State::finished ? finished : begun).insert(values_of(all, trial, per));
+    (state == State::finished ? finished : begun).insert(who);
   }
   const auto missing = [&](const Labels& who) {
     return begun.contains(who) || !finished.contains(who);
   };
+  std::vector<std::string> lost;
+  for (const auto& [who, runs] : made) {
+    if (missing(who)) lost.insert(lost.end(), runs.begin(), runs.end());
+  }
+  if (!lost.empty()) {
+    log::warn("{}: not in the tables, as trials of their tuning are missing: {}",
+              study.folder.string(), few_of(lost));
+  }
   StudySettings result = study;
   StudySettings trials = all;
   std::erase_if(trials.runs,

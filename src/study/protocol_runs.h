@@ -5,12 +5,14 @@
 #pragma once
 
 #include "config/study_settings.h"
+#include "records/recorded_trials.h"
 
 namespace roformer {
 
 // The study with those trials of its tuning that are asked for or whose choice is whole, and the
-// runs that these choose for. A study that is no protocol, or has no tuning, as it is.
-StudySettings with_trials_at_hand(const StudySettings& study);
+// runs that these choose for; `recorded` ones are whole. Warns of runs that lose their place
+// because trials of theirs are missing. A study that is no protocol, or has no tuning, as it is.
+StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTrials& recorded);
 
 // Once the choices are made: the runs that are asked for, finished or begun. A study that is no
 // protocol as it is.

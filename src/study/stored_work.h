@@ -34,7 +34,7 @@ struct StoredWorkOptions {
   Failures failures = {};  // of this command: not tried again
 };
 
-// Makes what is missing and waits for what other processes make of it.
+// Makes what is missing, and waits for what other processes are making of it.
 StoredWorkOutcome make_missing(const std::vector<StoredWork>& work,
                                const std::filesystem::path& claims,
                                const StoredWorkOptions& options);

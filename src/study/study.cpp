@@ -22,6 +22,7 @@
 #include "study/training_run.h"
 #include "study/trainings.h"
 #include "study/translations.h"
+#include "study/trials.h"
 #include "study/unigram_loss.h"
 #include "training/run_directory.h"
 
@@ -125,7 +126,8 @@ fs::path study_folder(const StudySettings& study) {
 
 Table study_plan(const StudySettings& given) {
   require_variants(given);
-  const StudySettings study = with_trials_at_hand(given);
+  const RecordedTrials recorded = recorded_trials(given);
+  const StudySettings study = with_trials_at_hand(given, recorded);
   Table table({{.title = "run", .alignment = Column::Alignment::left},
                {.title = "state", .alignment = Column::Alignment::left}});
   const auto add = [&](const std::string& name, const std::string& state) {
@@ -140,10 +142,14 @@ Table study_plan(const StudySettings& given) {
     const StudySettings& trials = *study.tuning->study;
     for (const StudyRun& run : trials.runs) {
       const TrainingRunStatus status = training_status(run);
-      chosen &= status.state == State::finished || status.state == State::refused;
-      add("tuning/" + run.name, state_text(run, status));
+      const bool taken = is_taken(run, recorded);
+      chosen &= taken || status.state == State::finished || status.state == State::refused;
+      add("tuning/" + run.name,
+          taken ? "recorded in " + study.tuning->record.string() : state_text(run, status));
     }
-    if (chosen) planned = with_choices(study, choose_tuned(*study.tuning, results_of(trials)));
+    if (chosen) {
+      planned = with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)));
+    }
   }
   if (chosen) planned = with_runs_at_hand(planned);
   for (const StudyRun& run : planned.runs) {
@@ -171,9 +177,10 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
                                  .shard = options.shard};
   StudyOutcome outcome;
   StudySettings& study = outcome.study;
-  study = with_trials_at_hand(given);
+  const RecordedTrials recorded = recorded_trials(given);
+  study = with_trials_at_hand(given, recorded);
   if (study.tuning) {
-    Trainings tried = run_trainings(*study.tuning->study, training);
+    Trainings tried = run_trials(*study.tuning->study, recorded, training);
     if (tried.signal != 0) return stopped_by(tried.signal);
     outcome.waiting = tried.waiting;
     outcome.waits_for_tuning = tried.waiting > 0;

@@ -30,15 +30,11 @@ namespace {
 
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
+// Null where it is not there yet. Throws Error (failure) for a damaged one.
 nlohmann::json read_run_json(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
-  if (!fs::exists(file, error)) return nullptr;
-  try {
-    return read_sealed_json(file);
-  } catch (const Error&) {
-    return nullptr;
-  }
+  return fs::exists(file, error) ? read_sealed_json(file) : nlohmann::json();
 }
 
 // Of the data themselves where both sides can be told by fingerprints, so that data that were only
@@ -169,12 +165,8 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
   }
 }
 
-// Throws Error (failure) for a file that is damaged.
-JobProgress read_progress(const StudyRun& run) {
-  const fs::path file = run_folder(run) / "metrics.jsonl";
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
-  const std::vector<nlohmann::json> lines = read_json_lines(file);
+// `lines`: of its metrics.jsonl, the last ones at least.
+JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& lines) {
   const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
     return line.value("kind", "") == "training";
   });
@@ -193,14 +185,24 @@ JobProgress read_progress(const StudyRun& run) {
   return progress;
 }
 
+// Nothing before the first line is written.
+std::vector<nlohmann::json> read_metrics(const StudyRun& run,
+                                         std::vector<nlohmann::json> (*read)(const fs::path&)) {
+  const fs::path file = run_folder(run) / "metrics.jsonl";
+  std::error_code error;
+  return fs::exists(file, error) ? read(file) : std::vector<nlohmann::json>();
+}
+
 // Throws Error (failure) for a folder whose files are damaged.
 void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
   using State = TrainingRunStatus::State;
   const Settings stored = read_run_settings(folder);
-  status.changes = changes_between(read_run_json(folder), stored, run.settings);
+  const nlohmann::json record = read_run_json(folder);
+  status.changes = changes_between(record, stored, run.settings);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
-  status.done = ended ? 1 : read_progress(run).done;
+  if (ended && record.is_null()) throw_failure((folder / "run.json").string(), "is not there");
+  status.done = ended ? 1 : progress_of(run, read_metrics(run, &read_json_lines)).done;
   status.diverged = ended && summary->reason == StopReason::diverged;
   if (ended) status.state = State::finished;
   if (!ended) add_changes_of_ranking(stored, run, status.changes);
@@ -248,7 +250,7 @@ TrainingRunStatus training_status(const StudyRun& run) {
 
 JobProgress training_progress(const StudyRun& run) {
   try {
-    return read_progress(run);
+    return progress_of(run, read_metrics(run, &read_last_json_lines));
   } catch (const Error&) {  // it is being moved, or is damaged, which training_status says
     return {};
   }
@@ -264,7 +266,10 @@ RunResult training_result(const StudyRun& run) {
     return result;
   }
   const fs::path folder = run_folder(run);
-  result.record = read_run_json(folder);
+  try {
+    result.record = read_run_json(folder);
+  } catch (const Error&) {  // training_status says so
+  }
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   if (!summary || summary->reason == StopReason::signal) return result;
   if (summary->reason == StopReason::diverged) {

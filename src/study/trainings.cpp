@@ -13,6 +13,7 @@
 #include "config/dump.h"
 #include "study/length_evaluations.h"
 #include "study/training_run.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -56,17 +57,18 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
   return arguments;
 }
 
-// Null where another process has the run, or has finished it by now. Throws Error (usage) where it
-// has become another run's meanwhile, which only `overwrite` replaces.
-std::shared_ptr<void> claim_training(const StudyRun& run, bool overwrite,
-                                     ChildProcess::Command& command) {
+// Throws Error (usage) where the run has become another's meanwhile, which only `overwrite`
+// replaces.
+Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command& command) {
   try {
     const fs::path folder = run.settings.runs / "claims" / run.name;
     make_directories(folder);
     auto lock = std::make_shared<DirectoryLock>(folder);
+    // The training of a study that was killed is still leaving, or someone goes on with the run.
+    if (is_run(run_folder(run))) const DirectoryLock nobody(run_folder(run));
     recover_training(run);
     const TrainingRunStatus status = training_status(run);
-    if (status.state == State::finished) return nullptr;
+    if (status.state == State::finished) return {};
     if (status.state == State::changed && !overwrite) {
       throw_usage(run_folder(run).string(),
                   "was made with other settings since, or is damaged: " + few_of(status.changes),
@@ -75,10 +77,9 @@ std::shared_ptr<void> claim_training(const StudyRun& run, bool overwrite,
     const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
     write_file_atomically(config, dump(run.settings, DumpStyle::compact));
     command.arguments = training_arguments(run, status, config);
-    return lock;
+    return {.held = std::move(lock), .holder = ""};
   } catch (const DirectoryInUse& problem) {
-    log::info("{}: left alone, {}", run.name, problem.parts().message);
-    return nullptr;
+    return {.held = nullptr, .holder = problem.parts().message};
   }
 }
 
@@ -108,9 +109,12 @@ Job training_job(const StudySettings& study, const StudyRun& run, const Training
   return job;
 }
 
-// Whether the run is still to be made; of a protocol only what is asked for is made.
-bool is_due(const StudySettings& study, std::size_t run, const TrainingRunStatus& status) {
-  if (status.state == State::finished || status.state == State::refused) return false;
+bool is_settled(const TrainingRunStatus& status) {
+  return status.state == State::finished || status.state == State::refused;
+}
+
+// Of a protocol only what is asked for is made.
+bool is_asked(const StudySettings& study, std::size_t run) {
   return study.version == 0 || study.runs[run].asked;
 }
 
@@ -119,19 +123,19 @@ std::vector<std::size_t> due_runs(const StudySettings& study,
                                   const std::vector<TrainingRunStatus>& statuses,
                                   const StudyShard& shard) {
   std::vector<std::size_t> due;
+  std::size_t asked = 0;  // what others have made of a protocol changes while shards are at work
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
-    if (is_due(study, i, statuses[i]) && shard.takes(i)) due.push_back(i);
+    if (!is_asked(study, i)) continue;
+    if (shard.takes(asked++) && !is_settled(statuses[i])) due.push_back(i);
   }
   return due;
 }
 
 // What an earlier attempt of a run left that failed now is not what its settings came to.
-bool put_failure(const StudyRun& run, const JobOutcome& ended, bool whole, RunResult& result) {
+bool put_failure(const StudyRun& run, const JobOutcome& ended, RunResult& result) {
+  if (ended.end != JobOutcome::End::failed) return false;
   const TrainingRunStatus now = training_status(run);
-  const bool done = now.state == State::finished;
-  const bool left = ended.end == JobOutcome::End::claimed && whole && !done;
-  const bool failed = ended.end == JobOutcome::End::failed && !(done && now.diverged);
-  if (!failed && !left) return false;
+  if (now.state == State::finished && now.diverged) return false;
   result = {.name = result.name,
             .values = result.values,
             .state = RunResult::State::failed,
@@ -159,18 +163,13 @@ std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResu
   const std::vector<TrainingRunStatus> now = look_at(study);
   std::size_t waiting = 0;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    waiting += is_due(study, i, now[i]) && results[i].state != RunResult::State::failed;
+    waiting +=
+        is_asked(study, i) && !is_settled(now[i]) && results[i].state != RunResult::State::failed;
   }
   return waiting;
 }
 
 }  // namespace
-
-std::vector<RunResult> results_of(const StudySettings& study) {
-  std::vector<RunResult> results;
-  for (const StudyRun& run : study.runs) results.push_back(training_result(run));
-  return results;
-}
 
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options) {
   const fs::path folder = study.runs.front().settings.runs;
@@ -179,10 +178,7 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   for (const StudyRun& run : study.runs) recover_training(run);
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);
-  const auto before =
-      static_cast<std::size_t>(std::ranges::count_if(statuses, [](const TrainingRunStatus& status) {
-        return status.state == State::finished || status.state == State::refused;
-      }));
+  const auto before = static_cast<std::size_t>(std::ranges::count_if(statuses, is_settled));
   if (before > 0) {
     log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
   }
@@ -190,14 +186,15 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   const std::vector<std::size_t> due = due_runs(study, statuses, options.shard);
   std::vector<Job> jobs;
   for (const std::size_t i : due) jobs.push_back(training_job(study, study.runs[i], options));
+  // A shard leaves what others are at to them, and to the last of them the table.
   const JobOutcomes outcomes =
-      run_jobs(jobs, {.parallel = options.parallel, .finished = whole ? before : 0});
+      run_jobs(jobs, {.parallel = options.parallel, .finished = whole ? before : 0, .wait = whole});
   Trainings trainings{.signal = outcomes.signal};
   if (trainings.signal != 0) return trainings;
-  trainings.results = results_of(study);
+  for (const StudyRun& run : study.runs) trainings.results.push_back(training_result(run));
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    trainings.failed += put_failure(study.runs[due[job]], outcomes.outcomes[job], whole,
-                                    trainings.results[due[job]]);
+    trainings.failed +=
+        put_failure(study.runs[due[job]], outcomes.outcomes[job], trainings.results[due[job]]);
   }
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
     trainings.failed += put_change(study.runs[i], trainings.results[i]);

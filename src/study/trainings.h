@@ -30,9 +30,6 @@ struct Trainings {
   int signal = 0;                  // that stopped them
 };
 
-// What lies there of each run.
-std::vector<RunResult> results_of(const StudySettings& study);
-
 // Runs what is not done yet. Throws Error (usage) as run_study does.
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options);
 

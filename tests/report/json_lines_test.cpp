@@ -22,6 +22,23 @@ TEST_CASE("lines are there for a reader as soon as they are written") {
   CHECK(read_json_lines(path).size() == 2);
 }
 
+TEST_CASE("the last lines of a long file are read without the others") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "metrics.jsonl";
+  write_file_atomically(path, "");
+  CHECK(read_last_json_lines(path).empty());
+  std::string lines = "damaged\n";
+  for (int step = 1; step <= 10'000; ++step) {
+    lines += "{\"step\":" + std::to_string(step) + "}\n";
+  }
+  write_file_atomically(path, lines + "{\"st");
+  const std::vector<nlohmann::json> last = read_last_json_lines(path);
+  CHECK(last.size() > 1000);
+  CHECK(last.size() < 9000);
+  CHECK(last.back()["step"] == 10'000);
+  CHECK(last.front()["step"] == 10'001 - std::ssize(last));
+}
+
 TEST_CASE("with an interval, lines wait for flush or the end") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "metrics.jsonl";

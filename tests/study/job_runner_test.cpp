@@ -44,7 +44,7 @@ TEST_CASE("what a job asks for goes before all that wait, and a failure is told 
 TEST_CASE("a job that cannot be claimed fails alone") {
   const TemporaryFolder folder;
   std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 0")};
-  jobs[0].claim = [](ChildProcess::Command&) -> std::shared_ptr<void> {
+  jobs[0].claim = [](ChildProcess::Command&) -> Claim {
     throw_failure("here", "nothing can be written");
   };
   const JobOutcomes ended = run_jobs(jobs, {});
@@ -55,11 +55,50 @@ TEST_CASE("a job that cannot be claimed fails alone") {
 TEST_CASE("a signal that comes while jobs are claimed is heard") {
   const TemporaryFolder folder;
   std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 0")};
-  jobs[0].claim = [](ChildProcess::Command&) -> std::shared_ptr<void> {
+  jobs[0].claim = [](ChildProcess::Command&) {
     ::raise(SIGTERM);
-    return nullptr;  // another process has it
+    return Claim{.held = nullptr, .holder = "another process has it"};
   };
   const JobOutcomes ended = run_jobs(jobs, {});
   CHECK(ended.signal == SIGTERM);
   CHECK(ended.outcomes[1].end == JobOutcome::End::not_run);
+}
+
+TEST_CASE("what another process is at is left to it, or waited for") {
+  const TemporaryFolder folder;
+  std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 0")};
+  int asked = 0;
+  bool done = false;  // by the other, when it is gone
+  jobs[0].claim = [&](ChildProcess::Command&) {
+    if (++asked < 3) return Claim{.held = nullptr, .holder = "process 1 has it"};
+    return done ? Claim{} : Claim{.held = std::make_shared<int>(), .holder = ""};
+  };
+  SECTION("left") {
+    const JobOutcomes ended = run_jobs(jobs, {});
+    CHECK(ended.outcomes[0].end == JobOutcome::End::claimed);
+    CHECK(ended.outcomes[0].reason == "process 1 has it");
+    CHECK(ended.outcomes[1].end == JobOutcome::End::good);
+    CHECK(asked == 1);
+  }
+  SECTION("waited for, and run where it was not done") {
+    const JobOutcomes ended = run_jobs(jobs, {.wait = true});
+    CHECK(ended.outcomes[0].end == JobOutcome::End::good);
+    CHECK(ended.outcomes[1].end == JobOutcome::End::good);
+    CHECK(asked == 3);
+  }
+  SECTION("waited for, and done by the other") {
+    done = true;
+    const JobOutcomes ended = run_jobs(jobs, {.wait = true});
+    CHECK(ended.outcomes[0].end == JobOutcome::End::claimed);
+    CHECK(asked == 3);
+  }
+  SECTION("until a signal comes") {
+    jobs[0].claim = [&](ChildProcess::Command&) {
+      if (++asked == 2) ::raise(SIGTERM);
+      return Claim{.held = nullptr, .holder = "process 1 has it"};
+    };
+    const JobOutcomes ended = run_jobs(jobs, {.wait = true});
+    CHECK(ended.signal == SIGTERM);
+    CHECK(ended.outcomes[0].end == JobOutcome::End::not_run);
+  }
 }

@@ -93,18 +93,51 @@ TEST_CASE("shards of any numbers at once run nothing twice") {
 TEST_CASE("a run that another process has is left to it") {
   const FakeProgram fake("rope, none");
   make_directories(fake.runs() / "claims" / "rope");
-  {
-    const DirectoryLock elsewhere(fake.runs() / "claims" / "rope");
-    const StudyOutcome outcome = run_study(fake.load(), shard_options(fake, 1, 2));
-    CHECK(outcome.waiting == 2);
-    CHECK(outcome.failed == 0);
-    // The whole study has a row that says so.
-    const StudyOutcome whole = run_study(fake.load(), fake_options(fake));
-    CHECK(whole.failed == 1);
-    CHECK(has(whole.rows.back().reasons(), "another process"));
-  }
+  auto elsewhere = std::make_unique<DirectoryLock>(fake.runs() / "claims" / "rope");
+  const StudyOutcome outcome = run_study(fake.load(), shard_options(fake, 1, 2));
+  CHECK(outcome.waiting == 2);
+  CHECK(outcome.failed == 0);
   CHECK(starts_of(fake, "rope").empty());
-  CHECK(run_study(fake.load(), shard_options(fake, 1, 2)).rows.size() == 2);
+  // Who draws the table of all waits for it.
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    elsewhere.reset();
+  });
+  const StudyOutcome whole = run_study(fake.load(), fake_options(fake));
+  other.join();
+  CHECK(whole.failed == 0);
+  CHECK(whole.rows.size() == 2);
+  CHECK(starts_of(fake, "rope").size() == 1);
+}
+
+TEST_CASE("the training of a study that was killed may still be leaving") {
+  const FakeProgram fake("rope, none");
+  run_study(fake.load(), fake_options(fake));
+  REQUIRE(std::filesystem::remove(fake.runs() / "rope" / "summary.json"));
+  auto leaving = std::make_unique<DirectoryLock>(fake.runs() / "rope");
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    CHECK(starts_of(fake, "rope").size() == 1);
+    leaving.reset();
+  });
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  other.join();
+  CHECK(outcome.failed == 0);
+  CHECK(starts_of(fake, "rope").size() == 2);
+}
+
+TEST_CASE("shards of a protocol share what is asked for, whatever else lies there") {
+  const FakeProgram fake("rope, none, sinusoidal, learned");
+  write_file_atomically(
+      fake.path / "tiny.yaml",
+      read_file(fake.path / "tiny.yaml") +
+          "study: {metric: validation_loss, columns: [parameters], version: 1}\n");
+  const StudySettings asked = fake.load({{"position", "sinusoidal,learned"}});
+  run_study(asked, shard_options(fake, 1, 2));
+  CHECK(starts_of(fake, "sinusoidal").size() == 1);
+  run_study(fake.load({{"position", "rope"}}), fake_options(fake));  // beside them
+  run_study(asked, shard_options(fake, 2, 2));
+  CHECK(starts_of(fake, "learned").size() == 1);
 }
 
 TEST_CASE("of two shards that end together one draws the table") {

@@ -94,3 +94,18 @@ TEST_CASE("where patience ends a run its figures are of the best validation, and
   CHECK(has(page_of_best, "Figures of the best validation: training.patience"));
   CHECK(has(read_file(fake.runs() / "table.md"), "Figures of the best validation"));
 }
+
+TEST_CASE("a finished run whose record is lost or damaged is not taken for whole") {
+  const FakeProgram fake("rope");
+  const StudySettings study = fake.load();
+  run_study(study, fake_options(fake));
+  using State = TrainingRunStatus::State;
+  CHECK(training_status(study.runs[0]).state == State::finished);
+  const std::filesystem::path record = fake.runs() / "rope" / "run.json";
+  write_file_atomically(record, "{\"commit\": ");
+  CHECK(training_status(study.runs[0]).state == State::changed);
+  CHECK_NOTHROW(training_result(study.runs[0]));
+  std::filesystem::remove(record);
+  CHECK(training_status(study.runs[0]).state == State::changed);
+  CHECK(has(training_status(study.runs[0]).changes.front(), "run.json"));
+}

@@ -7,6 +7,9 @@
 #include "config/load.h"
 #include "fake_program.h"
 #include "has.h"
+#include "message_of.h"
+#include "records/made_record.h"
+#include "records/merged_records.h"
 #include "records/record.h"
 #include "results/study_report.h"
 
@@ -121,4 +124,85 @@ TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   CHECK(outcome.rows[1].state() == "cannot be run");
   CHECK(has(outcome.rows[1].reasons(), "no training of its tuning was finished"));
   CHECK(starts_of(fake, "t5-seed1").empty());
+}
+
+namespace {
+
+// A protocol whose trials another machine may have made: `record` as tune.record, or "".
+struct TunedProtocol : Protocol {
+  explicit TunedProtocol(const std::string& record) {
+    fake_program_of(*this);
+    write_file_atomically(path / "tiny.yaml",
+                          read_file(path / "tiny.yaml") +
+                              "tune: {values: {training.learning_rate: [1e-3, 2e-3]}, "
+                              "with: {seed: 7}" +
+                              (record.empty() ? "" : ", record: " + record) + "}\n");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("trials that a record holds are not made again") {
+  const TunedProtocol first("");
+  const StudyOutcome made =
+      run_study(first.load({{"position", "rope,none"}, {"seed", "1"}}), fake_options(first));
+  const std::filesystem::path record = first.path / "record.json";
+  write_study_record(record, first.path / "tiny.yaml", made.study, made, {});
+
+  const TunedProtocol fake(record.string());
+  const auto tried = [&](const std::string& name) {
+    return starts_of(fake, "tuning/" + name + "-learning_rate1e-3").size();
+  };
+  SECTION("of the same recipe") {
+    const StudySettings study = fake.load({{"position", "rope"}, {"seed", "2"}});
+    CHECK(has(to_text(study_plan(study)), "recorded in"));
+    CHECK_FALSE(has(to_text(study_plan(study)), "waits"));
+    const StudyOutcome outcome = run_study(study, fake_options(fake));
+    CHECK(tried("rope") == 0);
+    REQUIRE(outcome.tuning);
+    CHECK(outcome.tuning->choices.size() == 1);  // none is recorded, too, and has no run here
+    REQUIRE(outcome.rows.size() == 1);
+    CHECK(has(to_markdown(tuning_table(*outcome.study.tuning, *outcome.tuning)),
+              "| rope | 3.100 | 3.100 | 1e-3 |"));
+    // The new seed goes into the row of the old one.
+    const std::filesystem::path own = fake.path / "own.json";
+    write_study_record(own, fake.path / "tiny.yaml", outcome.study, outcome, {});
+    std::vector<ProtocolRecord> records;
+    for (const auto& file : {record, own}) {
+      records.push_back(read_protocol_record(read_record(file), file));
+    }
+    CHECK(records[1].trials.size() == 2);
+    const MergedTable merged = merge_records(records).front();
+    CHECK(merged.apart.empty());
+    CHECK(merged.rows[0].runs.size() == 2);
+    // A row that the record lacks is tuned here, and the other keeps its place.
+    const StudyOutcome more =
+        run_study(fake.load({{"position", "sinusoidal"}, {"seed", "2"}}), fake_options(fake));
+    CHECK(tried("sinusoidal") == 1);
+    CHECK(tried("rope") == 0);
+    CHECK(more.rows.size() == 2);
+  }
+  SECTION("of another recipe they are") {
+    run_study(fake.load({{"position", "rope"}, {"seed", "2"}, {"training.clip", "2"}}),
+              fake_options(fake));
+    CHECK(tried("rope") == 1);
+  }
+  SECTION("of other options of the scheme, too") {
+    run_study(fake.load({{"position", "rope,none"}, {"seed", "2"}, {"position.rope.base", "500"}}),
+              fake_options(fake));
+    CHECK(tried("rope") == 1);
+    CHECK(tried("none") == 0);
+  }
+}
+
+TEST_CASE("the record of a tuning is there, and of a protocol") {
+  const TunedProtocol fake("nowhere.json");
+  CHECK(has(message_of([&] { fake.load(); }), "nowhere.json is not there"));
+  FakeProgram plain("rope, none");
+  write_file_atomically(plain.path / "record.json", "{}");
+  write_file_atomically(plain.path / "tiny.yaml",
+                        read_file(plain.path / "tiny.yaml") +
+                            "tune: {values: {training.learning_rate: [1e-3, 2e-3]}, "
+                            "with: {seed: 7}, record: record.json}\n");
+  CHECK(has(message_of([&] { plain.load(); }), "is of protocols"));
 }
