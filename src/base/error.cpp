@@ -37,8 +37,8 @@ std::string system_message(int error_number) {
 }
 
 void assertion_failed(const char* expression, const char* file, int line) {
-  throw std::logic_error(std::string("internal error: ") + expression + " does not hold at " +
-                         file + ":" + std::to_string(line));
+  throw std::logic_error(std::string(expression) + " does not hold at " + file + ":" +
+                         std::to_string(line));
 }
 
 }  // namespace roformer

@@ -31,7 +31,7 @@ struct BenchPositionsOptions {
   std::vector<std::int64_t> lengths{512};
   std::int64_t sequences = 0;
   std::int64_t repeats = 5;
-  std::int64_t shared_layers = 1;
+  std::optional<std::int64_t> shared_layers;
   bool layer_only = false;
   bool reference = false;
   bool json = false, csv = false, markdown = false;
@@ -124,6 +124,8 @@ Table cost_table(const BenchPositionsOptions& options, const std::vector<Positio
 std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Settings& settings,
                                   const ComputePlan& plan) {
   std::vector<PositionCost> costs;
+  // A map of layers is of all that the model has.
+  const bool of_layers = std::ranges::count(options.schemes, "layers") > 0;
   for (const std::int64_t length : options.lengths) {
     if (StopSignals::received() != 0) break;
     // Half of the free memory: the rest is the other schemes' and the page cache's.
@@ -134,7 +136,7 @@ std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Se
         .sequences =
             options.sequences > 0 ? options.sequences : std::max<std::int64_t>(1, kTokens / length),
         .repeats = options.repeats,
-        .layers = options.shared_layers,
+        .layers = options.shared_layers.value_or(of_layers ? settings.model.layers : 1),
         .model = !options.layer_only,
         .plain = options.reference,
         .memory = memory,
@@ -257,8 +259,8 @@ void add_bench_positions(CLI::App& bench) {
   command
       ->add_option("--shared-layers", options->shared_layers,
                    "attention layers of one pass, which share what a scheme makes once a model "
-                   "(the bias of t5 and tupe); times are of one")
-      ->capture_default_str()
+                   "(the bias of t5 and tupe); times are of one (default 1; with the scheme "
+                   "layers the model's)")
       ->check(positive());
   command->add_flag("--layer-only", options->layer_only, "no steps of a model");
   command->add_flag("--reference", options->reference,

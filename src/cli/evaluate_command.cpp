@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -214,6 +215,11 @@ void evaluate_command(const EvaluateOptions& options) {
     print_text(report);
   }
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
+  for (const EvaluatedLength& entry : report.lengths) {
+    if (std::isfinite(entry.figures.loss)) continue;
+    log::warn("in rows of {} the loss is no number: the model's scores leave the range of numbers",
+              entry.length);
+  }
   if (!options.output.empty()) {
     write_sealed_json(options.output, to_json(report, /*by_position=*/true));
   }

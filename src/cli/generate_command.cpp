@@ -59,8 +59,10 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart star
   for (const TokenId id : tokenizer.encode(prompt)) ids.push_back(id);
   if (ids.empty() && special.separator >= 0) ids.push_back(special.separator);
   if (ids.empty()) {
+    const bool words = tokenizer.kind() != TokenizerKind::ids;
     throw_usage("prompt", "is needed: this vocabulary has no separator to begin with",
-                "roformer generate RUN \"Once upon a time\"");
+                words ? "roformer generate RUN \"Once upon a time\""
+                      : "roformer generate RUN \"17 4 25\", as it has no tokenizer");
   }
   return ids;
 }
@@ -77,8 +79,21 @@ class Typewriter {
   Typewriter(const Tokenizer& tokenizer, std::vector<std::int64_t> prompt)
       : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
 
-  void start() { show(); }
-  void finish() { std::cout << added() << std::endl; }
+  // What ended early has no more to show, and an error begins its own line.
+  ~Typewriter() {
+    if (begun_) std::cout << std::endl;
+  }
+  Typewriter(const Typewriter&) = delete;
+  Typewriter& operator=(const Typewriter&) = delete;
+
+  void start() {
+    begun_ = true;
+    show();
+  }
+  void finish() {
+    std::cout << added() << std::endl;
+    begun_ = false;
+  }
   void add(std::int64_t id) {
     ids_.push_back(id);
     show();
@@ -91,6 +106,7 @@ class Typewriter {
   // a token at the beginning is written otherwise than behind another.
   std::size_t context_ = 0;
   std::size_t shown_ = 0;
+  bool begun_ = false;  // a line that is not ended
 
   std::string text_of_tokens(std::size_t begin, std::size_t end) const {
     const auto first = ids_.begin();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/file.h"
 #include "base/launch.h"
 #include "base/log.h"
@@ -27,6 +28,7 @@
 #include "runs/model_source.h"
 #include "study/study.h"
 #include "study/training_run.h"
+#include "training/run_directory.h"
 
 namespace roformer {
 namespace {
@@ -153,6 +155,23 @@ void merge_command(const StudyCommandOptions& options) {
   }
 }
 
+// The record that lies there may hold runs of other seeds or machines, which nothing else has.
+void refuse_to_lose_runs(const std::string& record, const StudySettings& study) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(record, error)) return;
+  std::vector<std::string> lost;
+  const nlohmann::json document = read_record(record);
+  for (const nlohmann::json& run : document.value("runs", nlohmann::json::array())) {
+    const auto name = run.value("name", "");
+    const auto own = std::ranges::find(study.runs, name, &StudyRun::name);
+    const bool stays = own != study.runs.end() && (own->asked || is_run(run_folder(*own)));
+    if (!stays) lost.push_back(name);
+  }
+  if (lost.empty()) return;
+  throw_usage(record, "holds runs that this command has not, and would lose them: " + few_of(lost),
+              "name another file: `roformer study --merge` puts both into one table");
+}
+
 // A study starts its trainings itself, each of which is alone.
 void leave_launch(const StudyCommandOptions& options) {
   const Launch launch = read_launch();
@@ -213,6 +232,7 @@ void study_command(const StudyCommandOptions& options) {
   if (options.file.empty()) {
     throw_usage("study", "wanted the file of a study, --render RECORD or --merge RECORDS");
   }
+  const StudyShard shard = options.shard ? parse_shard(*options.shard) : StudyShard{};
   const StudySettings asked = load_study(options.file, options.overrides, model_source_keys);
   if (asked.axes.empty()) {
     throw_usage(options.file, "has no matrix and no variants to compare",
@@ -228,7 +248,10 @@ void study_command(const StudyCommandOptions& options) {
     }
     return;
   }
-  if (!options.record.empty()) require_record_output(options.record);
+  if (!options.record.empty()) {
+    require_record_output(options.record);
+    refuse_to_lose_runs(options.record, asked);
+  }
   const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
   if (lacking.of_all) {
@@ -239,7 +262,7 @@ void study_command(const StudyCommandOptions& options) {
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs,
-                        .shard = options.shard ? parse_shard(*options.shard) : StudyShard{},
+                        .shard = shard,
                         .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
                         .origin = origin});
   if (outcome.signal != 0) {

@@ -87,15 +87,13 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
       result.push_back(assignment);
       continue;
     }
-    const auto add = [&](const std::string& key, std::string text) {
-      Assignment one = assignment;
-      one.key = key;
-      one.text = std::move(text);
-      result.push_back(std::move(one));
-    };
     try {
       for (SchemeOption& option : scheme->shorthand(assignment.text, assignment.folder)) {
-        add(assignment.key + "." + option.option, std::move(option.text));
+        Assignment one = assignment;
+        one.key += "." + option.option;
+        one.text = std::move(option.text);
+        if (!option.where.empty()) one.where = std::move(option.where);
+        result.push_back(std::move(one));
       }
       imply(*scheme, assignment, false);
       refuse_another(*scheme, assignment, chosen, problems);

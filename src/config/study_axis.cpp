@@ -4,10 +4,12 @@
 
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/hexadecimal.h"
+#include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/shorthand.h"
 #include "config/study_sections.h"
@@ -39,7 +41,11 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 // The axis's value that a flag means: of the same name, and beginning with what the flag sets. Two
 // files may have formulas of one name.
 const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) {
+  // A formula by what the file calls it.
+  const bool named = axis.key == "position" && find_position_facts(flag.label) == nullptr &&
+                     flag.assignments.size() == 1 && flag.assignments.front().text == flag.label;
   for (const MatrixValue& value : axis.values) {
+    if (named && value.label == flag.label) return &value;
     const auto same = [](const Assignment& own, const Assignment& given) {
       return may_mean_the_same(own.key, given.key) && own.text == given.text;
     };
@@ -73,13 +79,18 @@ void widen(MatrixAxis& axis, MatrixAxis flag) {
   }
 }
 
-// The values that a flag names instead of those that the axis has. One that the file has, too,
-// comes with the keys that it has there.
-void replace(MatrixAxis& axis, MatrixAxis flag) {
-  for (MatrixValue& value : flag.values) {
-    if (const MatrixValue* const own = value_meant(axis, value)) value = *own;
+// The values that flags name instead of those that the axis has in its file. One that the file has,
+// too, comes with the keys that it has there.
+void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
+  MatrixAxis named = flags.front();
+  named.values.clear();
+  for (const MatrixAxis& flag : flags) {
+    for (const MatrixValue& value : flag.values) {
+      const MatrixValue* const own = value_meant(axis, value);
+      named.values.push_back(own == nullptr ? value : *own);
+    }
   }
-  axis = std::move(flag);
+  axis = std::move(named);
 }
 
 }  // namespace
@@ -109,6 +120,7 @@ std::string name_part(const MatrixAxis& axis, const std::string& label) {
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
                                     std::vector<MatrixAxis>& axes, Problems& problems) {
   std::vector<Assignment> common;
+  std::map<std::string, std::vector<MatrixAxis>> named;  // by flags, by the axis's key
   for (const Assignment& flag : to_assignments(overrides)) {
     // Where runs are put is one place.
     const std::vector<std::string> values =
@@ -130,12 +142,16 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool
       axis.values.push_back({.label = value_label(one.key, value),
                              .assignments = expand_shorthands({one}, problems)});
     }
-    if (known == axes.end()) {
-      axes.push_back(std::move(axis));
-    } else if (protocol) {
-      widen(*known, std::move(axis));
+    if (known == axes.end()) axes.push_back({.key = axis.key, .where = axis.where, .values = {}});
+    named[axis.key].push_back(std::move(axis));
+  }
+  for (MatrixAxis& axis : axes) {
+    const auto flags = named.find(axis.key);
+    if (flags == named.end()) continue;
+    if (!protocol || axis.values.empty()) {
+      replace(axis, flags->second);
     } else {
-      replace(*known, std::move(axis));
+      for (MatrixAxis& flag : flags->second) widen(axis, std::move(flag));
     }
   }
   return expand_shorthands(common, problems);

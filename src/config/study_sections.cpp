@@ -1,5 +1,6 @@
 #include "config/study_sections.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "config/position_facts.h"
@@ -15,7 +16,9 @@ using Section = YamlFile::Section;
 
 class SectionReader {
  public:
-  explicit SectionReader(Problems& problems) : problems_(problems) {}
+  // `matrix`: what the file calls the section that lists values.
+  explicit SectionReader(Problems& problems, std::string matrix = "matrix")
+      : problems_(problems), matrix_(std::move(matrix)) {}
 
   void study(const Section& section, StudySettings& study) {
     if (!wanted(section, section.node, section.node.IsMap(), "study", "a section")) return;
@@ -54,10 +57,10 @@ class SectionReader {
   }
 
   void matrix(const Section& section, std::vector<MatrixAxis>& axes) {
-    if (!wanted(section, section.node, section.node.IsMap(), "matrix", "keys with lists")) return;
+    if (!wanted(section, section.node, section.node.IsMap(), matrix_, "keys with lists")) return;
     for (const YamlEntry& entry : entries_of(section.file, section.node, problems_)) {
-      const std::string name = "matrix." + entry.key;
-      if (refuse_name_of_run(entry.where, entry.key, "matrix.")) continue;
+      const std::string name = matrix_ + "." + entry.key;
+      if (refuse_name_of_run(entry.where, entry.key, matrix_ + ".")) continue;
       if (!is_assignable(entry.key)) {
         problems_.add(entry.where, name, "unknown key", suggestion(entry.key, assignable_keys()));
       } else if (!entry.value.IsSequence() || entry.value.size() == 0) {
@@ -100,6 +103,7 @@ class SectionReader {
 
  private:
   Problems& problems_;
+  std::string matrix_;
   std::vector<NamedMetric> metrics_;
 
   bool refuse_name_of_run(const SourceLocation& where, const std::string& key,
@@ -240,7 +244,7 @@ class SectionReader {
   MatrixAxis list_axis(const Section& section, const YamlEntry& entry) {
     MatrixAxis axis{.key = axis_key(entry.key), .where = entry.where, .values = {}};
     for (const YAML::Node& node : entry.value) {
-      const std::string name = "matrix." + entry.key;
+      const std::string name = matrix_ + "." + entry.key;
       if (node.IsMap() && (axis.key == "position" || is_shorthand(entry.key))) {
         MatrixValue value = map_value(section, entry.key, node);
         if (!value.label.empty()) axis.values.push_back(std::move(value));
@@ -310,7 +314,7 @@ class SectionReader {
           {.key = "position.scheme", .text = name, .where = location_of(section.file, node)});
       return;
     }
-    problems_.add(location_of(section.file, node), "matrix." + key,
+    problems_.add(location_of(section.file, node), matrix_ + "." + key,
                   "got " + flow_text(node) + ", which chooses no scheme", "{scheme: NAME, ...}");
   }
 
@@ -364,7 +368,12 @@ std::string axis_key(const std::string& key) {
 
 std::string value_label(const std::string& key, const std::string& text) {
   const std::size_t sign = is_shorthand(key) ? text.rfind('#') : std::string::npos;
-  return sign == std::string::npos ? text : text.substr(sign + 1);
+  if (sign == std::string::npos) return text;
+  const std::string name = text.substr(sign + 1);
+  // A formula that is called as a scheme is another row than that.
+  const bool taken = find_position_facts(name) != nullptr;
+  return taken ? std::filesystem::path(text.substr(0, sign)).filename().string() + "#" + name
+               : name;
 }
 
 std::vector<NamedMetric> read_study_section(const Section& section, StudySettings& study,
@@ -374,8 +383,9 @@ std::vector<NamedMetric> read_study_section(const Section& section, StudySetting
   return reader.take_metrics();
 }
 
-void read_matrix(const Section& section, std::vector<MatrixAxis>& axes, Problems& problems) {
-  SectionReader(problems).matrix(section, axes);
+void read_matrix(const Section& section, const std::string& name, std::vector<MatrixAxis>& axes,
+                 Problems& problems) {
+  SectionReader(problems, name).matrix(section, axes);
 }
 
 void read_variants(const Section& section, std::vector<MatrixAxis>& axes, Problems& problems) {

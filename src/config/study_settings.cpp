@@ -35,7 +35,7 @@ StudyFile read_study_file(const std::filesystem::path& file, const std::vector<O
   if (const auto* found = section("study")) {
     result.metrics = read_study_section(*found, study, problems);
   }
-  if (const auto* found = section("matrix")) read_matrix(*found, result.axes, problems);
+  if (const auto* found = section("matrix")) read_matrix(*found, "matrix", result.axes, problems);
   if (const auto* found = section("variants")) read_variants(*found, result.axes, problems);
   if (const auto* found = section("tune")) result.tuning = read_tuning(*found, problems);
   if (const auto* found = section("evaluate")) {
@@ -128,6 +128,11 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   if (parts.tuning) {
     trials = make_trials(*parts.tuning, study, parts.axes, parts.base, source_keys, problems);
     if (problems.empty()) {
+      NamedMetric metric = parts.tuning->metric;
+      if (metric.name.empty()) {
+        metric = {.key = "tune.metric", .name = trials.metric, .where = parts.tuning->where};
+      }
+      refuse_unknown_metrics({metric}, trials, problems);
       check_trials(*parts.tuning, parts.axes, trials.runs, study, problems);
     }
   }

@@ -32,6 +32,16 @@ std::string words_of(const std::vector<Assignment>& assignments) {
   return words;
 }
 
+// One that no run of the table has.
+std::uint64_t free_seed(const StudySettings& study) {
+  std::uint64_t seed = 1001;
+  while (std::ranges::any_of(study.runs,
+                             [&](const StudyRun& run) { return run.settings.seed == seed; })) {
+    ++seed;
+  }
+  return seed;
+}
+
 }  // namespace
 
 StudySettings make_trials(const TuningSection& section, StudySettings& study,
@@ -39,7 +49,7 @@ StudySettings make_trials(const TuningSection& section, StudySettings& study,
                           const SourceKeys& source_keys, Problems& problems) {
   const SourceKeys keys = remembered(source_keys);
   StudySettings trials{.name = study.name + ", tuning",
-                       .metric = section.metric.empty() ? study.metric : section.metric};
+                       .metric = section.metric.name.empty() ? study.metric : section.metric.name};
   const std::vector<MatrixAxis> own = tuning_axes(section, axes);
   trials.axes = axes_of(own);
   std::vector<Assignment> fixed = base;
@@ -96,7 +106,8 @@ void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& a
     for (const StudyRun& run : study.runs) {
       if (trial.settings.seed != run.settings.seed) continue;
       add("tune.with.seed", fmt::format("{} is a seed of the table", trial.settings.seed),
-          "choose with a seed that the table does not use, for instance 1001");
+          fmt::format("choose with a seed that the table does not use, for instance {}",
+                      free_seed(study)));
       return;
     }
   }

@@ -1,6 +1,5 @@
 #include "config/study_tuning.h"
 
-#include "config/study_sections.h"
 #include "config/suggest.h"
 
 namespace roformer {
@@ -20,15 +19,19 @@ class TuningReader {
     }
     for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
       if (entry.key == "values") {
-        read_matrix({.file = section_.file, .node = entry.value}, result.values, problems_);
+        read_matrix({.file = section_.file, .node = entry.value}, "tune.values", result.values,
+                    problems_);
       } else if (entry.key == "with") {
         with(entry, result.with);
       } else if (entry.key == "per") {
         per(entry, result.per);
-      } else if (entry.key == "metric" && entry.value.IsScalar()) {
-        result.metric = entry.value.Scalar();
-      } else if (entry.key == "record" && entry.value.IsScalar()) {
-        record(entry, result.record);
+      } else if (entry.key == "metric") {
+        if (is_word(entry, "the name of a figure")) {
+          result.metric = {
+              .key = "tune.metric", .name = entry.value.Scalar(), .where = entry.where};
+        }
+      } else if (entry.key == "record") {
+        if (is_word(entry, "a file")) record(entry, result.record);
       } else {
         problems_.add(entry.where, "tune." + entry.key, "unknown key",
                       suggestion(entry.key, {"values", "with", "per", "metric", "record"}));
@@ -44,6 +47,13 @@ class TuningReader {
  private:
   const YamlFile::Section& section_;
   Problems& problems_;
+
+  bool is_word(const YamlEntry& entry, const char* wanted) {
+    if (entry.value.IsScalar() && !entry.value.Scalar().empty()) return true;
+    const std::string got = entry.value.IsScalar() ? "nothing" : describe(entry.value);
+    problems_.add(entry.where, "tune." + entry.key, "got " + got + ", wanted " + wanted, "");
+    return false;
+  }
 
   void record(const YamlEntry& entry, std::filesystem::path& result) {
     result = (section_.file.parent_path() / entry.value.Scalar()).lexically_normal();

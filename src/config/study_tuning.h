@@ -16,6 +16,7 @@
 
 #include "config/problems.h"
 #include "config/study_axis.h"
+#include "config/study_sections.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
@@ -26,7 +27,7 @@ struct TuningSection {
   std::vector<MatrixAxis> values;
   std::vector<Assignment> with;
   std::vector<std::string> per;  // empty: all axes but the seed
-  std::string metric;            // empty: the study's
+  NamedMetric metric;            // of an empty name: the study's
   std::filesystem::path record;  // empty: none
 };
 

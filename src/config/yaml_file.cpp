@@ -34,9 +34,15 @@ bool is_section(const std::string& name) {
   return sections.contains(name);
 }
 
+// A key whose value is one, or `position.OPTION` where some scheme has such an option.
 bool is_list(const std::string& name) {
-  const Key* const key = find_key(name);
-  return key != nullptr && key->type == KeyType::list;
+  if (const Key* const key = find_key(name)) return key->type == KeyType::list;
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || name.substr(0, dot) != "position") return false;
+  return std::ranges::any_of(schema(), [option = name.substr(dot)](const Key& key) {
+    return key.type == KeyType::list && !key.scheme().empty() &&
+           key.name == fmt::format("position.{}{}", key.scheme(), option);
+  });
 }
 
 // A list in one line, as a flag would give it.

@@ -24,7 +24,10 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingS
     if (std::isnan(logits[i]) || logits[i] == -std::numeric_limits<float>::infinity()) continue;
     found.push_back({.id = static_cast<std::int64_t>(i), .probability = logits[i]});
   }
-  ROFORMER_ASSERT(!found.empty());
+  if (found.empty()) {
+    throw_failure("", "the model has no number for any next token: its scores are not finite",
+                  "a scheme or formula may leave the range of numbers beyond the trained length");
+  }
   const auto likelier = [](const Candidate& a, const Candidate& b) {
     return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
   };

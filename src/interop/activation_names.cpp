@@ -18,6 +18,7 @@ constexpr std::array kActivations = {
     ActivationName{"gelu_python", ActivationKind::gelu},
     ActivationName{"gelu_new", ActivationKind::gelu_tanh},
     ActivationName{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
+    ActivationName{"gelu_fast", ActivationKind::gelu_tanh},  // with 0.79788456 for sqrt(2 / pi)
     ActivationName{"relu", ActivationKind::relu},
     ActivationName{"swish", ActivationKind::swish},
     ActivationName{"silu", ActivationKind::swish},

@@ -31,8 +31,8 @@ class Wishes {
     if (!holds) problems_.push_back(std::move(problem));
   }
   [[noreturn]] void refuse(std::string_view families) const {
-    throw_usage("export", fmt::format("transformers' {} cannot express this model: {}", families,
-                                      fmt::join(problems_, "; ")));
+    throw_usage("export", fmt::format("transformers' {} cannot express this model: there, {}",
+                                      families, fmt::join(problems_, "; ")));
   }
   bool granted() const { return problems_.empty(); }
 

@@ -74,7 +74,7 @@ void require_modernbert(const Settings& settings) {
   expect(!task.predicts_labels || settings.glue.head == ClassifierHead::modernbert,
          "its classification head is glue.head modernbert");
   if (problems.empty()) return;
-  throw_usage("export", fmt::format("transformers' ModernBERT cannot express this model: {}",
+  throw_usage("export", fmt::format("transformers' ModernBERT cannot express this model: there, {}",
                                     fmt::join(problems, "; ")));
 }
 
@@ -132,7 +132,7 @@ HuggingFaceFamily family_of(const Settings& settings) {
                 : "RoFormer's classification head is glue.head roformer");
   }
   if (!problems.empty()) {
-    throw_usage("export", "transformers' BERT and RoFormer cannot express this model, since " +
+    throw_usage("export", "transformers' BERT and RoFormer cannot express this model: there, " +
                               fmt::format("{}", fmt::join(problems, "; ")));
   }
   return bert ? HuggingFaceFamily::bert : HuggingFaceFamily::roformer;

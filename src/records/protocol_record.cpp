@@ -91,6 +91,10 @@ bool is_protocol_record(const json& document) {
 
 ProtocolRecord read_protocol_record(const json& document, const std::filesystem::path& file) {
   ProtocolRecord record{.file = file.string()};
+  if (!is_protocol_record(document)) {
+    throw_failure(record.file, "is the record of a study without study.version",
+                  "only those of a protocol say how their runs compare");
+  }
   try {
     const json& protocol = document.at("protocol");
     record.protocol = std::filesystem::path(document.at("file").get<std::string>()).stem().string();

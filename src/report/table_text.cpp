@@ -53,15 +53,16 @@ std::size_t longest_word(const std::string& text) {
 }
 
 // The narrowest that a column gets: figures and headings' words whole, other words at least
-// `kNarrowest` cells of them.
+// `kNarrowest` cells of them, and in the first column, which names the rows, `kName`.
 std::size_t least_width(const Table& table, std::size_t column,
                         const std::vector<std::vector<std::string>>& texts) {
-  constexpr std::size_t kNarrowest = 12;
+  constexpr std::size_t kNarrowest = 12, kName = 24;
+  const std::size_t part = column == 0 ? kName : kNarrowest;
   std::size_t least = longest_word(table.columns()[column].heading());
   for (std::size_t row = 0; row < texts.size(); ++row) {
     const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
     const std::string& text = texts[row][column];
-    least = std::max(least, words ? std::min(kNarrowest, longest_word(text)) : display_width(text));
+    least = std::max(least, words ? std::min(part, longest_word(text)) : display_width(text));
   }
   return least;
 }

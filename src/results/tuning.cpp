@@ -71,7 +71,10 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
       tried.begin(), tried.end(),
       [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
   if (std::isnan(best.value(tuning.study->metric))) {
-    choice.reason = "no training of its tuning was finished: " + best.reasons();
+    const bool finished = std::ranges::any_of(
+        best.runs, [](const RunResult& run) { return run.state == RunResult::State::finished; });
+    choice.reason = finished ? "no training of its tuning has a figure " + tuning.study->metric
+                             : "no training of its tuning was finished: " + best.reasons();
     return choice;
   }
   choice.values = labels_from(best, known);

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
+#include "config/position_remarks.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/stored_data.h"
@@ -113,6 +115,9 @@ EvaluationReport evaluate_language_run(const LanguageEvaluationRequest& asked) {
   if (!request.against.empty()) other.emplace(open_other(request));
   const Settings& settings = reader.model.settings;
   prepare_threads(settings.threads);  // which the other has set to its own
+  if (!request.opening.overrides.empty()) {
+    for (const std::string& remark : position_remarks(settings)) log::warn("{}", remark);
+  }
   if (reader.causal()) warn_of_line_ends(reader.dataset);
   EvaluationReport report{.model = reader.model.checkpoint.string(),
                           .data = reader.dataset.folder().string(),

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -149,7 +150,9 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
   const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
   result.loss = mean.mean;
   result.standard_error = mean.standard_error;
-  result.accuracy = correct / static_cast<double>(result.targets);
+  // What a model of no numbers finds most likely says nothing.
+  result.accuracy = std::isfinite(result.loss) ? correct / static_cast<double>(result.targets)
+                                               : std::numeric_limits<double>::quiet_NaN();
   for (std::size_t i = 0; i < sums.size(); ++i) {
     result.targets_by_position.push_back(static_cast<std::int64_t>(counts[i]));
     result.losses_by_position.push_back(counts[i] > 0 ? sums[i] / counts[i]

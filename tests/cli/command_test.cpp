@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/run_command.h"
 #include "has.h"
+#include "records/made_record.h"
 #include "runs/tiny_run.h"
 #include "temporary_folder.h"
 
@@ -173,6 +174,7 @@ TEST_CASE("a run goes on without its file, and a study is nobody's process") {
     ::setenv(name, value, 1);
   }
   CHECK(run({"study", study, "--runs", runs, "--dry-run"}).code == 0);
+  CHECK(run({"study", study, "--runs", runs, "--dry-run", "--shard", "3/2"}).code == 2);
   const Outcome launched =
       run({"study", study, "--runs", runs, "--data.directory", tiny.data().string()});
   for (const char* name :
@@ -191,6 +193,11 @@ TEST_CASE("a study writes over nothing that it reads, and over records alone") {
   const Outcome record = run({"study", study, "--record", study});
   CHECK(record.code == 2);
   CHECK(has(record.errors, "is there, and a record alone is replaced"));
+  MadeRecord made;
+  const std::string kept = made.write({{"rope", "1", 3.0}, {"rope", "2", 3.1}}).string();
+  const Outcome lost = run({"study", study, "--record", kept});
+  CHECK(lost.code == 2);
+  CHECK(has(lost.errors, "would lose them: rope-seed1, rope-seed2"));
   const Outcome page = run({"study", "--merge", study, "--page", study});
   CHECK(page.code == 2);
   CHECK(has(page.errors, "is read by this command"));

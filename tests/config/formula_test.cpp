@@ -185,6 +185,15 @@ TEST_CASE("settings with a formula that cannot be are refused in words") {
         {"position.parameters", "{a: {initial: \"sum(t, 0, 9999, sum(u, 0, 9999, u))\"}}"}},
        "sums of too many terms together");
   says({{"position.bias", "log(i - j)"}}, "comes to no number (at i = 0, j = 127, head 0)");
+  says({{"position.bias", "log(abs(i - j) + s)"},
+        {"position.parameters", "{s: {initial: 0, least: 0}}"}},
+       "its slope by s is infinite (at i = 0, j = 0, head 0)");
+  // A parameter that is wrong is said once, and not of the formula.
+  const std::string wrong = message_of_flags({{"position", "formula"},
+                                              {"position.bias", "-s * abs(i - j)"},
+                                              {"position.parameters", "{s: nan}"}});
+  check_has(wrong, "initial of s: column 1: nothing here is called nan");
+  CHECK(wrong.find("position.formula.bias") == std::string::npos);
   says({{"position.score", "1 / (i - j)"}}, "comes to");
   CHECK(message_of_flags({{"position", "formula"},
                           {"position.bias", "where(abs(i - j) < 9, 0, -1 / 0)"}}) == "accepted");
@@ -217,12 +226,23 @@ TEST_CASE("a formula of a library is in the settings, not its name") {
             "did you mean near");
   check_has(message_of_flags({{"position.formula", library.string()}}), "FILE#NAME");
   check_has(message_of_flags({{"position.formula", "nowhere.yaml#x"}}), "there is no file");
+  write_file_atomically(library, "near: {bias: i - j}\nq:\n  bias: i - q\nno: {source: me}\n");
+  check_has(message_of_flags({{"position.formula", library.string() + "#q"}}),
+            library.string() + ":3: position.formula.bias: column 5: nothing here is called q");
+  check_has(message_of_flags({{"position.formula", library.string() + "#no"}}),
+            "a formula with bias or score, which no lacks");
   CHECK(default_settings({{"position.formula", "-0.5 * abs(i - j)"}})
             .position.of<FormulaSettings>()
             .bias == "-0.5 * abs(i - j)");
   // A section of options is no name.
   write_file_atomically(file, "position: {scheme: formula, formula: {bias: j - i}}\n");
   CHECK(load_settings(file).position.of<FormulaSettings>().bias == "j - i");
+  // The chosen scheme's options stand in the section, lists and maps among them.
+  write_file_atomically(file,
+                        "position: {scheme: formula, bias: a * (j - i), parameters: {a: 2}}\n");
+  CHECK(load_settings(file).position.of<FormulaSettings>().parameters.at(0).initial == "2");
+  write_file_atomically(file, "position: {formula: a * (j - i), parameters: {a: 3}}\n");
+  CHECK(load_settings(file).position.of<FormulaSettings>().parameters.at(0).initial == "3");
 }
 
 TEST_CASE("a study's axis of positions takes formulas and mixtures beside names") {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "catch.h"
 #include "config/assignment.h"
 #include "config/check.h"
@@ -164,6 +166,39 @@ TEST_CASE("of formulas with one name a flag means its own") {
   const std::string other = (folder.path / "b.yaml").string() + "#rope";
   const StudySettings study = load_study(file, {{"position.formula", other}});
   CHECK(study.runs[0].settings.position.of<FormulaSettings>().bias == "0.2*(j-i)");
+}
+
+TEST_CASE("a formula that is called as a scheme is a row of its own beside it") {
+  ConfigFolder folder;
+  folder.write("a.yaml", "kerple: {bias: '0.1*(j-i)'}\nnear: {bias: 'j-i'}\n");
+  const auto file =
+      folder.write("s.yaml", "matrix: {position: [kerple, {formula: 'a.yaml#kerple'}]}\n");
+  const StudySettings study = load_study(file);
+  CHECK(study.runs[0].values == Names{"kerple"});
+  CHECK(study.runs[1].values == Names{"a.yaml#kerple"});
+  CHECK(study.runs[0].name != study.runs[1].name);
+  const auto protocol = folder.write("p.yaml",
+                                     "study: {version: 1, metric: validation_loss}\n"
+                                     "matrix: {position: [rope, kerple], seed: [1]}\n");
+  const std::string formula = (folder.path / "a.yaml").string() + "#kerple";
+  CHECK(load_study(protocol, {{"position.formula", formula}}).runs.size() == 3);
+}
+
+TEST_CASE("flags of one axis name its values together") {
+  ConfigFolder folder;
+  folder.write("a.yaml", "near: {bias: 'j-i'}\n");
+  const std::string near = (folder.path / "a.yaml").string() + "#near";
+  for (const char* matrix : {"{position: [t5]}", "{training.steps: [5]}"}) {
+    const auto file = folder.write("s.yaml", "matrix: " + std::string(matrix) + "\n");
+    const StudySettings study =
+        load_study(file, {{"position", "rope,alibi"}, {"position.formula", near}});
+    std::set<std::string> schemes;
+    for (const StudyRun& run : study.runs) schemes.insert(run.settings.position.scheme);
+    CHECK(schemes == std::set<std::string>{"rope", "alibi", "formula"});
+  }
+  // A formula that the file has is known by its name there.
+  const auto file = folder.write("s.yaml", "matrix: {position: [t5, {formula: 'a.yaml#near'}]}\n");
+  CHECK(load_study(file, {{"position", "near"}}).runs.at(0).settings.position.scheme == "formula");
 }
 
 TEST_CASE("the name of a run is one of a folder, whatever its values are") {

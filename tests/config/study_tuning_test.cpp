@@ -66,6 +66,16 @@ TEST_CASE("what is wrong with a tuning is said with its location") {
   CHECK(has(folder.refused("tune: {with: {seed: 7}}\n"), "s.yaml:4: tune.values: not given"));
   CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, per: [data.length]}\n"),
             "\"data.length\" is no axis of this study"));
+  CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 1001}}\n", {{"seed", "1001,1002"}}),
+            "for instance 1003)"));
+  CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, metric: perplexty}\n"),
+            "tune.metric: no run of this study has a figure \"perplexty\""));
+  CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, metric: [a]}\n"),
+            "tune.metric: got a list, wanted the name of a figure"));
+  CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, record: \"\"}\n"),
+            "tune.record: got nothing, wanted a file"));
+  CHECK(has(folder.refused("tune: {values: {training.learning_rat: [1]}, with: {seed: 7}}\n"),
+            "tune.values.training.learning_rat: unknown key"));
   CHECK(has(folder.refused("tune: {" + values + ", width: {seed: 7}}\n"),
             "tune.width: unknown key (hint: did you mean with)"));
   CHECK(has(folder.refused("tune: {values: {position: [t5]}, with: {seed: 7}}\n"), "set twice"));

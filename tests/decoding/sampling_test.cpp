@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "has.h"
+#include "message_of.h"
 
 using namespace roformer;
 
@@ -52,4 +54,12 @@ TEST_CASE("pick follows the cumulated probabilities") {
   CHECK(pick(three, 0.5) == 2);
   CHECK(pick(three, 0.75) == 9);
   CHECK(pick(three, 0.9999999) == 9);
+}
+
+TEST_CASE("scores that are no numbers are told as the model's") {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  CHECK(has(message_of([&] {
+              candidates(std::vector<float>{none, none}, {});
+            }),
+            "the model has no number for any next token"));
 }

@@ -72,6 +72,7 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
   }
   if (!formula.IsMap())
     throw InvalidValue("a formula with bias or score, which " + name + " lacks");
+  const SourceLocation where = file.string() + ":" + std::to_string(formula.Mark().line + 1);
   std::vector<SchemeOption> options;
   for (const auto& pair : formula) {
     const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
@@ -79,12 +80,19 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
       throw InvalidValue("only " + one_of(kFormulaKeys).substr(7) + " in " + name,
                          suggestion(key, kFormulaKeys));
     }
-    options.push_back({.option = key, .text = text_of(pair.second)});
+    options.push_back({.option = key, .text = text_of(pair.second), .where = where});
+  }
+  const auto says = [&](const char* key) {
+    return std::ranges::count(options, key, &SchemeOption::option) > 0;
+  };
+  if (!says("bias") && !says("score")) {
+    throw InvalidValue("a formula with bias or score, which " + name + " lacks");
   }
   // What the formula does not say must not be left from another one.
   for (const std::string& key : kFormulaKeys) {
     const auto said = [&](const SchemeOption& option) { return option.option == key; };
-    if (std::none_of(options.begin(), options.end(), said)) options.push_back({key, ""});
+    if (std::none_of(options.begin(), options.end(), said))
+      options.push_back({.option = key, .text = ""});
   }
   return options;
 }

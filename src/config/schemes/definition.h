@@ -11,6 +11,7 @@
 
 #include "config/position_facts.h"
 #include "config/position_settings.h"
+#include "config/problems.h"
 
 namespace roformer {
 
@@ -22,6 +23,7 @@ class SchemeCheck;
 struct SchemeOption {
   std::string option;
   std::string text;
+  SourceLocation where = {};  // in a file of its own; empty: where the section is
 };
 
 struct SchemeDefinition {

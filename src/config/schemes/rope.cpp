@@ -163,6 +163,25 @@ void keep_rope_length(PositionSettings& position, std::int64_t length) {
   if (rope.scaling != RopeScaling::none && rope.original_length == 0) rope.original_length = length;
 }
 
+// Dynamic NTK and LongRoPE look at the length, too.
+std::string rope_remark(const PositionSettings& position, std::int64_t) {
+  const auto& rope = position.of<RopeSettings>();
+  switch (rope.scaling) {
+    case RopeScaling::linear:
+    case RopeScaling::ntk:
+    case RopeScaling::ntk_mixed:
+    case RopeScaling::yarn:
+    case RopeScaling::yarn_paper:
+    case RopeScaling::llama3:
+      break;
+    default:
+      return "";
+  }
+  if (rope.factor != 1) return "";
+  return fmt::format("position.rope.scaling {} stretches nothing: position.rope.factor is 1",
+                     to_word(rope.scaling));
+}
+
 }  // namespace
 
 std::int64_t rotary_share(double fraction, std::int64_t features) {
@@ -187,6 +206,7 @@ SchemeDefinition define_rope() {
                 .paper = "Su 2021 (RoFormer), eq. 16"},
       .options = rope_options,
       .check = check_rope,
+      .remark = rope_remark,
       .keep_training_length = keep_rope_length};
 }
 
