@@ -140,7 +140,11 @@ class AttentionContest {
       Problems problems;
       check(settings, {}, {}, problems);
       if (!problems.empty()) {
-        cost.remark = "refused: " + problems.lines().front();
+        // The kernel is no value that the user gave.
+        constexpr std::string_view kNowhere = "default: ";
+        std::string_view refusal = problems.lines().front();
+        if (refusal.starts_with(kNowhere)) refusal.remove_prefix(kNowhere.size());
+        cost.remark = fmt::format("refused: {}", refusal);
       } else if (matrix_bytes(kernel, length) > options_.memory) {
         cost.remark = fmt::format("its masks would take about {:.0f} GiB",
                                   matrix_bytes(kernel, length) / (1 << 30));
@@ -236,11 +240,11 @@ AttentionBenchmark benchmark_attention(
 }
 
 std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
-                                     std::string_view kernel) {
+                                     std::string_view kernel, std::int64_t shortest) {
   // The logarithm of how many times longer the kernel takes than the softmax, by length.
   std::vector<std::array<double, 2>> ratios;
   for (const AttentionCost& cost : costs) {
-    if (cost.kernel != kernel || cost.training <= 0) continue;
+    if (cost.kernel != kernel || cost.training <= 0 || cost.length < shortest) continue;
     for (const AttentionCost& other : costs) {
       if (other.kernel != "softmax" || other.length != cost.length || other.training <= 0) continue;
       ratios.push_back(
@@ -250,7 +254,9 @@ std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
   for (std::size_t i = 1; i < ratios.size(); ++i) {
     const auto [x0, y0] = ratios[i - 1];
     const auto [x1, y1] = ratios[i];
-    if (y0 > 0 && y1 <= 0) return std::exp(x0 + (x1 - x0) * y0 / (y0 - y1));
+    const bool stays = std::all_of(ratios.begin() + static_cast<std::ptrdiff_t>(i), ratios.end(),
+                                   [](const auto& ratio) { return ratio[1] <= 0; });
+    if (y0 > 0 && stays) return std::exp(x0 + (x1 - x0) * y0 / (y0 - y1));
   }
   return std::nullopt;
 }

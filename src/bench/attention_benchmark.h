@@ -65,9 +65,10 @@ AttentionBenchmark benchmark_attention(
     const Settings& settings, const ComputePlan& plan, const AttentionBenchmarkOptions& options,
     const std::function<void(std::int64_t, std::int64_t)>& progress);
 
-// The length from which on the kernel's training pass takes less time than the softmax's, between
-// two that were measured (as both grow by powers of the length); nothing where they do not cross.
+// The length from which on the kernel's training pass takes less time than the softmax's at all
+// that were measured, between two of them (as both grow by powers of the length); nothing where
+// they do not cross. Lengths below `shortest` do not count.
 std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
-                                     std::string_view kernel);
+                                     std::string_view kernel, std::int64_t shortest = 0);
 
 }  // namespace roformer

@@ -143,11 +143,13 @@ LineChart cost_chart(const AttentionBenchmark& result, const std::string& subtit
   return chart;
 }
 
-std::vector<std::string> crossings(const AttentionBenchmark& result) {
+std::vector<std::string> crossings(const AttentionBenchmark& result, std::int64_t window) {
   std::vector<std::string> lines;
   for (const std::string& kernel : attention_kernels()) {
     if (kernel == "softmax") continue;
-    if (const std::optional<double> length = crossing_point(result.costs, kernel)) {
+    // A window does less only where texts are longer.
+    const std::int64_t shortest = kernel == "window" ? window + 1 : 0;
+    if (const std::optional<double> length = crossing_point(result.costs, kernel, shortest)) {
       lines.push_back(fmt::format("{} is faster than softmax from about {} tokens on", kernel,
                                   format_count(std::llround(*length))));
     }
@@ -184,7 +186,7 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
                      .footer = this_program().footer()});
     page.chart(time);
     page.chart(memory);
-    for (const std::string& line : crossings(result)) page.paragraph(line);
+    for (const std::string& line : crossings(result, options.window)) page.paragraph(line);
     page.table(kernel_table(result.costs));
     if (!result.forms.empty()) {
       page.table(form_table(result.forms), "Forms of causal linear attention");
@@ -202,7 +204,7 @@ void print(const BenchAttentionOptions& options, const AttentionBenchmark& resul
   };
   if (!options.markdown) fmt::print("{}\n\n", subtitle);
   std::cout << shown(kernel_table(result.costs));
-  for (const auto& lines : {crossings(result), remarks(result)}) {
+  for (const auto& lines : {crossings(result, options.window), remarks(result)}) {
     if (!lines.empty()) std::cout << '\n';
     for (const std::string& line : lines) std::cout << line << '\n';
   }
@@ -214,10 +216,6 @@ void print(const BenchAttentionOptions& options, const AttentionBenchmark& resul
 void bench_attention(BenchAttentionOptions options) {
   check_options(options);
   const Settings settings = layer_settings(options);
-  if (settings.model.vocabulary == 0) {
-    throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
-                "add --model.vocabulary 4000");
-  }
   prepare_threads(settings.threads);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
@@ -260,7 +258,7 @@ void bench_attention(BenchAttentionOptions options) {
                                     {"version", program.version},
                                     {"commit", program.commit},
                                     {"rows", to_json(kernel_table(result.costs))},
-                                    {"crossings", crossings(result)},
+                                    {"crossings", crossings(result, options.window)},
                                     {"remarks", remarks(result)}};
     if (!result.forms.empty()) document["forms"] = to_json(form_table(result.forms));
     std::cout << document.dump(2) << '\n';

@@ -172,7 +172,7 @@ void bench_positions(BenchPositionsOptions options) {
   options.lengths.erase(repeated.begin(), repeated.end());
   check_names(options.schemes);
   const Settings settings = settings_of(options);
-  if (settings.model.vocabulary == 0) {
+  if (settings.model.vocabulary == 0 && !options.layer_only) {
     throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
                 "add --model.vocabulary 4000");
   }

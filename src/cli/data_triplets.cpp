@@ -171,8 +171,7 @@ void add_baseline_command(CLI::App& data) {
   CLI::App* command = add_command(
       data, {.name = "baseline",
              .summary = "How many triplets a bag of words has right (TF-IDF and cosine)",
-             .details = "roformer data baseline data/prepared/cail --wordpiece vocab.txt "
-                        "--dictionary dict.txt\n"
+             .details = "roformer data baseline data/prepared/cail --wordpiece vocab.txt\n"
                         "The weights are counted on the training texts. No model is trained.\n"});
   command->add_option("folder", arguments->folder, "made by `data triplets`")
       ->required()

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "report/table.h"
 #include "results/metric.h"
 #include "runs/answer_comparison.h"
@@ -157,8 +158,9 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
                            to_text(figures_table(sets), {.width = terminal_width()}));
   for (const EvaluatedSet& evaluated : sets) {
     if (!evaluated.against) continue;
-    std::cout << fmt::format("\n{}: {}", evaluated.name,
-                             comparison_text(*evaluated.against, options.against));
+    const std::string text =
+        fmt::format("{}: {}", evaluated.name, comparison_text(*evaluated.against, options.against));
+    std::cout << '\n' << wrapped(text, terminal_width()) << '\n';
   }
   for (const EvaluatedSet& evaluated : sets) print_mistakes(task, evaluated);
 }

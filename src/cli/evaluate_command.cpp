@@ -3,10 +3,14 @@
 // a classifier.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -14,6 +18,7 @@
 #include "base/origin.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -37,6 +42,7 @@ struct EvaluateOptions {
   std::string against;  // another run
   std::string lengths;
   std::int64_t tokens = 0;
+  std::int64_t questions = 0;  // of a probe; 0: as in its validations
   ArrangementSettings arrangement;
   bool pseudo_perplexity = false;
   std::int64_t sequences = 16;
@@ -89,26 +95,32 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
 }
 
 void print_text(const EvaluationReport& report) {
-  fmt::print("{} on {} ({}), position {}, trained at length {}, evaluated in {}\n\n{}",
-             report.model, report.data, report.split, report.position, report.training_length,
-             report.precision, to_text(to_table(report), {.width = terminal_width()}));
-  for (const EvaluatedLength& entry : report.lengths) {
-    const auto& found = entry.figures.denominators;
-    if (!found) continue;
-    fmt::print(
-        "\ndenominators of linear attention at {} tokens: {:.3g} % of {} are below a hundredth of "
-        "what their features could add up to, the least is {:.2g} of it\n",
-        entry.length, 100 * found->small_share(), format_count(found->count), found->least);
+  const std::size_t width = terminal_width();
+  const auto print_lines = [&](const std::string& text) {
+    fmt::print("{}\n", wrapped(text, width));
+  };
+  print_lines(fmt::format("{} on {} ({}), position {}, trained at length {}, evaluated in {}",
+                          report.model, report.data, report.split, report.position,
+                          report.training_length, report.precision));
+  fmt::print("\n{}", to_text(to_table(report), {.width = width}));
+  if (std::ranges::any_of(report.lengths, [](const EvaluatedLength& entry) {
+        return entry.figures.denominators.has_value();
+      })) {
+    fmt::print("\n");
+    print_lines(
+        "Small denominators of linear attention are below a hundredth of what their features could "
+        "add up to; the least as a share of that.");
   }
   for (const EvaluatedLength& entry : report.lengths) {
     const auto& paired = entry.paired;
     if (!paired) continue;
-    fmt::print(
-        "\n{} minus this, {} tokens, {}: {:+.4f} ± {:.4f} nats (95 %: {:+.4f} to {:+.4f}, "
-        "p {:.2g}), on the same {} targets of {} rows\n",
-        report.against, entry.length, describe(entry.arrangement), paired->difference,
+    fmt::print("\n");
+    print_lines(fmt::format(
+        "{} minus this, {} tokens, {}: {:+.4f} ± {:.4f} nats (95 %: {:+.4f} to {:+.4f}, p {:.2g}), "
+        "on the same {} targets of {} rows",
+        report.against, format_count(entry.length), describe(entry.arrangement), paired->difference,
         paired->standard_error, paired->interval.low, paired->interval.high, paired->p_value,
-        format_count(paired->targets), format_count(paired->rows));
+        format_count(paired->targets), format_count(paired->rows)));
   }
   if (const auto& pseudo = report.pseudo_perplexity) {
     fmt::print("\npseudo-perplexity {:.3f} (loss {:.4f} nats) over {} tokens of {} sequences\n",
@@ -117,31 +129,51 @@ void print_text(const EvaluationReport& report) {
   }
 }
 
+std::optional<std::int64_t> one_length(const std::string& text) {
+  const std::vector<std::int64_t> lengths = parse_lengths(text);
+  if (lengths.size() > 1) throw_usage("--length", "is one number for the run of a matcher");
+  return lengths.empty() ? std::nullopt : std::optional(lengths.front());
+}
+
 // What is measured of a language model has no meaning for a classifier, and the reverse.
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts) {
-  const bool language = !options.lengths.empty() || options.tokens > 0 ||
-                        options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
-                        options.by_position || !options.chart.empty();
-  const bool against = !options.against.empty();
-  if (facts.predicts_labels && (language || !options.output.empty())) {
-    throw_usage(options.model, "is a classifier's run",
-                "it takes --data, --errors, --against, --json and --checkpoint");
+  struct Kind {
+    bool is;
+    const char* name;
+    std::vector<std::string> takes;  // beside what every run takes
+  };
+  const std::array kinds{
+      Kind{facts.predicts_labels, "a classifier", {"--data", "--errors", "--against"}},
+      Kind{facts.translates, "a translator", {"--data", "--split", "--output"}},
+      Kind{facts.matches, "a matcher", {"--data", "--split", "--length", "--errors", "--against"}},
+      Kind{facts.data == TaskData::generated, "a probe", {"--length", "--questions"}}};
+  const ArrangementSettings plain;
+  const std::array<std::pair<const char*, bool>, 13> given{{
+      {"--data", !options.data.empty()},
+      {"--split", options.split != Split::validation && !facts.predicts_labels},
+      {"--against", !options.against.empty()},
+      {"--length", !options.lengths.empty()},
+      {"--tokens", options.tokens > 0},
+      {"--questions", options.questions > 0},
+      {"--shift", options.arrangement.shift != plain.shift},
+      {"--drop-middle", options.arrangement.drop_middle != plain.drop_middle},
+      {"--shuffle-blocks", options.arrangement.shuffle_blocks != plain.shuffle_blocks},
+      {"--pseudo-perplexity", options.pseudo_perplexity},
+      {"--by-position", options.by_position},
+      {"--chart", !options.chart.empty()},
+      {"--output", !options.output.empty()},
+  }};
+  for (const Kind& kind : kinds) {
+    if (!kind.is) continue;
+    for (const auto& [flag, is_given] : given) {
+      if (!is_given || std::ranges::count(kind.takes, flag) > 0) continue;
+      throw_usage(flag, fmt::format("is not for the run of {}, as {} is", kind.name, options.model),
+                  fmt::format("it takes {}, --checkpoint, --weights and --json",
+                              fmt::join(kind.takes, ", ")));
+    }
   }
-  if (facts.translates && (language || against)) {
-    throw_usage(options.model, "is a translator's run",
-                "it takes --data, --split, --output, --json and --checkpoint");
-  }
-  if (facts.matches && (language || !options.output.empty())) {
-    throw_usage(options.model, "is a matcher's run",
-                "it takes --data, --split, --errors, --against, --json and --checkpoint");
-  }
-  const bool asks_of_data = !options.data.empty() || options.split != Split::validation;
-  if (facts.data == TaskData::generated &&
-      (against || asks_of_data || options.tokens > 0 ||
-       options.arrangement != ArrangementSettings{} || options.pseudo_perplexity ||
-       options.by_position || !options.chart.empty() || !options.output.empty())) {
-    throw_usage(options.model, "is the run of a probe",
-                "it takes --length, --json and --checkpoint");
+  if (options.questions > 0 && facts.data != TaskData::generated) {
+    throw_usage("--questions", "is for the run of a probe; " + options.model + " is none");
   }
   if (facts.predicts_labels && options.split != Split::validation) {
     throw_usage("--split",
@@ -186,6 +218,7 @@ void evaluate_command(const EvaluateOptions& options) {
     return evaluate_matcher(open_trained_matcher(options.model, options.opening),
                             {.data = options.data,
                              .split = options.split,
+                             .length = one_length(options.lengths),
                              .against = options.against,
                              .opening = options.opening,
                              .errors = options.errors,
@@ -193,7 +226,9 @@ void evaluate_command(const EvaluateOptions& options) {
   }
   if (facts.data == TaskData::generated) {
     return evaluate_probe(open_trained_probe(options.model, options.opening),
-                          {.lengths = parse_lengths(options.lengths), .json = options.json});
+                          {.lengths = parse_lengths(options.lengths),
+                           .questions = options.questions,
+                           .json = options.json});
   }
   ROFORMER_ASSERT(facts.evaluates_text);
   const EvaluationReport report = evaluate_language_run(
@@ -243,8 +278,13 @@ void add_evaluate_command(CLI::App& program) {
                       "another run on the same targets: the difference of the losses, paired; of "
                       "classifiers and matchers: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
-                      "tokens of a row, several with commas; default: as trained. Of a probe: "
-                      "characters of a question, default: those of its validations");
+                      "tokens of a row, several with commas; default: as trained. Of a matcher: "
+                      "of two texts, one number. Of a probe: characters of a question, default: "
+                      "those of its validations");
+  command
+      ->add_option("--questions", options->questions,
+                   "of a probe: at each length; default: as in its validations")
+      ->check(positive());
   command
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")

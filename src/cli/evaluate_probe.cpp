@@ -47,8 +47,8 @@ std::int64_t size_at(const Settings& settings, std::int64_t length) {
   return size;
 }
 
-MeasuredLength measure(const TrainedModel& trained, std::int64_t length, std::int64_t size) {
-  const Settings& settings = trained.settings;
+MeasuredLength measure(const TrainedModel& trained, const Settings& settings, std::int64_t length,
+                       std::int64_t size) {
   const std::int64_t examples = settings.probe.examples;
   const auto alone = make_single_process();
   MeasuredLength result{
@@ -75,9 +75,8 @@ Table answers_table(const std::vector<MeasuredLength>& measured) {
   return table;
 }
 
-nlohmann::ordered_json to_json(const TrainedModel& trained,
+nlohmann::ordered_json to_json(const TrainedModel& trained, const Settings& settings,
                                const std::vector<MeasuredLength>& measured) {
-  const Settings& settings = trained.settings;
   nlohmann::ordered_json object = {{"model", trained.checkpoint.string()},
                                    {"position", settings.position.scheme},
                                    {"kind", to_word(settings.probe.kind)},
@@ -97,17 +96,18 @@ nlohmann::ordered_json to_json(const TrainedModel& trained,
 }  // namespace
 
 void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options) {
-  const Settings& settings = trained.settings;
+  Settings settings = trained.settings;
+  if (options.questions > 0) settings.probe.examples = options.questions;
   const std::vector<std::int64_t> lengths =
       options.lengths.empty() ? lengths_of_validations(settings) : options.lengths;
   std::vector<std::int64_t> sizes;
   for (const std::int64_t length : lengths) sizes.push_back(size_at(settings, length));
   std::vector<MeasuredLength> measured;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    measured.push_back(measure(trained, lengths[i], sizes[i]));
+    measured.push_back(measure(trained, settings, lengths[i], sizes[i]));
   }
   if (options.json) {
-    std::cout << to_json(trained, measured).dump(2) << '\n';
+    std::cout << to_json(trained, settings, measured).dump(2) << '\n';
     return;
   }
   const ProbeText example = make_probe(settings.probe.kind, 2, 1);

@@ -11,6 +11,7 @@ namespace roformer {
 
 struct ProbeEvaluation {
   std::vector<std::int64_t> lengths;  // in characters; empty: those of its validations
+  std::int64_t questions = 0;         // at each length; 0: as in its validations
   bool json = false;
 };
 

@@ -40,7 +40,7 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   opening.among_others = flags.runs.size() > 1;
   if (task_of_run(run, opening.checkpoint).translates) {
     auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
-    require_explainable(opened->settings);
+    require_explainable(opened->settings, run);
     auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
     return [&flags, opened, pairs](const std::string& name) {
       prepare_threads(opened->settings.threads);
@@ -48,7 +48,7 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
     };
   }
   auto opened = std::make_shared<TrainedModel>(open_trained_model(run, opening));
-  require_explainable(opened->settings);
+  require_explainable(opened->settings, run);
   auto text = std::make_shared<Dataset>(open_stored_text(flags.data, *opened));
   return [&flags, opened, text](const std::string& name) {
     prepare_threads(opened->settings.threads);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/input_line.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "metrics/proportions.h"
 #include "report/table.h"
 #include "runs/answer_comparison.h"
@@ -83,6 +84,10 @@ nlohmann::ordered_json example_json(const MatchingSet& set, const MatchingEvalua
 
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
   Settings settings = trained.settings;
+  if (options.length) {
+    settings.data.length = *options.length;
+    require_positions(settings, "--length", *options.length);
+  }
   settings.data.directory =
       open_stored(options.data, settings, [](const fs::path& folder) { return folder; });
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, options.split);
@@ -93,6 +98,10 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     opening.overrides = computing_overrides(opening.overrides);
     other.emplace(open_trained_matcher(options.against, opening));
     Settings others = other->settings;
+    if (options.length) {
+      others.data.length = *options.length;
+      require_positions(others, "--length", *options.length);
+    }
     others.data.directory = settings.data.directory;
     same = load_matching_set(others, *other->tokenizer, options.split);
   }
@@ -128,7 +137,13 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
       100 * standard_error(evaluation.all.right, evaluation.all.examples),
       evaluation.figures.at("loss"), format_count(evaluation.cut),
       format_count(std::ssize(set.texts)));
-  if (comparison) fmt::print("{}", comparison_text(*comparison, options.against));
+  if (evaluation.ties > 0) {
+    fmt::print("{} of {} triplets have the same score twice, which is not right\n",
+               format_count(evaluation.ties), format_count(evaluation.all.examples));
+  }
+  if (comparison) {
+    fmt::print("{}\n", wrapped(comparison_text(*comparison, options.against), terminal_width()));
+  }
   if (!worst.empty()) fmt::print("\nmost wrong\n");
   for (const std::size_t i : worst) print_matching_example(set, evaluation, i);
 }
@@ -153,8 +168,9 @@ void predict_matches(const TrainedClassifier& trained, const MatchPredictions& o
       // As the file has them.
       const bool swapped = set.source.examples[i].swapped;
       const double b = scores[2 * i + (swapped ? 1 : 0)], c = scores[2 * i + (swapped ? 0 : 1)];
-      object = {{"closer", b > c ? "B" : "C"}, {"score_b", b}, {"score_c", c}};
-      if (!json) fmt::print("{}\t{:.4f}\t{:.4f}\n", b > c ? "B" : "C", b, c);
+      const char* const closer = b > c ? "B" : b < c ? "C" : "neither";
+      object = {{"closer", closer}, {"score_b", b}, {"score_c", c}};
+      if (!json) fmt::print("{}\t{:.4f}\t{:.4f}\n", closer, b, c);
     } else {
       object = {{"match", scores[i] > 0}, {"score", scores[i]}};
       if (!json) fmt::print("{}\t{:.4f}\n", scores[i] > 0 ? 1 : 0, scores[i]);

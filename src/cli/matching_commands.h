@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "data/split.h"
@@ -12,8 +13,9 @@ namespace roformer {
 struct MatcherEvaluation {
   std::string data;  // another folder; empty: the run's
   Split split = Split::validation;
-  std::string against;          // the run of another matcher
-  TrainedModelOptions opening;  // as the first was opened
+  std::optional<std::int64_t> length;  // in tokens; none: as trained
+  std::string against;                 // the run of another matcher
+  TrainedModelOptions opening;         // as the first was opened
   std::int64_t errors = 0;
   bool json = false;
 };

@@ -29,8 +29,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
           ->needs(wordpiece);
   command
       .add_flag("--characters", flags.settings.characters,
-                "--dictionary only tells --whole-word masks what a word is: every Chinese "
-                "character is a piece")
+                "every Chinese character is a piece, and --dictionary only tells masks of whole "
+                "words (data.masking.whole_words) what a word is")
       ->needs(dictionary);
   command.add_flag("--cased", flags.settings.cased, "WordPiece: keep upper case and accents");
   command.add_flag("--bytes", flags.bytes, "no vocabulary: every byte is a token")

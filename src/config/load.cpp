@@ -113,16 +113,26 @@ const std::array kIdleKeys{
     IdleKey{"attention.features", has_no_random_features, kOfRandomFeatures, kFavor},
     IdleKey{"attention.redraw", has_no_random_features, kOfRandomFeatures, kFavor}};
 
+const IdleKey* idle_key(const Settings& settings, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      kIdleKeys, [&](const IdleKey& idle) { return name == idle.key && idle.is_idle(settings); });
+  return found == kIdleKeys.end() ? nullptr : &*found;
+}
+
 }  // namespace
+
+std::string why_idle(const Settings& settings, const std::string& key) {
+  const IdleKey* const idle = idle_key(settings, key);
+  return idle == nullptr ? "" : idle->because;
+}
 
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags) {
   Problems ignored;
   for (const Assignment& flag : expand_shorthands(to_assignments(flags), ignored)) {
     const Key* const key = key_of(flag, settings);
     if (key == nullptr) continue;
-    for (const IdleKey& idle : kIdleKeys) {
-      if (key->name != idle.key || !idle.is_idle(settings)) continue;
-      throw_usage("--" + key->name, idle.because, idle.hint);
+    if (const IdleKey* const idle = idle_key(settings, key->name)) {
+      throw_usage("--" + key->name, idle->because, idle->hint);
     }
     const PositionSettings& position = settings.position;
     if (key->scheme().empty() || uses_scheme(position, key->scheme()) ||

@@ -128,7 +128,8 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(stages,
                    {.help = "the training in stretches, a list of {steps, length, batch, "
                             "accumulation, learning_rate, warmup, directory}; what an entry leaves "
-                            "out is as data.* and training.* say",
+                            "out is as data.* and training.* say, a warmup of a later entry 0; "
+                            "the schedule's share at a step multiplies each learning_rate",
                     .tasks = {TaskKind::mlm, TaskKind::causal_lm}}),
   };
 }

@@ -179,7 +179,13 @@ TripletCounts make_triplets(const TripletOptions& options) {
   for (std::size_t set = 0; set < kTripletSplits; ++set) {
     const std::string name(to_string(static_cast<Split>(set)));
     if (sets[set].empty()) {
-      throw_failure(options.inputs.front().string(), fmt::format("the {} set would be empty", name),
+      std::set<std::string_view> known;
+      for (const MatchingExample& triplet : triplets) known.insert(triplet.anchor);
+      throw_failure(options.inputs.front().string(),
+                    drawn ? fmt::format("the {} set would be empty", name)
+                          : fmt::format("the {} set would be empty: {} triplets with {} different "
+                                        "A, by which they are divided",
+                                        name, triplets.size(), known.size()),
                     "more lines, or other --split shares");
     }
     std::string lines;

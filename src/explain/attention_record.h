@@ -29,7 +29,8 @@ struct AttentionMasses {
   at::Tensor by_distance;   // [H, 2L - 1] float64: mass, from distance -(L - 1) on; sums to 1
   at::Tensor uniform;       // [2L - 1]: the same of equal weights for all visible keys
   at::Tensor entropy;       // [H] nats, the mean over queries
-  at::Tensor own, previous, next, first;  // [H]: mean mass over the queries that see such a key
+  // [H]: mean mass over the queries that see such a key; of `first` but for the first query itself.
+  at::Tensor own, previous, next, first;
   // Standard errors by the texts, NaN for one: of the mass in each of distance_ranges(L), [H, R],
   // and of the means above, [H].
   at::Tensor range_error, entropy_error, own_error, previous_error, next_error, first_error;

@@ -17,9 +17,11 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kMostContents = 16;       // of a group
-constexpr std::int64_t kScoreNumbers = 1 << 23;  // of one query's content with a group's keys
-constexpr std::int64_t kGroups = 4;              // of as many contents as may be
+// A group's shares are without bias, however few contents it has; their errors come from how the
+// groups differ, so that there must be many.
+constexpr std::int64_t kLeastContents = 4, kMostContents = 8;  // of a group
+constexpr std::int64_t kScoreNumbers = 1 << 23;      // of one query's content with a group's keys
+constexpr std::int64_t kFewest = 128, kMost = 1024;  // contents in all
 
 std::int64_t layers_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.layers;
@@ -29,14 +31,15 @@ std::int64_t heads_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.heads;
 }
 
-// How the contents of a stack are drawn: groups of so many that scores of all pairs fit.
+// How the contents of a stack are drawn: about as many as there are texts, in groups of so many
+// that scores of all pairs fit.
 struct ContentGroups {
   std::int64_t contents = 0, groups = 0;
 
-  explicit ContentGroups(const ExplainedStack& stack)
-      : contents(std::clamp<std::int64_t>(
-            kScoreNumbers / (heads_of(stack) * stack.longest * stack.longest), 4, kMostContents)),
-        groups(kGroups * kMostContents / contents) {}
+  ContentGroups(const ExplainedStack& stack, std::int64_t texts)
+      : contents(std::clamp(kScoreNumbers / (heads_of(stack) * stack.longest * stack.longest),
+                            kLeastContents, kMostContents)),
+        groups(std::clamp(texts, kFewest, kMost) / contents) {}
 };
 
 // One stack while it is explained.
@@ -50,7 +53,7 @@ struct LookedInto {
 
   LookedInto(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
       : stack(of),
-        groups(of),
+        groups(of, texts.sequences),
         recorder({.layers = layers_of(of),
                   .length = of.longest,
                   .tokens = of.tokens,
@@ -233,9 +236,9 @@ class Explainer {
 
 }  // namespace
 
-void require_explainable(const Settings& settings) {
+void require_explainable(const Settings& settings, const std::string& run) {
   if (!uses_linear_attention(settings.attention)) return;
-  throw_usage("attention.kernel", "linear attention makes no scores that could be explained",
+  throw_usage(run, "linear attention makes no scores that could be explained",
               "a run whose attention.kernel is softmax in all layers");
 }
 
@@ -251,7 +254,7 @@ std::string ExplainedLayer::title() const {
 Explanation explain(const TrainedModel& model, const Dataset& dataset,
                     const ExplainOptions& options) {
   const c10::AutoGradMode no_gradient(false);
-  require_explainable(model.settings);
+  require_explainable(model.settings, model.checkpoint.string());
   const ExplainedTexts texts = rows_of_text(model, dataset, options);
   return Explainer(texts, model.settings.seed, options.ablations).explain();
 }
@@ -259,7 +262,7 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options) {
   const c10::AutoGradMode no_gradient(false);
-  require_explainable(translator.settings);
+  require_explainable(translator.settings, translator.checkpoint.string());
   const ExplainedTexts texts = sentence_pairs(translator, dataset, options);
   return Explainer(texts, translator.settings.seed, options.ablations).explain();
 }

@@ -62,7 +62,7 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options);
 
-// Throws Error (usage) for linear attention alone, before any text is read.
-void require_explainable(const Settings& settings);
+// Throws Error (usage) for linear attention alone, before any text is read. `run`: its name.
+void require_explainable(const Settings& settings, const std::string& run);
 
 }  // namespace roformer

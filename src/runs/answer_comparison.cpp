@@ -35,7 +35,7 @@ nlohmann::ordered_json to_json(const AnswerComparison& comparison) {
 std::string comparison_text(const AnswerComparison& comparison, const std::string& other) {
   return fmt::format(
       "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
-      "p = {:.3f}{}\n",
+      "p = {:.3f}{}",
       other, comparison.only_first, comparison.only_second, comparison.p_value,
       comparison.p_value < 0.05 ? "" : ": no difference can be concluded at 5 %");
 }

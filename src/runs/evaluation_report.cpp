@@ -73,6 +73,18 @@ Table to_table(const EvaluationReport& report) {
                        .key = "bits_per_byte",
                        .format = {.style = Style::fixed, .digits = 4}});
   }
+  const bool denominators = std::ranges::any_of(report.lengths, [](const EvaluatedLength& entry) {
+    return entry.figures.denominators.has_value();
+  });
+  if (denominators) {
+    columns.push_back({.title = "small denominators",
+                       .key = "small_denominators",
+                       .unit = "%",
+                       .format = {.style = Style::percent, .digits = 3}});
+    columns.push_back({.title = "least denominator",
+                       .key = "least_denominator",
+                       .format = {.style = Style::general, .digits = 2}});
+  }
   columns.push_back({.title = "targets", .format = count});
   Table table(std::move(columns));
   for (const EvaluatedLength& entry : report.lengths) {
@@ -86,6 +98,11 @@ Table to_table(const EvaluationReport& report) {
     if (report.causal) {
       cells.push_back(optional_cell(entry.bits_per_character));
       cells.push_back(optional_cell(entry.bits_per_byte));
+    }
+    if (denominators) {
+      const auto& found = entry.figures.denominators;
+      cells.push_back(found ? Cell(found->small_share()) : Cell());
+      cells.push_back(found ? Cell(found->least) : Cell());
     }
     cells.emplace_back(entry.figures.targets);
     table.add_row(std::move(cells));

@@ -71,6 +71,9 @@ MatchingEvaluation evaluate_matching(const Classifier& classifier, const Matchin
                 .right = std::ranges::count(result.right, true)};
   result.by_length = shares_by_length(set, result.right);
   result.cut = std::ranges::count(set.texts, true, &EncodedText::cut);
+  for (std::size_t i = 0; set.source.triplets && i < set.source.examples.size(); ++i) {
+    result.ties += result.scores[2 * i] == result.scores[2 * i + 1];
+  }
   return result;
 }
 
@@ -98,6 +101,7 @@ nlohmann::ordered_json to_json(const MatchingEvaluation& evaluation) {
       {"accuracy", to_json(evaluation.all)},
       {"standard_error", standard_error(evaluation.all.right, evaluation.all.examples)},
       {"cut", evaluation.cut},
+      {"ties", evaluation.ties},
       {"by_length", nlohmann::ordered_json::array()}};
   for (const MatchingShare& share : evaluation.by_length) {
     object["by_length"].push_back(to_json(share));

@@ -30,6 +30,7 @@ struct MatchingEvaluation {
   MatchingShare all;
   std::vector<MatchingShare> by_length;  // of the longest text, in tokens before it was cut
   std::int64_t cut = 0;                  // pairs of texts
+  std::int64_t ties = 0;                 // triplets whose two scores are the same: not right
 };
 
 MatchingEvaluation evaluate_matching(const Classifier& classifier, const MatchingSettings& settings,

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -98,6 +100,19 @@ MatchingSet load_set_like(const MatchingSet& training, const Settings& settings,
   return set;
 }
 
+// Sets that the user has divided by hand may share texts.
+void warn_of_known_texts(const MatchingSet& training, const MatchingSet& held_out, Split split) {
+  std::set<std::string_view> known;
+  for (const MatchingExample& example : training.source.examples) known.insert(example.anchor);
+  const auto shared = std::ranges::count_if(
+      held_out.source.examples,
+      [&](const MatchingExample& example) { return known.contains(example.anchor); });
+  if (shared == 0) return;
+  log::warn("{} of {} examples of the {} set have an A that is in training, too",
+            format_count(shared), format_count(std::ssize(held_out.source.examples)),
+            to_string(split));
+}
+
 class MatchingTraining : public TrainingTask {
  public:
   MatchingTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
@@ -110,7 +125,10 @@ class MatchingTraining : public TrainingTask {
         unit_(settings.matching.loss == MatchingLoss::triplet ? 2 : 1),
         batches_(unit_lengths(settings.matching, training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), matching_shape(settings.matching),
-                    plan) {}
+                    plan) {
+    warn_of_known_texts(training_, validation_, Split::validation);
+    warn_of_known_texts(training_, test_, Split::test);
+  }
 
   // For run.json.
   nlohmann::json data() const {
@@ -198,6 +216,13 @@ MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer
   for (const EncodedText& text : set.texts) {
     pieces += text.length();
     unknown += std::ranges::count(text.ids, tokenizer.special().unknown);
+  }
+  const auto same = std::ranges::count_if(set.source.examples, [&](const MatchingExample& one) {
+    return set.source.triplets && one.closer == one.farther;
+  });
+  if (same > 0) {
+    log::warn("{}: {} of {} triplets have one text as B and C", name, format_count(same),
+              format_count(std::ssize(set.source.examples)));
   }
   constexpr double kMany = 0.01;
   if (static_cast<double>(unknown) > kMany * static_cast<double>(pieces)) {

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/random.h"
+#include "config/load.h"
+#include "config/schema.h"
 #include "config/words.h"
 #include "data/probes.h"
 #include "tasks/data_record.h"
@@ -97,6 +100,11 @@ class ProbeTask : public TrainingTask {
 
 OpenedTask open_probe_task(const TaskSources& sources) {
   const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  for (const std::string& name : diff(sources.settings, with_room_for_tests(sources.settings))) {
+    const Key& key = *find_key(name);
+    log::info("{} is {} in the model, for the tests at {} times the length", name,
+              key.get(with_room_for_tests(sources.settings)), sources.settings.probe.longest);
+  }
   return {.task = std::make_unique<ProbeTask>(sources.settings, tokenizer, sources.plan),
           .tokenizer = tokenizer,
           .data = data_record(sources.settings)};

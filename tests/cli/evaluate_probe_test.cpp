@@ -41,7 +41,9 @@ TEST_CASE("the run of a probe is evaluated at any length, as its validations wer
   REQUIRE(text.code == 0);
   CHECK(has(text.output, "40 questions of copy"));
   CHECK(has(run({"evaluate", trained, "--length", "2"}).errors, "smallest question"));
-  CHECK(has(run({"evaluate", trained, "--tokens", "9"}).errors, "is the run of a probe"));
+  CHECK(has(run({"evaluate", trained, "--tokens", "9"}).errors,
+            "--tokens: is not for the run of a probe"));
+  CHECK(has(run({"evaluate", trained, "--questions", "60"}).output, "60 questions of copy"));
   CHECK(has(run({"train", config, "--run", "q", "--data.directory", trained}).errors,
             "makes its own examples"));
 }

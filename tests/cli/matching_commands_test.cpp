@@ -30,12 +30,28 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
       object["accuracy"]["examples"].get<int>() - object["accuracy"]["right"].get<int>();
   CHECK(static_cast<int>(object.value("errors", nlohmann::json::array()).size()) ==
         std::min(wrong, 3));
-  CHECK(has(run({"evaluate", one, "--length", "16"}).errors, "is a matcher's run"));
-  CHECK(run({"evaluate", one, "--output", "x"}).code == 2);
+  CHECK(has(run({"evaluate", one, "--output", "x"}).errors,
+            "--output: is not for the run of a matcher"));
+  CHECK(has(run({"evaluate", one, "--tokens", "5"}).errors, "--tokens: is not for"));
+  CHECK(has(run({"evaluate", one, "--length", "8,16"}).errors, "is one number"));
+  const Outcome shorter = run({"evaluate", one, "--length", "8"});
+  REQUIRE(shorter.code == 0);
+  CHECK(has(shorter.output, "length 8"));
 
   const Outcome predicted = run({"predict", one, triplets + "/test.jsonl"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.output.starts_with("closer\tscore(A,B)\tscore(A,C)\n"));
+  // What scores alike has no closer text, and is not right.
+  const std::string ties = (tiny.folder.path / "ties" / "validation.jsonl").string();
+  std::filesystem::create_directories(tiny.folder.path / "ties");
+  std::ofstream(ties) << R"({"A": "原告", "B": "被告", "C": "被告"})"
+                      << "\n";
+  CHECK(has(run({"predict", one, ties}).output, "\nneither\t"));
+  const Outcome tied =
+      run({"evaluate", one, "--data", (tiny.folder.path / "ties").string(), "--json"});
+  REQUIRE(tied.code == 0);
+  CHECK(nlohmann::json::parse(tied.output)["ties"] == 1);
+  CHECK(nlohmann::json::parse(tied.output)["accuracy"]["right"] == 0);
   CHECK(run({"predict", one}, read_file(triplets + "/test.jsonl")).output == predicted.output);
   CHECK(has(run({"predict", one}, "{}\n").errors, "standard input:1"));
   const std::string other = (tiny.folder.path / "test.txt").string();

@@ -343,6 +343,20 @@ TEST_CASE("a combination that contradicts itself is a run that says why") {
   CHECK(has(refusal([&] { load_study(file, {{"position", "cope,none"}}); }), "has no such option"));
 }
 
+TEST_CASE("a key that says nothing in a combination is no second run of the same") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "matrix: {attention.kernel: [elu, favor], "
+                                 "attention.features: [32, 64]}\n"
+                                 "task: causal_lm\n");
+  const StudySettings study = load_study(file);
+  REQUIRE(study.runs.size() == 4);
+  CHECK_FALSE(study.runs[0].refusals.empty());
+  CHECK(has(study.runs[1].refusals.lines().front(), "is of FAVOR+'s random features"));
+  CHECK(study.runs[2].refusals.empty());
+  CHECK(study.runs[3].refusals.empty());
+}
+
 TEST_CASE("a matrix that nobody can run is refused") {
   ConfigFolder folder;
   std::string list = "0";

@@ -27,9 +27,12 @@ void check_table(const SchemeCheck& check, std::int64_t rows,
   if (length <= rows) return;
   std::vector<std::string> keys{"data.length", check.choice()};
   for (const std::string& option : options) keys.push_back(check.option(option));
+  // The table of a model to start from is as long as it is.
+  const bool fixed = !check.settings().model.from.empty();
   check.problem(
       keys, fmt::format("got {}, but {} has a table of {} positions", length, check.name(), rows),
-      fmt::format("--{} {}", check.option("length"), length));
+      fixed ? fmt::format("--data.length {}, as model.from has no more", rows)
+            : fmt::format("--{} {}", check.option("length"), length));
 }
 
 void check_buckets(const SchemeCheck& check, std::int64_t buckets, std::int64_t max_distance) {
