@@ -141,6 +141,7 @@ Table rendered_table(const StudyCommandOptions& options, const std::string& form
 
 void merge_command(const StudyCommandOptions& options) {
   if (!options.page.empty()) {
+    if (!options.table.empty()) throw_usage("--table", "is printed, and --page writes all of them");
     require_output(options.page, options.merge);
     const Origin origin = this_program();
     write_file_atomically(options.page, records_page(options.merge, origin));
@@ -149,10 +150,14 @@ void merge_command(const StudyCommandOptions& options) {
   }
   bool first = true;
   for (const TitledTable& titled : merged_tables(options.merge, use_of(options.format))) {
+    if (!options.table.empty() && titled.name != options.table) continue;
     if (!std::exchange(first, false)) std::cout << '\n';
     if (options.format == "text") std::cout << titled.title << "\n\n";
     print_table(titled.table, options.format);
   }
+  if (!first) return;
+  throw_usage("--table", "none of the records comes to a table \"" + options.table + "\"",
+              "results, differences or apart");
 }
 
 // The record that lies there may hold runs of other seeds or machines, which nothing else has.
@@ -229,6 +234,9 @@ void study_command(const StudyCommandOptions& options) {
     return;
   }
   if (!options.merge.empty()) return merge_command(options);
+  if (!options.table.empty()) {
+    throw_usage("--table", "is of records", "--render RECORD --table NAME");
+  }
   if (options.file.empty()) {
     throw_usage("study", "wanted the file of a study, --render RECORD or --merge RECORDS");
   }
@@ -326,13 +334,12 @@ void add_study_command(CLI::App& program) {
           ->type_name("JSON")
           ->excludes(file)
           ->excludes(record);
-  CLI::Option* table =
-      command
-          ->add_option("--table", options->table,
-                       "which one --render prints: spread, results, differences, "
-                       "target_differences, lengths, translations, translation_tests or tuning "
-                       "(default: the first)")
-          ->needs(render);
+  CLI::Option* table = command->add_option(
+      "--table", options->table,
+      "which one --render prints: spread, results, differences, "
+      "target_differences, lengths, translations, translation_tests or tuning "
+      "(default: the first); which --merge prints: results, differences or apart "
+      "(default: all)");
   command
       ->add_option("--chart", options->chart,
                    "--render prints this chart as SVG: curves, figures, lengths, "

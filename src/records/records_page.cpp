@@ -247,14 +247,14 @@ std::vector<TitledTable> merged_tables(const std::vector<fs::path>& files, Table
     const std::string title = fmt::format("{} version {}, a {}", merged.protocol,
                                           merged.study.version, task_title(merged.task));
     if (!merged.rows.empty()) {
-      tables.push_back({title, study_table(merged.study, merged.rows, use)});
+      tables.push_back({"results", title, study_table(merged.study, merged.rows, use)});
     }
     Table differences = difference_table(merged.study, merged.rows);
     if (!differences.rows().empty()) {
-      tables.push_back({title + ": differences", std::move(differences)});
+      tables.push_back({"differences", title + ": differences", std::move(differences)});
     }
     if (!merged.apart.empty()) {
-      tables.push_back({title + ": what compares with nothing", apart_table(merged)});
+      tables.push_back({"apart", title + ": what compares with nothing", apart_table(merged)});
     }
   }
   if (tables.empty()) {

@@ -18,6 +18,7 @@ namespace roformer {
 std::string records_page(const std::vector<std::filesystem::path>& records, const Origin& origin);
 
 struct TitledTable {
+  std::string name;  // "results", "differences" or "apart"
   std::string
       title;  // "leaderboard version 1, a masked language model: what compares with nothing"
   Table table;

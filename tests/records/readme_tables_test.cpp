@@ -4,10 +4,10 @@
 // record, byte for byte: `roformer study --render PATH --table TABLE`. With chart:NAME for TABLE
 // the line below is a picture, ![words](FILE.svg), and that file is the drawing of the record's
 // chart: `roformer study --render PATH --chart NAME > FILE.svg`. Below a line
-//   <!-- merged: PATH PATH ... -->
-// stands the table of several records of one protocol: `roformer study --merge PATH PATH ...
-// --format markdown`, up to its first empty line. A table with a column of figures
-// that has no record was copied by hand, unless a line <!-- computed: FROM WHAT --> stands above.
+//   <!-- merged: PATH PATH ... -->  or  <!-- merged: PATH PATH ... differences -->
+// stands the table of several records of one protocol, or their differences: `roformer study
+// --merge PATH PATH ... --table results --format markdown`. A table with a column of figures that
+// has no record was copied by hand, unless a line <!-- computed: FROM WHAT --> stands above.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -45,13 +45,24 @@ std::string rendering(const fs::path& record, const std::string& table) {
   }
 }
 
-// `paths` from the folder, one space between them.
-std::string merged_rendering(const fs::path& folder, const std::string& paths) {
+// `words`: paths from the folder, one space between them, and the name of a table where that is not
+// the results.
+std::string merged_rendering(const fs::path& folder, const std::string& words) {
   std::vector<fs::path> records;
-  std::istringstream list(paths);
-  for (std::string path; std::getline(list, path, ' ');) records.push_back(folder / path);
+  std::string wanted = "results";
+  std::istringstream list(words);
+  for (std::string word; std::getline(list, word, ' ');) {
+    if (word.ends_with(".json")) {
+      records.push_back(folder / word);
+    } else {
+      wanted = word;
+    }
+  }
   try {
-    return to_markdown(merged_tables(records).front().table);
+    for (const TitledTable& titled : merged_tables(records)) {
+      if (titled.name == wanted) return to_markdown(titled.table);
+    }
+    return "no table " + wanted;
   } catch (const Error& error) {
     return error.what();
   }
@@ -238,7 +249,8 @@ TEST_CASE("a table of several records is told from one that they do not give tog
     check_origins(first.path / "README.md", checked);
     return checked.breaches;
   };
-  const std::string both = to_markdown(merged_tables({first.file, second.file}).front().table);
+  const auto tables = merged_tables({first.file, second.file});
+  const std::string both = to_markdown(tables.front().table);
   CHECK(has(both, "sinusoidal"));
   const std::string marker =
       "<!-- merged: " + first.file.string() + " " + second.file.string() + " -->\n";
@@ -246,6 +258,19 @@ TEST_CASE("a table of several records is told from one that they do not give tog
   CHECK_FALSE(breaches("<!-- merged: " + first.file.string() + " -->\n" + both).empty());
   CHECK(has(breaches("<!-- merged: -->\n" + both), "not understood"));
   CHECK(has(breaches("<!-- merged: gone.json -->\n" + both), "gone.json"));
+
+  MadeRecord more, others;
+  more.write({{"rope", "1", 3.1}, {"none", "1", 4.5}});
+  others.write({{"rope", "2", 3.2}, {"none", "2", 4.4}});
+  std::string differences;
+  for (const TitledTable& titled : merged_tables({more.file, others.file})) {
+    if (titled.name == "differences") differences = to_markdown(titled.table);
+  }
+  REQUIRE(has(differences, "| none | rope | 2 | 1.300 |"));
+  const std::string of_both =
+      "<!-- merged: " + more.file.string() + " " + others.file.string() + " differences -->\n";
+  CHECK(breaches(of_both + differences).empty());
+  CHECK_FALSE(breaches(of_both + both).empty());
 }
 
 TEST_CASE("a table of figures says where they are from") {
