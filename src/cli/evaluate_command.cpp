@@ -146,7 +146,7 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
       Kind{facts.predicts_labels, "a classifier", {"--data", "--errors", "--against"}},
       Kind{facts.translates, "a translator", {"--data", "--split", "--output"}},
       Kind{facts.matches, "a matcher", {"--data", "--split", "--length", "--errors", "--against"}},
-      Kind{facts.data == TaskData::generated, "a probe", {"--length", "--questions"}}};
+      Kind{facts.data == TaskData::generated, "a probe", {"--length", "--questions", "--against"}}};
   const ArrangementSettings plain;
   const std::array<std::pair<const char*, bool>, 13> given{{
       {"--data", !options.data.empty()},
@@ -228,6 +228,8 @@ void evaluate_command(const EvaluateOptions& options) {
     return evaluate_probe(open_trained_probe(options.model, options.opening),
                           {.lengths = parse_lengths(options.lengths),
                            .questions = options.questions,
+                           .against = options.against,
+                           .opening = options.opening,
                            .json = options.json});
   }
   ROFORMER_ASSERT(facts.evaluates_text);
@@ -276,7 +278,7 @@ void add_evaluate_command(CLI::App& program) {
                       "another prepared set (same tokenizer), or GLUE folder");
   command->add_option("--against", options->against,
                       "another run on the same targets: the difference of the losses, paired; of "
-                      "classifiers and matchers: McNemar's test on the same examples");
+                      "classifiers, matchers and probes: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
                       "tokens of a row, several with commas; default: as trained. Of a matcher: "
                       "of two texts, one number. Of a probe: characters of a question, default: "

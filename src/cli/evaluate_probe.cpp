@@ -5,13 +5,17 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/terminal.h"
 #include "config/words.h"
 #include "metrics/proportions.h"
 #include "report/table.h"
+#include "runs/answer_comparison.h"
 #include "tasks/probe_answers.h"
+#include "tensor/device.h"
 
 namespace roformer {
 namespace {
@@ -20,6 +24,7 @@ struct MeasuredLength {
   std::int64_t length = 0;  // of the longest question of at most so many characters
   ProbeAnswers answers;
   Interval interval;
+  std::optional<AnswerComparison> against;
 };
 
 std::vector<std::int64_t> lengths_of_validations(const Settings& settings) {
@@ -89,8 +94,16 @@ nlohmann::ordered_json to_json(const TrainedModel& trained, const Settings& sett
                                      {"accuracy_high", one.interval.high},
                                      {"symbol_accuracy", one.answers.right_symbols},
                                      {"loss", one.answers.loss}});
+    if (one.against) object["evaluations"].back()["against"] = to_json(*one.against);
   }
   return object;
+}
+
+void require_same_kind(const Settings& settings, const Settings& other, const std::string& name) {
+  if (settings.probe.kind == other.probe.kind && settings.task == other.task) return;
+  throw_usage("--against", fmt::format("{} answers {} ({}), this run {} ({})", name,
+                                       to_word(other.probe.kind), to_word(other.task),
+                                       to_word(settings.probe.kind), to_word(settings.task)));
 }
 
 }  // namespace
@@ -102,9 +115,22 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
       options.lengths.empty() ? lengths_of_validations(settings) : options.lengths;
   std::vector<std::int64_t> sizes;
   for (const std::int64_t length : lengths) sizes.push_back(size_at(settings, length));
+  std::optional<TrainedModel> other;
+  if (!options.against.empty()) {
+    TrainedModelOptions opening = options.opening;
+    opening.overrides = computing_overrides(opening.overrides);
+    other.emplace(open_trained_probe(options.against, opening));
+    require_same_kind(settings, other->settings, options.against);
+    for (const std::int64_t length : lengths) size_at(other->settings, length);
+  }
   std::vector<MeasuredLength> measured;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    measured.push_back(measure(trained, settings, lengths[i], sizes[i]));
+    prepare_threads(settings.threads);
+    MeasuredLength& one = measured.emplace_back(measure(trained, settings, lengths[i], sizes[i]));
+    if (!other) continue;
+    prepare_threads(other->settings.threads);
+    const MeasuredLength second = measure(*other, settings, lengths[i], sizes[i]);
+    one.against = compare_answers(one.answers.answers, second.answers.answers);
   }
   if (options.json) {
     std::cout << to_json(trained, settings, measured).dump(2) << '\n';
@@ -116,6 +142,12 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
                            settings.probe.examples, to_word(settings.probe.kind),
                            example.text.substr(0, example.text.size() - 1),
                            to_text(answers_table(measured), {.width = terminal_width()}));
+  for (const MeasuredLength& one : measured) {
+    if (!one.against) continue;
+    const std::string text = fmt::format("length {}: {}", format_count(one.length),
+                                         comparison_text(*one.against, options.against));
+    std::cout << '\n' << wrapped(text, terminal_width()) << '\n';
+  }
 }
 
 }  // namespace roformer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runs/trained_model.h"
@@ -12,6 +13,8 @@ namespace roformer {
 struct ProbeEvaluation {
   std::vector<std::int64_t> lengths;  // in characters; empty: those of its validations
   std::int64_t questions = 0;         // at each length; 0: as in its validations
+  std::string against;                // the run of another probe of its kind
+  TrainedModelOptions opening;        // as the first was opened
   bool json = false;
 };
 

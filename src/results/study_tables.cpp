@@ -94,7 +94,10 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   }
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == kSeedAxis && axis.values.size() > 1) {
-      text += fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
+      // The rows of a protocol have as many as were made.
+      text += study.version > 0
+                  ? std::string(" Mean ± standard deviation over the seeds of a row.")
+                  : fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
       const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
         return !row.share(study.metric).empty() && !row.figures(study.metric).empty();
       });

@@ -75,6 +75,7 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
   const c10::AutoGradMode no_gradient(false);
   const std::int64_t at_once =
       std::max<std::int64_t>(1, kProbeValidationTokens / probe_length(form.kind, size));
+  ProbeAnswers answers;
   const auto of_batch = [&](std::int64_t n) {
     const std::int64_t done = n * at_once, rows = std::min(at_once, examples - done);
     const ProbeBatch batch =
@@ -84,12 +85,15 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
     const CrossEntropy loss =
         model.loss(to_device(batch.batch, model.plan().device), {.training = false});
     const at::Tensor correct = loss.correct.view({rows, batch.targets_of_row});
+    const at::Tensor whole = correct.all(1).cpu();
+    for (std::int64_t row = 0; processes.alone() && row < rows; ++row) {
+      answers.answers.push_back(whole[row].item<bool>());
+    }
     return BatchSums{.loss = loss.losses.sum().item<double>(),
-                     .right = correct.all(1).sum().item<double>(),
+                     .right = whole.sum().item<double>(),
                      .right_symbols = correct.sum().item<double>(),
                      .symbols = static_cast<double>(batch.target_count)};
   };
-  ProbeAnswers answers;
   double symbols = 0;
   for (const BatchSums& batch :
        of_all_batches<BatchSums>(processes, (examples + at_once - 1) / at_once, of_batch)) {

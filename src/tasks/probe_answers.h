@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "config/settings.h"
 #include "data/probes.h"
@@ -38,9 +39,10 @@ ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t ro
                        std::uint64_t key);
 
 struct ProbeAnswers {
-  double loss = 0;           // of a symbol
-  double right = 0;          // share of the answers that are right from begin to end
-  double right_symbols = 0;  // share of their targets; causal: behind the right ones before
+  double loss = 0;                 // of a symbol
+  double right = 0;                // share of the answers that are right from begin to end
+  double right_symbols = 0;        // share of their targets; causal: behind the right ones before
+  std::vector<bool> answers = {};  // [examples]: right or not; of a single process alone
 };
 
 // To `examples` questions of one size, the same for every model, dealt over the processes. An

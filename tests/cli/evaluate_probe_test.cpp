@@ -44,6 +44,13 @@ TEST_CASE("the run of a probe is evaluated at any length, as its validations wer
   CHECK(has(run({"evaluate", trained, "--tokens", "9"}).errors,
             "--tokens: is not for the run of a probe"));
   CHECK(has(run({"evaluate", trained, "--questions", "60"}).output, "60 questions of copy"));
+  const Outcome paired =
+      run({"evaluate", trained, "--against", trained, "--length", "16", "--json"});
+  REQUIRE(paired.code == 0);
+  const auto against = nlohmann::json::parse(paired.output)["evaluations"][0]["against"];
+  CHECK(against["only_run_right"] == 0);
+  CHECK(against["both_right"].get<int>() + against["neither_right"].get<int>() == 40);
+  CHECK(has(run({"evaluate", trained, "--against", trained}).output, "McNemar's test"));
   CHECK(has(run({"train", config, "--run", "q", "--data.directory", trained}).errors,
             "makes its own examples"));
 }
