@@ -35,12 +35,12 @@ std::vector<std::int64_t> lengths_of_validations(const Settings& settings) {
   return lengths;
 }
 
-std::int64_t size_at(const Settings& settings, std::int64_t length) {
+std::int64_t size_at(const Settings& settings, std::int64_t length, const std::string& what) {
   const ProbeKind kind = settings.probe.kind;
   const std::int64_t size = probe_size(kind, length);
   const std::optional<std::int64_t> longest = longest_probe(kind);
   if (size == 0 || size > largest_probe(kind)) {
-    throw_usage("--length",
+    throw_usage(what,
                 fmt::format("{} {} of {}", length,
                             size == 0 ? "does not hold the smallest question"
                                       : "is more than the longest question",
@@ -48,7 +48,7 @@ std::int64_t size_at(const Settings& settings, std::int64_t length) {
                 fmt::format("{} to {}", probe_length(kind, 1),
                             longest ? std::to_string(*longest) : "any length"));
   }
-  require_positions(settings, "--length", probe_length(kind, size));
+  require_positions(settings, what, probe_length(kind, size));
   return size;
 }
 
@@ -114,14 +114,16 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
   const std::vector<std::int64_t> lengths =
       options.lengths.empty() ? lengths_of_validations(settings) : options.lengths;
   std::vector<std::int64_t> sizes;
-  for (const std::int64_t length : lengths) sizes.push_back(size_at(settings, length));
+  for (const std::int64_t length : lengths) sizes.push_back(size_at(settings, length, "--length"));
   std::optional<TrainedModel> other;
   if (!options.against.empty()) {
     TrainedModelOptions opening = options.opening;
     opening.overrides = computing_overrides(opening.overrides);
     other.emplace(open_trained_probe(options.against, opening));
     require_same_kind(settings, other->settings, options.against);
-    for (const std::int64_t length : lengths) size_at(other->settings, length);
+    for (const std::int64_t length : lengths) {
+      size_at(other->settings, length, "--against " + options.against);
+    }
   }
   std::vector<MeasuredLength> measured;
   for (std::size_t i = 0; i < lengths.size(); ++i) {

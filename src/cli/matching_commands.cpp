@@ -80,14 +80,23 @@ nlohmann::ordered_json example_json(const MatchingSet& set, const MatchingEvalua
           {"score", scores[i]}};
 }
 
+Settings at_length(Settings settings, std::optional<std::int64_t> length, const std::string& what) {
+  constexpr std::int64_t kSpecial = 3;  // [CLS] and two [SEP]
+  if (!length) return settings;
+  if (*length <= kSpecial) {
+    throw_usage(what,
+                fmt::format("{} leaves no token of two texts beside [CLS] and [SEP]", *length),
+                "5 at least");
+  }
+  require_positions(settings, what, *length);
+  settings.data.length = *length;
+  return settings;
+}
+
 }  // namespace
 
 void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation& options) {
-  Settings settings = trained.settings;
-  if (options.length) {
-    settings.data.length = *options.length;
-    require_positions(settings, "--length", *options.length);
-  }
+  Settings settings = at_length(trained.settings, options.length, "--length");
   settings.data.directory =
       open_stored(options.data, settings, [](const fs::path& folder) { return folder; });
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, options.split);
@@ -97,11 +106,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     TrainedModelOptions opening = options.opening;
     opening.overrides = computing_overrides(opening.overrides);
     other.emplace(open_trained_matcher(options.against, opening));
-    Settings others = other->settings;
-    if (options.length) {
-      others.data.length = *options.length;
-      require_positions(others, "--length", *options.length);
-    }
+    Settings others = at_length(other->settings, options.length, "--length of " + options.against);
     others.data.directory = settings.data.directory;
     same = load_matching_set(others, *other->tokenizer, options.split);
   }
@@ -122,6 +127,7 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     object["model"] = trained.checkpoint.string();
     object["data"] = settings.data.directory.string();
     object["split"] = to_string(options.split);
+    object["length"] = settings.data.length;
     if (comparison) object["against"] = to_json(*comparison);
     for (const std::size_t i : worst) {
       object["errors"].push_back(example_json(set, evaluation, i));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -160,21 +161,40 @@ void merge_command(const StudyCommandOptions& options) {
               "results, differences or apart");
 }
 
-// The record that lies there may hold runs of other seeds or machines, which nothing else has.
-void refuse_to_lose_runs(const std::string& record, const StudySettings& study) {
+// The record of a protocol that lies there may hold runs of other seeds or machines, which nothing
+// else has. `stays` tells of a run of it whether the new record has it, too.
+void refuse_to_lose_runs(const std::string& record, const StudySettings& study,
+                         const std::function<bool(const RunResult&)>& stays) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(record, error)) return;
-  std::vector<std::string> lost;
+  if (study.version == 0 || !std::filesystem::is_regular_file(record, error)) return;
   const nlohmann::json document = read_record(record);
-  for (const nlohmann::json& run : document.value("runs", nlohmann::json::array())) {
-    const auto name = run.value("name", "");
-    const auto own = std::ranges::find(study.runs, name, &StudyRun::name);
-    const bool stays = own != study.runs.end() && (own->asked || is_run(run_folder(*own)));
-    if (!stays) lost.push_back(name);
+  if (!is_protocol_record(document)) return;
+  std::vector<std::string> lost;
+  for (const ProtocolRecord::Run& run : read_protocol_record(document, record).runs) {
+    if (!stays(run.result)) lost.push_back(run.result.name);
   }
   if (lost.empty()) return;
   throw_usage(record, "holds runs that this command has not, and would lose them: " + few_of(lost),
               "name another file: `roformer study --merge` puts both into one table");
+}
+
+// Before anything runs: those that are not asked for and do not lie there.
+void refuse_to_lose_runs(const std::string& record, const StudySettings& asked) {
+  refuse_to_lose_runs(record, asked, [&](const RunResult& run) {
+    const auto own = std::ranges::find(asked.runs, run.name, &StudyRun::name);
+    return own != asked.runs.end() && (own->asked || is_run(run_folder(*own)));
+  });
+}
+
+// When all have run: those that lost their place, or were made on another machine.
+void refuse_to_lose_runs(const std::string& record, const StudyOutcome& outcome) {
+  refuse_to_lose_runs(record, outcome.study, [&](const RunResult& run) {
+    for (const StudyRow& row : outcome.rows) {
+      const auto own = std::ranges::find(row.runs, run.name, &RunResult::name);
+      if (own != row.runs.end()) return machine_of(run).empty() || same_machine(*own, run);
+    }
+    return false;
+  });
 }
 
 // A study starts its trainings itself, each of which is alone.
@@ -302,6 +322,7 @@ void study_command(const StudyCommandOptions& options) {
                   "the table says why");
   }
   if (!options.record.empty()) {
+    refuse_to_lose_runs(options.record, outcome);
     write_study_record(options.record, options.file, study, outcome, origin);
     std::cerr << "record: " << options.record << '\n';
   }

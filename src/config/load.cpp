@@ -121,9 +121,10 @@ const IdleKey* idle_key(const Settings& settings, const std::string& name) {
 
 }  // namespace
 
-std::string why_idle(const Settings& settings, const std::string& key) {
+std::optional<Problem> idle_problem(const Settings& settings, const std::string& key) {
   const IdleKey* const idle = idle_key(settings, key);
-  return idle == nullptr ? "" : idle->because;
+  if (idle == nullptr) return std::nullopt;
+  return Problem{.where = "", .key = key, .message = idle->because, .hint = idle->hint};
 }
 
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags) {

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/problems.h"
 #include "config/settings.h"
 
 namespace roformer {
@@ -27,8 +29,9 @@ Settings load_settings(const std::filesystem::path& file,
 // it is an option of another scheme or other settings take its place. A file may hold options of
 // several.
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags);
-// Why a key says nothing beside the other settings; "" for one that does. Options of schemes apart.
-std::string why_idle(const Settings& settings, const std::string& key);
+// That a key says nothing beside the other settings; nothing for one that does. Options of schemes
+// apart.
+std::optional<Problem> idle_problem(const Settings& settings, const std::string& key);
 
 // What a file and flags say, value by value: whether the values go together is not asked, and
 // model.from is not opened. For a run that exists and has settings of its own.

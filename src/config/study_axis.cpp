@@ -93,6 +93,29 @@ void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   axis = std::move(named);
 }
 
+// Where runs are put is one place.
+std::vector<std::string> values_of(const Assignment& flag) {
+  return flag.key == "runs" ? std::vector<std::string>{flag.text} : split_at_commas(flag.text);
+}
+
+// A formula is a value of the axis of schemes.
+std::string axis_of_flag(const std::string& key) {
+  return is_shorthand(key) ? "position" : axis_key(key);
+}
+
+// Of a flag that is repeated the last one; formulas and mixtures, which cannot be listed with
+// commas, all.
+void keep_last(std::vector<Assignment>& flags) {
+  std::vector<Assignment> kept;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    const bool again = std::any_of(
+        flags.begin() + static_cast<std::ptrdiff_t>(i) + 1, flags.end(),
+        [&](const Assignment& later) { return axis_key(later.key) == axis_key(flags[i].key); });
+    if (!again || is_shorthand(flags[i].key)) kept.push_back(flags[i]);
+  }
+  flags = std::move(kept);
+}
+
 }  // namespace
 
 const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key) {
@@ -121,28 +144,26 @@ std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool
                                     std::vector<MatrixAxis>& axes, Problems& problems) {
   std::vector<Assignment> common;
   std::map<std::string, std::vector<MatrixAxis>> named;  // by flags, by the axis's key
-  for (const Assignment& flag : to_assignments(overrides)) {
-    // Where runs are put is one place.
-    const std::vector<std::string> values =
-        flag.key == "runs" ? std::vector<std::string>{flag.text} : split_at_commas(flag.text);
-    // A formula is a value of the axis of schemes, where there is one.
-    const auto known = std::find_if(axes.begin(), axes.end(), [&](const MatrixAxis& axis) {
-      return axis.key == (is_shorthand(flag.key) ? "position" : axis_key(flag.key));
-    });
-    if (values.size() == 1 && known == axes.end()) {
+  std::vector<Assignment> flags = to_assignments(overrides);
+  keep_last(flags);
+  for (const Assignment& flag : flags) {
+    const std::string key = axis_of_flag(flag.key);
+    if (axis_named(axes, key) == nullptr && values_of(flag).size() > 1) {
+      axes.push_back({.key = key, .where = flag.where, .values = {}});
+    }
+  }
+  for (const Assignment& flag : flags) {
+    MatrixAxis axis{.key = axis_of_flag(flag.key), .where = flag.where, .values = {}};
+    if (axis_named(axes, axis.key) == nullptr) {
       common.push_back(flag);
       continue;
     }
-    MatrixAxis axis{.key = known == axes.end() ? axis_key(flag.key) : known->key,
-                    .where = flag.where,
-                    .values = {}};
-    for (const std::string& value : values) {
+    for (const std::string& value : values_of(flag)) {
       Assignment one = flag;
       one.text = value;
       axis.values.push_back({.label = value_label(one.key, value),
                              .assignments = expand_shorthands({one}, problems)});
     }
-    if (known == axes.end()) axes.push_back({.key = axis.key, .where = axis.where, .values = {}});
     named[axis.key].push_back(std::move(axis));
   }
   for (MatrixAxis& axis : axes) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/check.h"
+#include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/study_metrics.h"
@@ -184,6 +185,15 @@ void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<
                                  fmt::join(chosen, ", ")),
                      fmt::format("position: {} beside it, or leave it out", scheme));
       }
+    }
+  }
+}
+
+void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs) {
+  for (StudyRun& run : runs) {
+    for (std::size_t axis = 0; axis < axes.size() && run.refusals.empty(); ++axis) {
+      if (run.values[axis] == axes[axis].values.front().label) continue;
+      if (const auto idle = idle_problem(run.settings, axes[axis].key)) run.refusals.add(*idle);
     }
   }
 }

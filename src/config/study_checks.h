@@ -42,6 +42,10 @@ void check_evaluations(const StudySettings& study, const std::string& file, Prob
 void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
                          Problems& problems);
 
+// Of the values of a key that says nothing in a combination the first one is run, and the others,
+// which would be the same run under other names, say why not.
+void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs);
+
 // Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems);
 

@@ -4,8 +4,6 @@
 #include <map>
 #include <memory>
 
-#include "config/load.h"
-
 namespace roformer {
 
 SourceKeys remembered(const SourceKeys& source_keys) {
@@ -41,13 +39,6 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
   Problems own;  // a combination is checked even when another one has shown a problem
   run.settings = resolve(assignments, own, run.refusals);
   problems.add_all(own);
-  // Two values of a key that says nothing here would be one run twice.
-  for (const MatrixValue* const value : chosen) {
-    for (const Assignment& one : value->assignments) {
-      const std::string why = why_idle(run.settings, one.key);
-      if (!why.empty() && run.refusals.empty()) run.refusals.add({.key = one.key, .message = why});
-    }
-  }
   return run;
 }
 

@@ -85,6 +85,7 @@ void make_runs(const StudyFile& parts, const std::string& file, const SourceKeys
     study.runs.push_back(make_run(parts.axes, index, parts.base, keys, problems));
   }
   if (problems.empty()) refuse_equal_names(study.runs, file, problems);
+  refuse_idle_repeats(parts.axes, study.runs);
   // Flags may have taken away the runs that an option is for.
   if (problems.empty() && !parts.replaced) refuse_idle_options(parts.axes, study.runs, problems);
   // Which figures there are depends on the task, and that may be what is wrong.

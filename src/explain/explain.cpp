@@ -31,8 +31,8 @@ std::int64_t heads_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.heads;
 }
 
-// How the contents of a stack are drawn: about as many as there are texts, in groups of so many
-// that scores of all pairs fit.
+// How the contents of a stack are drawn: about as many as there are texts, between those bounds, in
+// groups of so many that scores of all pairs fit.
 struct ContentGroups {
   std::int64_t contents = 0, groups = 0;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "config/position_facts.h"
 #include "config/schema.h"
 
 namespace roformer {
@@ -48,7 +49,7 @@ KeyTexts options_of(const Settings& settings) {
   KeyTexts options;
   const Settings defaults;
   for (const Key& key : schema()) {
-    if (key.scheme().empty() || key.scheme() != settings.position.scheme) continue;
+    if (key.scheme().empty() || !uses_scheme(settings.position, key.scheme())) continue;
     if (key.get(settings) != key.get(defaults)) options[key.name] = key.get(settings);
   }
   return options;

@@ -16,7 +16,8 @@ using KeyTexts = std::map<std::string, std::string>;
 // What every run of the study has, but for what its rows differ in.
 KeyTexts recipe_of(const StudySettings& study);
 
-// The options of the settings' scheme that are not at their defaults.
+// The options of the settings' scheme, or of those that it puts together, that are not at their
+// defaults.
 KeyTexts options_of(const Settings& settings);
 
 // Key by key, in words for people; "" for none. What only one side has, because the other's program

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <vector>
 
 #include "base/few_of.h"
@@ -63,7 +62,7 @@ RecordedTrials recorded_trials(const StudySettings& study) {
   if (!study.tuning || study.tuning->record.empty()) return taken;
   const std::filesystem::path& file = study.tuning->record;
   const ProtocolRecord record = read_protocol_record(read_record(file), file);
-  std::set<std::string> reasons;
+  std::vector<std::string> left;
   if (const std::string reason = reason_against(record, study); !reason.empty()) {
     log::info("{}: its trials are not taken: {}", file.string(), reason);
     return taken;
@@ -76,16 +75,13 @@ RecordedTrials recorded_trials(const StudySettings& study) {
     std::string reason = option_differences(record, study, trial);
     if (reason.empty()) reason = data_differences(found->record, data_today(trial.settings));
     if (!reason.empty()) {
-      reasons.insert(reason);
+      if (trial.asked) left.push_back(trial.name + " (" + reason + ")");
       continue;
     }
     RunResult& result = taken[trial.name] = *found;
     result.values = trial.values;
   }
-  if (!reasons.empty()) {
-    log::info("{}: trials that are not taken: {}", file.string(),
-              few_of({reasons.begin(), reasons.end()}));
-  }
+  if (!left.empty()) log::info("{}: trials that are not taken: {}", file.string(), few_of(left, 2));
   return taken;
 }
 

@@ -25,7 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kProgressInterval = std::chrono::seconds(1);
-constexpr auto kClaimInterval = std::chrono::milliseconds(500);  // while others hold it
+// While others are at a job: to look costs time where they are on other machines.
+constexpr auto kFirstLook = std::chrono::milliseconds(500),
+               kLastLook = std::chrono::milliseconds(16'000);
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -117,6 +119,7 @@ class JobRunner {
   std::vector<Held> held_;
   std::set<std::string> told_;  // of those, by key
   Clock::time_point asked_ = Clock::now();
+  std::chrono::milliseconds interval_ = kFirstLook;
   std::vector<double> done_at_start_;
   std::vector<double> done_;  // [jobs]
   Clock::time_point start_ = Clock::now();
@@ -135,7 +138,7 @@ class JobRunner {
       Claim claim;
       if (job.claim) {
         claim = job.claim(command);
-        if (!claim.held) return leave_alone(job, index, claim.holder);
+        if (!claim.held) return leave_alone(job, index, claim);
       }
       line_.clear();
       log::info("{}", title(job, index));
@@ -145,21 +148,22 @@ class JobRunner {
     }
   }
 
-  void leave_alone(const Job& job, std::optional<std::size_t> index, const std::string& holder) {
-    if (!holder.empty() && told_.insert(key_of(job)).second) {
+  void leave_alone(const Job& job, std::optional<std::size_t> index, const Claim& claim) {
+    const bool wait = !claim.holder.empty() && (options_.wait || claim.leaves);
+    if (!claim.holder.empty() && told_.insert(key_of(job)).second) {
       line_.clear();
-      log::info("{}: left alone{}, {}", title(job, index), options_.wait ? " for now" : "", holder);
+      log::info("{}: left alone{}, {}", title(job, index), wait ? " for now" : "", claim.holder);
     }
-    if (!holder.empty() && options_.wait) {
+    if (wait) {
       held_.push_back({.job = job, .index = index});
     } else {
-      end(job, index, {.end = JobOutcome::End::claimed, .reason = holder});
+      end(job, index, {.end = JobOutcome::End::claimed, .reason = claim.holder});
     }
   }
 
   void ask_again() {
-    if (held_.empty() || Clock::now() - asked_ < kClaimInterval) return;
-    asked_ = Clock::now();
+    if (held_.empty() || Clock::now() - asked_ < interval_) return;
+    const std::size_t before = held_.size();
     for (const Held& held : std::exchange(held_, {})) {
       if (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
         start(held.job, held.index);
@@ -167,6 +171,8 @@ class JobRunner {
         held_.push_back(held);
       }
     }
+    asked_ = Clock::now();
+    interval_ = held_.size() < before ? kFirstLook : std::min(2 * interval_, kLastLook);
   }
 
   void end(const Job& job, std::optional<std::size_t> index, JobOutcome outcome) {

@@ -24,6 +24,7 @@ struct JobProgress {
 struct Claim {
   std::shared_ptr<void> held;  // keeps them off for as long as it lives; null: it is not ours
   std::string holder;          // where it is not, who is at it, in words; "": it is done
+  bool leaves = false;  // who is at it has no part in this work, and whoever comes next waits
 };
 
 struct Job {

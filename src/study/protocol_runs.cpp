@@ -11,6 +11,7 @@
 #include "base/few_of.h"
 #include "base/log.h"
 #include "study/training_run.h"
+#include "study/trials.h"
 #include "training/run_directory.h"
 
 namespace roformer {
@@ -43,7 +44,7 @@ StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTria
   std::set<Labels> begun, finished;
   for (const StudyRun& trial : all.runs) {
     const Labels who = values_of(all, trial, per);
-    const bool known = trial.asked || (recorded.contains(trial.name) && made.contains(who));
+    const bool known = trial.asked || (is_taken(trial, recorded) && made.contains(who));
     const State state = known ? State::finished : training_status(trial).state;
     if (state == State::refused) continue;
     (state == State::finished ? finished : begun).insert(who);
@@ -56,8 +57,10 @@ StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTria
     if (missing(who)) lost.insert(lost.end(), runs.begin(), runs.end());
   }
   if (!lost.empty()) {
-    log::warn("{}: not in the tables, as trials of their tuning are missing: {}",
-              study.folder.string(), few_of(lost));
+    log::warn(
+        "{}: not in the tables, as trials of their tuning are missing, damaged or made with other "
+        "settings: {}",
+        study.folder.string(), few_of(lost));
   }
   StudySettings result = study;
   StudySettings trials = all;

@@ -50,8 +50,8 @@ Table study_plan(const StudySettings& given);
 
 // Throws Error: usage, before anything is run, when runs were made with other settings and
 // `overwrite` is not given; failure when the folder cannot be written or another study holds it.
-// Shards share the folder. A run is claimed before it is started, so that whoever else is at work
-// there leaves it alone.
+// Shards share the folder. A run is claimed before it is started: other shards leave it alone, and a
+// whole study waits for it.
 StudyOutcome run_study(const StudySettings& study, const StudyOptions& options);
 
 }  // namespace roformer

@@ -60,10 +60,11 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
 // Throws Error (usage) where the run has become another's meanwhile, which only `overwrite`
 // replaces.
 Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command& command) {
+  std::shared_ptr<DirectoryLock> lock;
   try {
     const fs::path folder = run.settings.runs / "claims" / run.name;
     make_directories(folder);
-    auto lock = std::make_shared<DirectoryLock>(folder);
+    lock = std::make_shared<DirectoryLock>(folder);
     // The training of a study that was killed is still leaving, or someone goes on with the run.
     if (is_run(run_folder(run))) const DirectoryLock nobody(run_folder(run));
     recover_training(run);
@@ -79,7 +80,7 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
     command.arguments = training_arguments(run, status, config);
     return {.held = std::move(lock), .holder = ""};
   } catch (const DirectoryInUse& problem) {
-    return {.held = nullptr, .holder = problem.parts().message};
+    return {.held = nullptr, .holder = problem.parts().message, .leaves = lock != nullptr};
   }
 }
 

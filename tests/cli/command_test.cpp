@@ -195,7 +195,8 @@ TEST_CASE("a study writes over nothing that it reads, and over records alone") {
   CHECK(has(record.errors, "is there, and a record alone is replaced"));
   MadeRecord made;
   const std::string kept = made.write({{"rope", "1", 3.0}, {"rope", "2", 3.1}}).string();
-  const Outcome lost = run({"study", study, "--record", kept});
+  const Outcome lost = run({"study", (made.path / "tiny.yaml").string(), "--position", "none",
+                            "--seed", "1", "--record", kept});
   CHECK(lost.code == 2);
   CHECK(has(lost.errors, "would lose them: rope-seed1, rope-seed2"));
   const Outcome page = run({"study", "--merge", study, "--page", study});

@@ -34,6 +34,7 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
             "--output: is not for the run of a matcher"));
   CHECK(has(run({"evaluate", one, "--tokens", "5"}).errors, "--tokens: is not for"));
   CHECK(has(run({"evaluate", one, "--length", "8,16"}).errors, "is one number"));
+  CHECK(has(run({"evaluate", one, "--length", "2"}).errors, "leaves no token of two texts"));
   const Outcome shorter = run({"evaluate", one, "--length", "8"});
   REQUIRE(shorter.code == 0);
   CHECK(has(shorter.output, "length 8"));

@@ -196,6 +196,11 @@ TEST_CASE("flags of one axis name its values together") {
     for (const StudyRun& run : study.runs) schemes.insert(run.settings.position.scheme);
     CHECK(schemes == std::set<std::string>{"rope", "alibi", "formula"});
   }
+  // Whatever their order; of one flag that is repeated the last one counts.
+  const auto none = folder.write("n.yaml", "matrix: {training.steps: [5]}\n");
+  CHECK(load_study(none, {{"position.formula", near}, {"position", "rope,alibi"}}).runs.size() ==
+        3);
+  CHECK(load_study(none, {{"seed", "1,2"}, {"seed", "2"}}).runs.size() == 1);
   // A formula that the file has is known by its name there.
   const auto file = folder.write("s.yaml", "matrix: {position: [t5, {formula: 'a.yaml#near'}]}\n");
   CHECK(load_study(file, {{"position", "near"}}).runs.at(0).settings.position.scheme == "formula");
@@ -351,10 +356,15 @@ TEST_CASE("a key that says nothing in a combination is no second run of the same
                                  "task: causal_lm\n");
   const StudySettings study = load_study(file);
   REQUIRE(study.runs.size() == 4);
-  CHECK_FALSE(study.runs[0].refusals.empty());
+  CHECK(study.runs[0].refusals.empty());
   CHECK(has(study.runs[1].refusals.lines().front(), "is of FAVOR+'s random features"));
   CHECK(study.runs[2].refusals.empty());
   CHECK(study.runs[3].refusals.empty());
+  const auto one = folder.write("t.yaml",
+                                "matrix: {attention.kernel: [elu, favor], "
+                                "attention.features: [32]}\n"
+                                "task: causal_lm\n");
+  for (const StudyRun& run : load_study(one).runs) CHECK(run.refusals.empty());
 }
 
 TEST_CASE("a matrix that nobody can run is refused") {

@@ -186,6 +186,13 @@ TEST_CASE("trials that a record holds are not made again") {
     run_study(fake.load({{"position", "rope"}, {"seed", "2"}, {"training.clip", "2"}}),
               fake_options(fake));
     CHECK(tried("rope") == 1);
+    // They and their row are in nobody's way.
+    const StudyOutcome other =
+        run_study(fake.load({{"position", "none"}, {"seed", "2"}}), fake_options(fake));
+    CHECK(other.failed + other.failed_trials == 0);
+    REQUIRE(other.rows.size() == 1);
+    CHECK(other.rows[0].title() == "none");
+    CHECK(tried("none") == 0);
   }
   SECTION("of other options of the scheme, too") {
     run_study(fake.load({{"position", "rope,none"}, {"seed", "2"}, {"position.rope.base", "500"}}),

@@ -100,13 +100,12 @@ class FormulaCheck {
   const FormulaSettings& formula_;
   std::set<std::size_t> used_;  // parameters
   bool read_ = false;           // the formula
-  bool good_ = true;            // the parameters
+  bool good_ = true;            // what the parameters begin at
 
   std::int64_t heads() const { return check_.settings().model.heads; }
   std::int64_t layers() const { return check_.layers(); }
 
   void problem(const std::string& message, const std::string& hint = "") {
-    good_ = false;
     check_.problem({check_.option("parameters"), check_.choice()}, message, hint);
   }
 
@@ -137,6 +136,7 @@ class FormulaCheck {
         }
       }
     } catch (const FormulaError& error) {
+      good_ = false;
       problem(fmt::format("initial of {}: {}", one.name, error.shown(one.initial)));
     }
   }
@@ -145,6 +145,7 @@ class FormulaCheck {
     const bool within = std::isfinite(value) && (!one.least || value >= *one.least) &&
                         (!one.most || value <= *one.most);
     if (within) return false;
+    good_ = false;
     problem(fmt::format("{} begins at {:g}, which is {}", one.name, value,
                         !std::isfinite(value)                 ? "no number"
                         : one.least && !(value >= *one.least) ? "below its least value"
@@ -207,11 +208,7 @@ class FormulaCheck {
                    .parameter = [&](std::size_t parameter,
                                     double index) { return initial_of(parameter, index, head); }});
         const auto single = static_cast<float>(value);  // as the model computes it
-        if (std::isfinite(single)) continue;
-        if (std::isinf(single) && single < 0) {
-          refuse_infinite_slope(root, d, head);
-          continue;
-        }
+        if (std::isfinite(single) || (std::isinf(single) && single < 0)) continue;
         throw FormulaError(
             root.column,
             fmt::format("comes to {} (at i = {}, j = {}, head {})",
@@ -219,32 +216,6 @@ class FormulaCheck {
                         std::max<std::int64_t>(-d, 0), head),
             "where(condition, number, number), max or abs keep it finite");
       }
-    }
-  }
-
-  // A pair that minus infinity hides stays hidden whatever is trained: log(0) of a parameter that
-  // begins at 0 would have a slope without bounds.
-  void refuse_infinite_slope(const FormulaNode& root, std::int64_t distance,
-                             std::int64_t head) const {
-    constexpr double kStep = 1e-3;
-    for (const std::size_t moved : used_) {
-      const FormulaParameter& one = formula_.parameters[moved];
-      if (!one.trained) continue;
-      const double value = evaluate_formula(
-          root,
-          {.variable = [&](const std::string& name) { return variable(name, distance, head); },
-           .parameter =
-               [&](std::size_t parameter, double index) {
-                 return initial_of(parameter, index, head) + (parameter == moved ? kStep : 0);
-               }});
-      if (!std::isfinite(value)) continue;
-      throw FormulaError(
-          root.column,
-          fmt::format("comes to minus infinity at the start, and its slope by {} is infinite (at "
-                      "i = {}, j = {}, head {})",
-                      one.name, std::max<std::int64_t>(distance, 0),
-                      std::max<std::int64_t>(-distance, 0), head),
-          "another initial value, or max keeps it finite");
     }
   }
 
