@@ -81,9 +81,9 @@ nlohmann::ordered_json example_json(const MatchingSet& set, const MatchingEvalua
 }
 
 Settings at_length(Settings settings, std::optional<std::int64_t> length, const std::string& what) {
-  constexpr std::int64_t kSpecial = 3;  // [CLS] and two [SEP]
+  constexpr std::int64_t kLeast = 5;  // [CLS], two [SEP] and a token of each text
   if (!length) return settings;
-  if (*length <= kSpecial) {
+  if (*length < kLeast) {
     throw_usage(what,
                 fmt::format("{} leaves no token of two texts beside [CLS] and [SEP]", *length),
                 "5 at least");
