@@ -20,11 +20,19 @@
 namespace roformer {
 namespace {
 
-std::vector<double> losses(const Settings& settings, const ComputePlan& plan, std::int64_t steps) {
+struct Trained {
+  std::vector<double> losses;
+  std::int64_t graphs = 0;
+  std::string without_graphs;
+  bool asked_for_graphs = false;
+};
+
+Trained train_with(const Settings& settings, const ComputePlan& plan, std::int64_t steps) {
   const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
+  const std::unique_ptr<PassGraphs> graphs = make_pass_graphs(*objective, settings.training);
   AdamW optimizer(objective->parameters(), {.weight_decay = settings.training.weight_decay});
   objective->parameters().apply_constraints();
-  std::vector<double> result;
+  Trained result{.asked_for_graphs = graphs != nullptr};
   for (std::int64_t step = 0; step < steps; ++step) {
     std::vector<std::unique_ptr<TrainingBatch>> batches;
     batches.push_back(objective->make_batch(step));
@@ -32,11 +40,28 @@ std::vector<double> losses(const Settings& settings, const ComputePlan& plan, st
                                                 {.step = step,
                                                  .seed = settings.seed,
                                                  .learning_rate = settings.training.learning_rate,
-                                                 .clip = settings.training.clip});
-    result.push_back(taken.sums.loss.item<double>() /
-                     static_cast<double>(std::max<std::int64_t>(1, taken.sums.targets)));
+                                                 .clip = settings.training.clip,
+                                                 .graphs = graphs.get()});
+    result.losses.push_back(taken.sums.loss.item<double>() /
+                            static_cast<double>(std::max<std::int64_t>(1, taken.sums.targets)));
+  }
+  if (graphs != nullptr) {
+    result.graphs = graphs->repeated();
+    result.without_graphs = graphs->reason();
   }
   return result;
+}
+
+// The largest, as a share of the second ones.
+double difference_of(const std::vector<double>& losses, const std::vector<double>& from) {
+  double largest = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const double share = std::abs(losses[i] - from[i]) / std::max(std::abs(from[i]), 1e-6);
+    // Not a number is the worst miss.
+    largest =
+        std::max(largest, std::isfinite(share) ? share : std::numeric_limits<double>::infinity());
+  }
+  return largest;
 }
 
 SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
@@ -45,22 +70,25 @@ SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
                         .causal = task_facts(settings.task).causal,
                         .allowed = allowed_difference(plan.precision)};
   try {
-    result.host = losses(settings, {.device = at::kCPU, .precision = plan.precision}, steps);
+    result.host =
+        train_with(settings, {.device = at::kCPU, .precision = plan.precision}, steps).losses;
     std::optional<ComposedForms> composed;
     if (plan.device.is_cpu()) composed.emplace();
-    result.device = losses(settings, plan, steps);
+    const Trained trained = train_with(settings, plan, steps);
+    result.device = trained.losses;
+    result.graphs = trained.graphs;
+    result.without_graphs = trained.without_graphs;
+    if (trained.asked_for_graphs) {
+      Settings without = settings;
+      without.training.graphs = false;
+      result.of_graphs = difference_of(trained.losses, train_with(without, plan, steps).losses);
+    }
   } catch (const std::exception& error) {
     const std::string words = error.what();  // of which the first line says what it is
     result.problem = words.substr(0, words.find('\n'));
     return result;
   }
-  for (std::size_t i = 0; i < result.host.size(); ++i) {
-    const double share =
-        std::abs(result.device[i] - result.host[i]) / std::max(std::abs(result.host[i]), 1e-6);
-    // Not a number is the worst miss.
-    result.difference = std::max(
-        result.difference, std::isfinite(share) ? share : std::numeric_limits<double>::infinity());
-  }
+  result.difference = difference_of(result.device, result.host);
   return result;
 }
 

@@ -34,10 +34,6 @@ CausalBatch causal_batch(const MaskedBatch& masked) {
   return batch;
 }
 
-struct RandomBatch : TrainingBatch {
-  LanguageBatch batch;
-};
-
 class RandomLanguage : public TrainingObjective {
  public:
   RandomLanguage(const Settings& settings, const ComputePlan& plan)
@@ -48,20 +44,21 @@ class RandomLanguage : public TrainingObjective {
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     const MaskedBatch source =
         random_batch(settings_, random_key({settings_.seed, static_cast<std::uint64_t>(number)}));
-    auto result = std::make_unique<RandomBatch>();
-    const LanguageBatch batch = task_facts(settings_.task).causal
-                                    ? to_device(causal_batch(source), at::kCPU)
-                                    : to_device(source, at::kCPU);
-    result->batch = pinned_for(batch, model_.plan().device);
-    result->target_count = result->batch.labels.numel();
+    auto result = std::make_unique<LanguageTrainingBatch>();
+    LanguageBatch batch = task_facts(settings_.task).causal
+                              ? to_device(causal_batch(source), at::kCPU)
+                              : to_device(source, at::kCPU);
+    result->target_count = batch.labels.numel();
+    result->batch = model_.made_ready(std::move(batch));
     result->tokens = source.tokens();
     return result;
   }
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    const LanguageBatch& source = static_cast<const RandomBatch&>(batch).batch;
+    const LanguageBatch& source = static_cast<const LanguageTrainingBatch&>(batch).batch;
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
+  bool repeats_its_work() const override { return model_.repeats_its_work(); }
 
  private:
   Settings settings_;

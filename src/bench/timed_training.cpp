@@ -26,7 +26,8 @@ TimedTraining::TimedTraining(std::unique_ptr<TrainingObjective> objective, const
       optimizer_(objective_->parameters(), {.beta1 = settings_.beta1,
                                             .beta2 = settings_.beta2,
                                             .epsilon = settings_.epsilon,
-                                            .weight_decay = settings_.weight_decay}) {
+                                            .weight_decay = settings_.weight_decay}),
+      graphs_(make_pass_graphs(*objective_, settings_)) {
   objective_->parameters().apply_constraints();
 }
 
@@ -42,7 +43,8 @@ StepTime TimedTraining::step(std::int64_t number) {
                                                {.step = number,
                                                 .seed = kSeed,
                                                 .learning_rate = settings_.learning_rate,
-                                                .clip = settings_.clip});
+                                                .clip = settings_.clip,
+                                                .graphs = graphs_.get()});
   // A GPU is still at work here.
   const auto loading = BenchmarkClock::now();
   next_ = {number + 1, objective_->make_batch(number + 1)};

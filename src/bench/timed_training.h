@@ -10,6 +10,7 @@
 
 #include "config/settings.h"
 #include "training/optimizer.h"
+#include "training/pass_graphs.h"
 #include "training/task.h"
 
 namespace roformer {
@@ -41,6 +42,7 @@ class TimedTraining {
   std::unique_ptr<TrainingObjective> objective_;
   TrainingSettings settings_;
   AdamW optimizer_;
+  std::unique_ptr<PassGraphs> graphs_;
   // The number of the next batch, and the batch.
   std::pair<std::int64_t, std::unique_ptr<TrainingBatch>> next_;
 };

@@ -124,7 +124,9 @@ Settings benchmark_settings(const BenchOptions& options) {
 }
 
 void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t warmup) {
-  const Settings settings = benchmark_settings(options);
+  Settings settings = benchmark_settings(options);
+  // What a graph repeats is nobody's operation.
+  if (options.profile || !options.trace.empty()) settings.training.graphs = false;
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
   BenchmarkRounds rounds{.measured = options.steps, .warmup = warmup};

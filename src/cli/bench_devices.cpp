@@ -47,16 +47,30 @@ void print(const SchemeEquality& result) {
     fmt::print("{:<30} NOT RUN: {}\n", name, result.problem);
     return;
   }
-  fmt::print("{:<30} losses {:.4f} .. {:.4f}, apart by {:.1e} at most (allowed {:.1e}){}\n", name,
-             result.host.front(), result.host.back(), result.difference, result.allowed,
+  std::string graphs;
+  if (result.graphs > 0) {
+    graphs = fmt::format("; {} passes by graphs, apart from those without by {:.1e}", result.graphs,
+                         result.of_graphs);
+  } else if (!result.without_graphs.empty()) {
+    graphs = "; no graphs: " + result.without_graphs;
+  }
+  fmt::print("{:<30} losses {:.4f} .. {:.4f}, apart by {:.1e} at most (allowed {:.1e}){}{}\n", name,
+             result.host.front(), result.host.back(), result.difference, result.allowed, graphs,
              result.passed() ? "" : ": MISSED");
 }
 
 nlohmann::ordered_json to_json(const SchemeEquality& result) {
-  return {
-      {"scheme", result.scheme},   {"causal", result.causal},         {"host", result.host},
-      {"device", result.device},   {"difference", result.difference}, {"allowed", result.allowed},
-      {"passed", result.passed()}, {"problem", result.problem}};
+  return {{"scheme", result.scheme},
+          {"causal", result.causal},
+          {"host", result.host},
+          {"device", result.device},
+          {"difference", result.difference},
+          {"graphs", result.graphs},
+          {"without_graphs", result.without_graphs},
+          {"of_graphs", result.of_graphs},
+          {"allowed", result.allowed},
+          {"passed", result.passed()},
+          {"problem", result.problem}};
 }
 
 void print(const AttentionEquality& attention) {

@@ -114,6 +114,12 @@ std::vector<Key> training_keys() {
                    "micro-batches of a step",
            .decides = Decides::nothing}),
       ROFORMER_KEY(
+          training.graphs,
+          {.help = "one process on a GPU records the kernels of a pass once and repeats them for "
+                   "batches of equal sizes (CUDA graphs), where the scheme's work is the same in "
+                   "every step and the memory is there; the same numbers",
+           .decides = Decides::nothing}),
+      ROFORMER_KEY(
           training.shard_optimizer,
           {.help = "each of several processes keeps the optimiser's moments of its part of "
                    "the parameters only (ZeRO stage 1, Rajbhandari 2020)",

@@ -27,6 +27,7 @@
 #include "distributed/address.h"
 #include "distributed/nccl_plugin.h"
 #include "distributed/pulse.h"
+#include "tensor/gpu/plugin.h"
 
 namespace roformer {
 namespace {
@@ -170,23 +171,13 @@ struct NcclPlugin {
   std::string reason;
 };
 
-// Beside the program, where it is built, or where it is installed (CMakeLists.txt).
 NcclPlugin open_nccl_plugin() {
-  constexpr const char* kLibrary = "libroformer_cuda.so";
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const problem = dlerror();
-    return {.reason = fmt::format("{} cannot be opened ({})", kLibrary, problem)};
-  }
-  const auto version = reinterpret_cast<NcclPluginVersion>(dlsym(library, kNcclPluginVersionName));
-  if (version == nullptr || version() != kNcclPluginVersion) {
-    return {.reason = fmt::format("{} belongs to another build of this program", kLibrary)};
-  }
-  const auto reason = reinterpret_cast<NcclPluginReason>(dlsym(library, kNcclPluginReasonName));
-  if (const std::string against = reason(); !against.empty()) {
-    return {.reason = fmt::format("{}: {}", kLibrary, against)};
-  }
-  return {.make = reinterpret_cast<MakeNcclGroup>(dlsym(library, kMakeNcclGroupName))};
+  const gpu::Plugin plugin = gpu::open_plugin();
+  if (plugin.library == nullptr) return {.reason = plugin.reason};
+  const auto find = [&](const char* name) { return dlsym(plugin.library, name); };
+  const auto reason = reinterpret_cast<NcclPluginReason>(find(kNcclPluginReasonName));
+  if (const std::string against = reason(); !against.empty()) return {.reason = against};
+  return {.make = reinterpret_cast<MakeNcclGroup>(find(kMakeNcclGroupName))};
 }
 
 // Leaves with the exit code that was decided on, past destructors that threads of the connection,

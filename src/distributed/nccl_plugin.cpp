@@ -8,16 +8,12 @@
 
 extern "C" {
 
-[[gnu::visibility("default")]] int roformer_nccl_plugin_version() {
-  return roformer::kNcclPluginVersion;
-}
-
 // The size of the options that LibTorch is handed follows from the header that was included here.
 [[gnu::visibility("default")]] std::string roformer_nccl_plugin_reason() {
   constexpr int kMinor = 100;  // 2.28.9 is 22809
   if (c10d::getNcclVersionNumber() / kMinor == NCCL_VERSION_CODE / kMinor) return "";
-  return "it was built for NCCL " + std::to_string(NCCL_MAJOR) + "." + std::to_string(NCCL_MINOR) +
-         ", and LibTorch has " + c10d::getNcclVersion();
+  return "libroformer_cuda.so was built for NCCL " + std::to_string(NCCL_MAJOR) + "." +
+         std::to_string(NCCL_MINOR) + ", and LibTorch has " + c10d::getNcclVersion();
 }
 
 [[gnu::visibility("default")]] void roformer_make_nccl_group(

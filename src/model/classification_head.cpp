@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/random.h"
+#include "tensor/graph_recording.h"
 #include "tensor/operations.h"
 
 namespace roformer {
@@ -48,7 +48,7 @@ ClassificationHead::ClassificationHead(const ClassificationHeadSettings& setting
 at::Tensor ClassificationHead::drop(const at::Tensor& x, bool training, std::uint64_t key,
                                     std::uint64_t site) const {
   if (!training) return x;
-  return dropout(x, {.probability = settings_.dropout, .key = random_key({key, site})});
+  return dropout(x, {.probability = settings_.dropout, .key = dropout_key({key, site})});
 }
 
 at::Tensor ClassificationHead::transform(const at::Tensor& states, bool training,

@@ -1,13 +1,13 @@
 #include "model/sub_layer.h"
 
-#include "base/random.h"
+#include "tensor/graph_recording.h"
 
 namespace roformer {
 
 DropoutSpec SubLayer::dropout_at(const StackPass& pass, Site site, double probability) const {
   return {.probability = pass.training ? probability : 0,
-          .key = random_key({pass.dropout_key, static_cast<std::uint64_t>(role_.layer) + 1,
-                             static_cast<std::uint64_t>(site)})};
+          .key = dropout_key({pass.dropout_key, static_cast<std::uint64_t>(role_.layer) + 1,
+                              static_cast<std::uint64_t>(site)})};
 }
 
 std::string SubLayer::title() const {

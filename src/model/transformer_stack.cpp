@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "config/attention_layers.h"
 #include "tensor/finite_check.h"
+#include "tensor/graph_recording.h"
 #include "tensor/operations.h"
 #include "tensor/recomputation.h"
 
@@ -147,6 +148,16 @@ bool TransformerStack::rereads(std::int64_t before, std::int64_t after) const {
   return false;
 }
 
+bool TransformerStack::repeats_its_work() const {
+  for (std::size_t i = 0; i < attention_.size(); ++i) {
+    const bool redraws = attention_[i].kernel == AttentionKernel::favor;
+    if (redraws || scheme_->of_layer(static_cast<std::int64_t>(i)).form().draws_positions) {
+      return false;
+    }
+  }
+  return !scheme_->form().draws_positions;
+}
+
 bool TransformerStack::can_cache() const {
   // Linear attention adds a key's features up; they must not change with the text's length.
   for (std::size_t i = 0; i < attention_.size(); ++i) {
@@ -232,7 +243,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
   const bool pre = model.norm == NormPlacement::pre;
   const Positions positions = positions_of(in);
   const std::uint64_t dropout_key =
-      dropout_word_ == 0 ? in.dropout_key : random_key({in.dropout_key, dropout_word_});
+      dropout_word_ == 0 ? in.dropout_key : roformer::dropout_key({in.dropout_key, dropout_word_});
   ROFORMER_ASSERT(in.cache == nullptr || (can_cache() && !in.training));
   if (in.cache != nullptr) {
     forget_hidden_keys(*in.cache, *scheme_, attention_, positions[0]);
@@ -268,7 +279,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .positions = embedded_positions(*scheme_, positions, drawn),
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
-                                       .key = random_key({dropout_key, 0})}});
+                                       .key = roformer::dropout_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
   Flow flow{.sum = pre ? sum : at::Tensor(), .input = sum};
   if (pre && !sub_layers_.empty() && sub_layers_[0]->norm().gain.defined()) {

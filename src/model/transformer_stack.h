@@ -74,6 +74,9 @@ class TransformerStack {
   const Embedding& embedding() const { return *embedding_; }
   // Whether a step of decoding can go on from a cache.
   bool can_cache() const;
+  // Whether every pass over texts of equal lengths does the same work with other numbers: nothing
+  // is drawn anew by the host.
+  bool repeats_its_work() const;
   // Whether some layer's scheme reads a text of `before` tokens otherwise when it has `after`.
   bool rereads(std::int64_t before, std::int64_t after) const;
 

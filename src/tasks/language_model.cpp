@@ -1,6 +1,7 @@
 #include "tasks/language_model.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 
 #include "attention/linear_attention.h"
 #include "tasks/model_setup.h"
@@ -53,10 +54,29 @@ LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
   return result;
 }
 
-LanguageBatch pinned_for(const LanguageBatch& batch, at::Device device) {
-  LanguageBatch result = batch;
-  for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
-    if (tensor->defined()) *tensor = pinned_for(*tensor, device);
+std::vector<std::int64_t> LanguageTrainingBatch::sizes() const {
+  constexpr std::int64_t kAll = -1;
+  std::vector<std::int64_t> result{batch.labels.numel(), batch.target_positions.defined()
+                                                             ? batch.target_positions.numel()
+                                                             : kAll};
+  for (const TokenBlock& block : batch.layout.blocks) {
+    result.push_back(block.sequences);
+    result.push_back(block.length);
+  }
+  return result;
+}
+
+std::vector<at::Tensor> LanguageTrainingBatch::tensors() const {
+  std::vector<at::Tensor> result{batch.ids, batch.labels};
+  if (batch.target_positions.defined()) result.push_back(batch.target_positions);
+  return result;
+}
+
+std::unique_ptr<TrainingBatch> LanguageTrainingBatch::copied_to(at::Device device) const {
+  auto result = std::make_unique<LanguageTrainingBatch>(*this);
+  LanguageBatch& copy = result->batch;
+  for (at::Tensor* tensor : {&copy.ids, &copy.target_positions, &copy.labels}) {
+    if (tensor->defined()) *tensor = tensor->to(device, /*non_blocking=*/false, /*copy=*/true);
   }
   return result;
 }
@@ -69,6 +89,20 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
       head_(encoder_, parameters_) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten();
+}
+
+LanguageBatch LanguageModel::made_ready(LanguageBatch batch) const {
+  const std::int64_t targets = batch.labels.numel(), missing = in_whole_products(targets) - targets;
+  if (batch.target_positions.defined() && targets > 0 && missing > 0 &&
+      !runs_loops(head_.table())) {
+    batch.target_positions =
+        at::cat({batch.target_positions, batch.target_positions.narrow(0, 0, 1).expand({missing})});
+    batch.labels = at::cat({batch.labels, at::full({missing}, -1, batch.labels.options())});
+  }
+  for (at::Tensor* tensor : {&batch.ids, &batch.target_positions, &batch.labels}) {
+    if (tensor->defined()) *tensor = pinned_for(*tensor, plan_.device);
+  }
+  return batch;
 }
 
 // On a GPU as many rows as products are made in, the first one again behind the targets'.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "config/settings.h"
 #include "data/batches.h"
@@ -24,8 +25,15 @@ struct LanguageBatch {
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device);
 LanguageBatch to_device(const CausalBatch& batch, at::Device device);
 LanguageBatch to_device(const LanguageBatch& batch, at::Device device);
-// In the memory that a GPU copies from at once; for who makes batches ahead.
-LanguageBatch pinned_for(const LanguageBatch& batch, at::Device device);
+
+// A micro-batch of a language model's task.
+struct LanguageTrainingBatch : TrainingBatch {
+  LanguageBatch batch;
+
+  std::vector<std::int64_t> sizes() const override;
+  std::vector<at::Tensor> tensors() const override;
+  std::unique_ptr<TrainingBatch> copied_to(at::Device device) const override;
+};
 
 class LanguageModel {
  public:
@@ -38,6 +46,12 @@ class LanguageModel {
   const TransformerStack& encoder() const { return encoder_; }
   const LanguageHead& head() const { return head_; }
   const ComputePlan& plan() const { return plan_; }
+
+  // The batch in the memory that a GPU copies from at once, and there with as many targets as
+  // products are made of, the first position again without a label. For who makes batches ahead.
+  LanguageBatch made_ready(LanguageBatch batch) const;
+  // As TrainingObjective has it.
+  bool repeats_its_work() const { return encoder_.repeats_its_work(); }
 
   // Cross entropy at the batch's targets. The probe is asked by the layers that it wants.
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,

@@ -20,10 +20,6 @@
 namespace roformer {
 namespace {
 
-struct LanguageTrainingBatch : TrainingBatch {
-  LanguageBatch batch;
-};
-
 class LanguageTask : public TrainingTask {
  public:
   LanguageTask(const Settings& settings, std::shared_ptr<const Dataset> dataset,
@@ -59,10 +55,10 @@ class LanguageTask : public TrainingTask {
   std::unique_ptr<TrainingBatch> make_batch_of(std::int64_t stage,
                                                std::int64_t number) const override {
     auto result = std::make_unique<LanguageTrainingBatch>();
-    result->batch = pinned_for(batches_[static_cast<std::size_t>(stage)]->training(number),
-                               model_.plan().device);
-    result->target_count = result->batch.labels.numel();
-    result->tokens = result->batch.ids.numel();
+    LanguageBatch batch = batches_[static_cast<std::size_t>(stage)]->training(number);
+    result->target_count = batch.labels.numel();
+    result->tokens = batch.ids.numel();
+    result->batch = model_.made_ready(std::move(batch));
     return result;
   }
 
@@ -78,6 +74,8 @@ class LanguageTask : public TrainingTask {
     const auto& source = static_cast<const LanguageTrainingBatch&>(batch).batch;
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
+
+  bool repeats_its_work() const override { return model_.repeats_its_work(); }
 
   // Ranked at data.length in every stage; the other stages' lengths stand beside it.
   Figures validate(Processes& processes) override {

@@ -28,8 +28,7 @@ ProbeForm probe_form(const Settings& settings, const Tokenizer& tokenizer);
 // The settings that a probe's model is made of: with tables for the longest test.
 Settings with_room_for_tests(const Settings& settings);
 
-struct ProbeBatch : TrainingBatch {
-  LanguageBatch batch;
+struct ProbeBatch : LanguageTrainingBatch {
   std::int64_t targets_of_row = 0;
 };
 

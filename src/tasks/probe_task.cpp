@@ -54,7 +54,10 @@ class ProbeTask : public TrainingTask {
         random_key({settings_.seed, random_word("probes"), static_cast<std::uint64_t>(number)});
     const auto size =
         1 + static_cast<std::int64_t>(Random(key).below(static_cast<std::uint64_t>(largest_)));
-    return std::make_unique<ProbeBatch>(probe_batch(form_, size, settings_.training.batch, key));
+    auto made =
+        std::make_unique<ProbeBatch>(probe_batch(form_, size, settings_.training.batch, key));
+    made->batch = model_.made_ready(std::move(made->batch));
+    return made;
   }
 
   double batches_per_epoch() const override { return std::numeric_limits<double>::infinity(); }
@@ -69,6 +72,8 @@ class ProbeTask : public TrainingTask {
     const auto& source = static_cast<const ProbeBatch&>(batch).batch;
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
+
+  bool repeats_its_work() const override { return model_.repeats_its_work(); }
 
   Figures validate(Processes& processes) override {
     Figures figures;

@@ -9,7 +9,9 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/graph_recording.h"
 
 namespace roformer::composed {
 namespace {
@@ -33,6 +35,9 @@ void fold(at::Tensor& x, int shift) {
 
 at::Tensor dropped(const DropoutSpec& spec, std::int64_t rows, std::int64_t columns,
                    at::Device device) {
+  if (GraphRecording::current() != nullptr) {
+    throw_failure("dropout", "masks made by LibTorch's operations cannot be part of a graph");
+  }
   const auto options = at::TensorOptions().dtype(at::kLong).device(device);
   at::Tensor keys = at::arange(spec.first_row + 1, spec.first_row + rows + 1, options)
                         .mul_(bits(0x9e3779b97f4a7c15ULL))
@@ -87,16 +92,19 @@ BlockLosses cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
                           const at::Tensor& labels, double smoothing) {
   logits.add_(bias);
   BlockLosses result{.correct = logits.argmax(1) == labels};  // of equals the first
-  const at::Tensor column = labels.unsqueeze(1);
+  const at::Tensor without = labels < 0, column = labels.clamp_min(0).unsqueeze(1);
   const at::Tensor logarithms = at::log_softmax(logits, 1, accumulate_type(logits.scalar_type()));
-  result.losses = -logarithms.gather(1, column).squeeze(1).to(at::kDouble);
+  const auto counted = [&](const at::Tensor& x) {
+    return x.to(at::kDouble).masked_fill(without, 0);
+  };
+  result.losses = counted(-logarithms.gather(1, column).squeeze(1));
   result.smoothed = result.losses;
   if (smoothing > 0) {
-    result.smoothed =
-        result.losses * (1 - smoothing) - logarithms.mean(1).to(at::kDouble) * smoothing;
+    result.smoothed = result.losses * (1 - smoothing) - counted(logarithms.mean(1)) * smoothing;
   }
   logits.copy_(logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1))));
   logits.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, logits.options()));
+  logits.masked_fill_(without.unsqueeze(1), 0);
   return result;
 }
 

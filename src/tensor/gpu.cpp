@@ -43,6 +43,11 @@ std::uint64_t peak_gpu_memory() {
       allocator->getDeviceStats(own.index()).allocated_bytes[kAll].peak);
 }
 
+std::uint64_t free_gpu_memory() {
+  const c10::Device own = c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice();
+  return c10::getDeviceAllocator(c10::kCUDA)->getMemoryInfo(own.index()).first;
+}
+
 const GpuSupport& gpu_support() {
   static const GpuSupport support = open_gpu_libraries(gpu::reason_against_driver().empty());
   return support;

@@ -21,6 +21,9 @@ const GpuSupport& gpu_support();
 // where none was used.
 std::uint64_t peak_gpu_memory();
 
+// Memory of that GPU that no process has taken, in bytes.
+std::uint64_t free_gpu_memory();
+
 // What gpu_support() finds with and without a driver: for tests.
 GpuSupport open_gpu_libraries(bool has_driver);
 

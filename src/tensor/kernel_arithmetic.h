@@ -177,7 +177,8 @@ struct DropoutRow {
 
   ROFORMER_INLINE DropoutRow(const Dropout& dropout, std::int64_t row) {
     const auto number = static_cast<std::uint64_t>(dropout.first_row + row + 1);
-    std::uint64_t mixed = dropout.key + 0x9e3779b97f4a7c15ULL * number;
+    const std::uint64_t drawn = dropout.key_at != nullptr ? *dropout.key_at : dropout.key;
+    std::uint64_t mixed = drawn + 0x9e3779b97f4a7c15ULL * number;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
     key = static_cast<std::uint32_t>(mixed ^ (mixed >> 31));

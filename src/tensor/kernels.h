@@ -22,6 +22,8 @@ struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
   std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
+  // Where the key stands for kernels that a graph repeats, with another one each time; or null.
+  const std::uint64_t* key_at = nullptr;
 };
 
 template <typename T>
@@ -113,7 +115,7 @@ struct CrossEntropyRow {
   T* logits = nullptr;      // [columns], before the bias
   const A* bias = nullptr;  // [columns]
   std::int64_t columns = 0;
-  std::int64_t label = 0;
+  std::int64_t label = 0;  // -1: none, so that there is no loss and no gradient
   double smoothing = 0;
 };
 struct RowLoss {

@@ -2,6 +2,8 @@
 
 #include <c10/core/DeviceGuard.h>
 
+#include "tensor/graph_recording.h"
+
 namespace roformer {
 
 at::Tensor pinned_for(const at::Tensor& host, at::Device device) {
@@ -12,6 +14,7 @@ at::Tensor pinned_for(const at::Tensor& host, at::Device device) {
 
 at::Tensor on_device(const at::Tensor& host, at::Device device) {
   if (host.device() == device) return host;
+  if (GraphRecording* const recording = GraphRecording::current()) return recording->constant(host);
   // LibTorch keeps pinned memory until the copy has been made.
   return pinned_for(host, device).to(device, /*non_blocking=*/true);
 }

@@ -1,5 +1,6 @@
 // What the host has made, where the model computes. The host never waits for the copy: on a GPU it
-// goes from pinned memory, in the order of the GPU's other work.
+// goes from pinned memory, in the order of the GPU's other work. While a graph is recorded, it is a
+// constant of that (graph_recording.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -62,7 +62,8 @@ at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids);
 
 // Cross entropy of the targets' labels, -log softmax(hidden table^T + bias)[label], never holding
 // more than a block of [P, V]; the gradients are made in the forward pass. Nothing here waits for a
-// device. hidden [P, E], table [V, E], bias [V], labels [P] int64. Rows of hidden behind the labels
+// device. hidden [P, E], table [V, E], bias [V], labels [P] int64, -1 for a row without
+// one, which has no loss and no gradient. Rows of hidden behind the labels
 // count nothing.
 struct CrossEntropy {
   at::Tensor loss_sum;  // scalar float64 with graph: the sum of the (smoothed) losses

@@ -5,6 +5,7 @@
 #include "tensor/dispatch.h"
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
+#include "tensor/graph_recording.h"
 #include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
@@ -26,7 +27,11 @@ at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
 }
 
 kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
-  return {.probability = spec.probability, .key = spec.key, .first_row = spec.first_row};
+  kernels::Dropout result{
+      .probability = spec.probability, .key = spec.key, .first_row = spec.first_row};
+  const GraphRecording* const recording = GraphRecording::current();
+  if (recording != nullptr && spec.probability > 0) result.key_at = recording->address_of(spec.key);
+  return result;
 }
 
 // What the forward pass leaves for the backward one.

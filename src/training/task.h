@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "distributed/processes.h"
 #include "tensor/parameters.h"
@@ -21,6 +22,13 @@ struct TrainingBatch {
   virtual ~TrainingBatch() = default;
   std::int64_t target_count = 0;  // targets that the loss is summed over
   std::int64_t tokens = 0;        // that the model reads
+
+  // For a pass that is recorded once and repeated with other batches (pass_graphs.h). Batches of
+  // equal sizes differ in the numbers of their tensors alone; none: it cannot be recorded.
+  virtual std::vector<std::int64_t> sizes() const { return {}; }
+  virtual std::vector<at::Tensor> tensors() const { return {}; }
+  // A copy with tensors of its own there, in which other batches' numbers can be put.
+  virtual std::unique_ptr<TrainingBatch> copied_to(at::Device) const { return nullptr; }
 };
 
 // Randomness inside a forward pass (dropout) is a function of this key; not training: no dropout.
@@ -41,6 +49,8 @@ class TrainingObjective {
   virtual std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const = 0;
   // Sum of the loss over the batch's targets, a scalar on the parameters' device with its graph.
   virtual at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) = 0;
+  // Whether that does the same work for all batches of equal sizes, in any step.
+  virtual bool repeats_its_work() const { return false; }
 };
 
 class TrainingTask : public TrainingObjective {

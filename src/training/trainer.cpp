@@ -107,6 +107,7 @@ class Trainer {
         reduction_(make_step_reduction(
             processes_, task.parameters(),
             {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
+        graphs_(make_pass_graphs(task, settings_, &processes_)),
         average_(make_average(task.parameters(), settings_, processes_)),
         state_(begin(setup)),
         looked_at_(state_.consumed),
@@ -158,6 +159,7 @@ class Trainer {
   Schedule schedule_;
   AdamW optimizer_;
   std::unique_ptr<StepReduction> reduction_;
+  std::unique_ptr<PassGraphs> graphs_;      // where passes are repeated
   std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
   // Up to where periods were compared with what is consumed. All that is decided by what is
@@ -336,7 +338,8 @@ class Trainer {
                                             .seed = state_.seed,
                                             .numbers = numbers,
                                             .learning_rate = rate,
-                                            .clip = settings_.clip},
+                                            .clip = settings_.clip,
+                                            .graphs = graphs_.get()},
                                            reduction_.get());
     if (finite && result.sums.targets > 0) {
       divergence_.require_finite(step + 1, result, gather_texts(processes_, finite->first()));

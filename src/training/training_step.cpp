@@ -19,13 +19,16 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
         static_cast<std::uint64_t>(settings.numbers.index_in_step(static_cast<std::int64_t>(i)));
     const std::uint64_t key =
         random_key({settings.seed, static_cast<std::uint64_t>(settings.step), index});
-    const at::Tensor loss =
-        objective.loss_sum(batch, {.training = true, .key = key, .step = settings.step});
-    if (reduction != nullptr && i + 1 == batches.size()) reduction->begin_last();
-    loss.backward();
-    sums.loss = sums.loss.defined() ? sums.loss + loss.detach() : loss.detach();
+    const ForwardMode mode{.training = true, .key = key, .step = settings.step};
+    const auto forward_done = [&] {
+      if (reduction != nullptr && i + 1 == batches.size()) reduction->begin_last();
+    };
+    const at::Tensor loss = settings.graphs != nullptr
+                                ? settings.graphs->pass(batch, mode)
+                                : plain_pass(objective, batch, mode, forward_done);
+    sums.loss = sums.loss.defined() ? sums.loss + loss : loss;
     batches[i].reset();
-    if (reduction != nullptr) reduction->add_micro_batch(loss.detach(), objective.parameters());
+    if (reduction != nullptr) reduction->add_micro_batch(loss, objective.parameters());
   }
   ParameterStore& parameters = objective.parameters();
   if (reduction != nullptr) reduction->finish(sums, parameters);

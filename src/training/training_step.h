@@ -10,6 +10,7 @@
 
 #include "training/batch_numbers.h"
 #include "training/optimizer.h"
+#include "training/pass_graphs.h"
 #include "training/step_reduction.h"
 #include "training/task.h"
 
@@ -20,7 +21,8 @@ struct StepSettings {
   std::uint64_t seed = 0;
   BatchNumbers numbers = {};
   double learning_rate = 0;
-  double clip = 0;  // largest norm of the mean gradient; 0: no clipping
+  double clip = 0;               // largest norm of the mean gradient; 0: no clipping
+  PassGraphs* graphs = nullptr;  // of the objective, when one process trains it
 };
 
 struct StepResult {

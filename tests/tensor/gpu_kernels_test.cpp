@@ -226,6 +226,39 @@ TEST_CASE("states behind the labels change nothing and get no gradient") {
   check();
 }
 
+TEST_CASE("a row without a label has no loss and no gradient, and changes no other") {
+  const at::ScalarType type = any_type();
+  const double smoothing = GENERATE(0.0, 0.1);
+  at::manual_seed(10);
+  const at::Tensor states = normal({6, 4}, type), table = normal({9, 4}, wide(type)),
+                   bias = normal({9}, wide(type));
+  const at::Tensor labels = at::tensor({3, -1, 8, 0, -1, -1}, at::kLong);
+  const at::Tensor there = at::tensor({0, 2, 3}, at::kLong);
+  const auto of = [&](const at::Tensor& rows, const at::Tensor& of_rows) {
+    const at::Tensor leaf = rows.clone().requires_grad_(true);
+    const at::Tensor own = table.clone().requires_grad_(true);
+    const CrossEntropy made = linear_cross_entropy(leaf, own, bias, of_rows, smoothing);
+    made.loss_sum.backward();
+    return Tensors{made.losses, made.correct, made.loss_sum.detach(), leaf.grad(), own.grad()};
+  };
+  const auto check = [&] {
+    const Tensors got = of(states, labels);
+    const Tensors wanted = of(states.index_select(0, there), labels.index_select(0, there));
+    CHECK(at::allclose(got[0], at::zeros_like(got[0]).index_copy(0, there, wanted[0])));
+    CHECK(at::equal(got[1], at::zeros_like(got[1]).index_copy(0, there, wanted[1])));
+    CHECK(at::allclose(got[2], wanted[2]));
+    CHECK(at::allclose(got[3], at::zeros_like(got[3]).index_copy(0, there, wanted[3])));
+    CHECK(at::allclose(got[4], wanted[4], 1e-4, 1e-5));
+  };
+  check();
+  {
+    const ComposedForms composed;
+    check();
+  }
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  check();
+}
+
 TEST_CASE("by a GPU kernel, too, a target is right when its label is the first of the largest") {
   const auto type = GENERATE(at::kFloat, at::kBFloat16);
   const gpu::KernelEmulation emulation(emulate_kernel);

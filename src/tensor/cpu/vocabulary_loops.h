@@ -26,6 +26,10 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
       results.end(logits + first, count);
     });
   };
+  if (o.label < 0) {
+    replace([](A, std::int64_t) { return A(0); });
+    return {};
+  }
   replace([&](A logit, std::int64_t c) { return logit + bias[c]; });
   const A largest = largest_of(logits, columns);
   const A sum = o.smoothing > 0 ? sum_of(logits, columns) : A(0);

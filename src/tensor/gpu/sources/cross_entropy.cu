@@ -25,6 +25,7 @@ __global__ void __launch_bounds__(1024)
   __shared__ A scratch[32];
   const std::int64_t row = blockIdx.x;
   const int columns = static_cast<int>(o.columns), label = static_cast<int>(labels[row]);
+  const bool counts = label >= 0;
   T* const logits = o.logits + row * stride;
   T* const held = kShared ? reinterpret_cast<T*>(dynamic_shared()) : logits;
   const A lowest = -A(3e38);
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(1024)
   });
   largest = over_block(largest, Largest(), lowest, scratch);  // and everyone's logits are written
   sum = over_block(sum, Sum(), A(0), scratch);
-  const A at_label = load(held[label]);
+  const A at_label = counts ? load(held[label]) : largest;
   A total = 0, before = 0;
   for_groups<kVector>(columns, [&](int c, int count) {
     A numbers[kVector];
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(1024)
       if (i >= count) continue;
       numbers[i] = exponential(numbers[i] - largest) * factor - share;
       if (c + i == label) numbers[i] -= static_cast<A>(1 - o.smoothing);
+      if (!counts) numbers[i] = A(0);
     }
     store_neighbours<kVector>(logits + c, numbers);
   });
@@ -80,9 +82,9 @@ __global__ void __launch_bounds__(1024)
   const double loss = logarithm + static_cast<double>(largest - at_label);
   const double mean = logarithm + static_cast<double>(largest) -
                       static_cast<double>(sum) / static_cast<double>(columns);
-  losses[row] = loss;
-  smoothed[row] = (1 - o.smoothing) * loss + o.smoothing * mean;
-  correct[row] = at_label >= largest && before == A(0);
+  losses[row] = counts ? loss : 0;
+  smoothed[row] = counts ? (1 - o.smoothing) * loss + o.smoothing * mean : 0;
+  correct[row] = counts && at_label >= largest && before == A(0);
 }
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

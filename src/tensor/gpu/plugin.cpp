@@ -1,0 +1,22 @@
+#include "tensor/gpu/plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace roformer::gpu {
+
+Plugin open_plugin() {
+  constexpr const char* kLibrary = "libroformer_cuda.so";
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const problem = dlerror();
+    return {.reason = fmt::format("{} cannot be opened ({})", kLibrary, problem)};
+  }
+  const auto version = reinterpret_cast<PluginVersion>(dlsym(library, kPluginVersionName));
+  if (version == nullptr || version() != kPluginVersion) {
+    return {.reason = fmt::format("{} belongs to another build of this program", kLibrary)};
+  }
+  return {.library = library};
+}
+
+}  // namespace roformer::gpu

@@ -1,0 +1,68 @@
+// What a pass needs whose kernels a GPU records as a graph, to be run again as one piece with other
+// numbers. A graph repeats the recorded kernels with the recorded arguments: what the host decides
+// for each pass anew, the keys of dropout, has to stand in the device's memory instead, and what it
+// makes from the sizes alone has to stay there.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace roformer {
+
+// The recording of one pass, whose randomness is a function of one key. It lives as long as the
+// graph does.
+class GraphRecording {
+ public:
+  GraphRecording(std::uint64_t key, at::Device device);
+  GraphRecording(const GraphRecording&) = delete;
+  GraphRecording& operator=(const GraphRecording&) = delete;
+
+  // The keys in the device's memory become those that the pass would have with this one, behind the
+  // device's other work.
+  void renew(std::uint64_t key);
+
+  // What was derived as random_key(words); a word is the pass's key, another derived one or, for
+  // any key, the same number.
+  void derived(std::initializer_list<std::uint64_t> words, std::uint64_t key);
+  // Where the kernels of the graph find it. It must have been derived.
+  const std::uint64_t* address_of(std::uint64_t key) const;
+  // `host` in the device's memory, by a copy that is made now and is not part of the graph.
+  at::Tensor constant(const at::Tensor& host);
+
+  // The one that is under way, or null. One at a time; its backward pass asks from another thread.
+  static GraphRecording* current();
+
+  // While it lives, the recording is under way.
+  class Scope {
+   public:
+    explicit Scope(GraphRecording& recording);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+  };
+
+ private:
+  struct Word {
+    bool derived = false;
+    std::uint64_t number = 0;
+    std::size_t index = 0;  // of a derived one among the keys
+  };
+
+  at::Device device_;
+  std::vector<std::vector<Word>> words_;        // of each derived key, behind the pass's own
+  std::map<std::uint64_t, std::size_t> index_;  // of a key of the recorded pass in `table_`
+  at::Tensor table_;                            // [keys] int64 on the device
+  std::vector<at::Tensor> constants_;
+  mutable std::mutex mutex_;
+};
+
+// random_key(words), for dropout: a recording knows how it came about.
+std::uint64_t dropout_key(std::initializer_list<std::uint64_t> words);
+
+}  // namespace roformer
