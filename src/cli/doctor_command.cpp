@@ -26,6 +26,7 @@
 #include "tensor/device.h"
 #include "tensor/gpu.h"
 #include "tensor/gpu/compiler.h"
+#include "tensor/gpu/device_graph.h"
 #include "tensor/gpu/launch.h"
 #include "tensor/kernels.h"
 
@@ -97,6 +98,11 @@ const std::string& reason_against_gpu_kernels() {
   return gpu_support().usable ? gpu::reason_against_kernels() : gpu_support().reason;
 }
 
+std::string reason_against_graphs() {
+  const std::string& reason = reason_against_gpu_kernels();
+  return reason.empty() ? gpu::device_graphs().reason : reason;
+}
+
 Diagnosis diagnose(const DoctorOptions& options) {
   prepare_threads(options.threads);
   gpu_support();  // opens the libraries that the figures below ask
@@ -153,6 +159,8 @@ void print_text(const Diagnosis& found) {
   const std::string& reason = reason_against_gpu_kernels();
   line("", reason.empty() ? "own GPU kernels, compiled by NVRTC " + gpu::compiler_version()
                           : "own GPU kernels not there: " + reason);
+  const std::string graphs = reason_against_graphs();
+  line("", graphs.empty() ? "graphs of GPU kernels" : "graphs of GPU kernels not there: " + graphs);
 }
 
 nlohmann::ordered_json to_json(const Speed& speed) {
@@ -189,7 +197,9 @@ nlohmann::ordered_json to_json(const Diagnosis& found) {
        {{"gpu", gpu_support().usable},
         {"gpu_reason", gpu_support().reason},
         {"gpu_kernels", reason_against_gpu_kernels().empty()},
-        {"gpu_kernels_reason", reason_against_gpu_kernels()}}}};
+        {"gpu_kernels_reason", reason_against_gpu_kernels()},
+        {"graphs", reason_against_graphs().empty()},
+        {"graphs_reason", reason_against_graphs()}}}};
 }
 
 }  // namespace
