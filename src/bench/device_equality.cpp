@@ -2,6 +2,7 @@
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +33,18 @@ Trained train_with(const Settings& settings, const ComputePlan& plan, std::int64
   const std::unique_ptr<PassGraphs> graphs = make_pass_graphs(*objective, settings.training);
   AdamW optimizer(objective->parameters(), {.weight_decay = settings.training.weight_decay});
   objective->parameters().apply_constraints();
+  // Texts of another length, as a validation has them: a scheme's tables are made anew for them,
+  // and a graph must go on with those that it has recorded.
+  constexpr std::int64_t kStepsToAnother = 10;
+  Settings twice = settings;
+  twice.data.length *= 2;
+  const std::unique_ptr<TrainingObjective> longer = random_language(twice, plan);
   Trained result{.asked_for_graphs = graphs != nullptr};
   for (std::int64_t step = 0; step < steps; ++step) {
+    if (step % kStepsToAnother == 0) {
+      const c10::AutoGradMode no_gradient(false);
+      objective->loss_sum(*longer->make_batch(step), {});
+    }
     std::vector<std::unique_ptr<TrainingBatch>> batches;
     batches.push_back(objective->make_batch(step));
     const StepResult taken = take_training_step(*objective, optimizer, std::move(batches),
@@ -74,14 +85,14 @@ SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
         train_with(settings, {.device = at::kCPU, .precision = plan.precision}, steps).losses;
     std::optional<ComposedForms> composed;
     if (plan.device.is_cpu()) composed.emplace();
-    const Trained trained = train_with(settings, plan, steps);
+    Settings by_graphs = settings;
+    by_graphs.training.graphs = true;
+    const Trained trained = train_with(by_graphs, plan, steps);
     result.device = trained.losses;
     result.graphs = trained.graphs;
     result.without_graphs = trained.without_graphs;
     if (trained.asked_for_graphs) {
-      Settings without = settings;
-      without.training.graphs = false;
-      result.of_graphs = difference_of(trained.losses, train_with(without, plan, steps).losses);
+      result.of_graphs = difference_of(trained.losses, train_with(settings, plan, steps).losses);
     }
   } catch (const std::exception& error) {
     const std::string words = error.what();  // of which the first line says what it is
@@ -112,8 +123,10 @@ std::vector<SchemeEquality> compare_devices(
     const std::function<void(const SchemeEquality&)>& done) {
   std::vector<SchemeEquality> results;
   for (const std::string& scheme : options.schemes) {
-    const Settings own = benchmark_settings(
-        settings, scheme, {.length = settings.data.length, .sequences = settings.training.batch});
+    Settings own = benchmark_settings(
+        settings, scheme,
+        {.length = 2 * settings.data.length, .sequences = settings.training.batch});
+    own.data.length = settings.data.length;  // with tables for twice that
     results.push_back(compare_scheme(own, plan, options.steps));
     const bool faulted = !results.back().problem.empty() && !answers(plan);
     if (faulted) results.back().problem += "; no scheme behind it was run: the device is lost";

@@ -51,9 +51,8 @@ void print(const SchemeEquality& result) {
   if (result.graphs > 0) {
     graphs = fmt::format("; {} passes by graphs, apart from those without by {:.1e}", result.graphs,
                          result.of_graphs);
-  } else if (!result.without_graphs.empty()) {
-    graphs = "; no graphs: " + result.without_graphs;
   }
+  if (!result.without_graphs.empty()) graphs += "; no more graphs: " + result.without_graphs;
   fmt::print("{:<30} losses {:.4f} .. {:.4f}, apart by {:.1e} at most (allowed {:.1e}){}{}\n", name,
              result.host.front(), result.host.back(), result.difference, result.allowed, graphs,
              result.passed() ? "" : ": MISSED");

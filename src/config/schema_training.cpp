@@ -117,7 +117,8 @@ std::vector<Key> training_keys() {
           training.graphs,
           {.help = "one process on a GPU records the kernels of a pass once and repeats them for "
                    "batches of equal sizes (CUDA graphs), where the scheme's work is the same in "
-                   "every step and the memory is there; the same numbers",
+                   "every step and the memory is there: the same numbers, and small models in a "
+                   "fraction of the time",
            .decides = Decides::nothing}),
       ROFORMER_KEY(
           training.shard_optimizer,

@@ -11,6 +11,7 @@
 #include <list>
 
 #include "position/scheme.h"
+#include "tensor/graph_recording.h"
 
 namespace roformer {
 
@@ -25,8 +26,10 @@ class ConstantBias {
         continue;
       }
       kept_.splice(kept_.begin(), kept_, entry);
+      keep_for_graph(kept_.front().bias);
       return kept_.front().bias;
     }
+    if (records_graph()) return make();
     kept_.push_front({context.queries, context.keys, make()});
     std::int64_t bytes = 0;
     const auto too_many =

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "position/formula_operations.h"
 #include "position/relative_index.h"
+#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -129,12 +130,14 @@ at::Tensor FormulaEvaluator::kept(const FormulaNode& node, const AttentionContex
   const bool same = last.tensor.defined() && last.queries == context.queries &&
                     last.keys == context.keys && last.type == type &&
                     last.tensor.device() == context.device;
+  if (!same && records_graph()) return on_device(make(), context.device);
   if (!same) {
     last = {.queries = context.queries,
             .keys = context.keys,
             .type = type,
             .tensor = on_device(make(), context.device)};
   }
+  keep_for_graph(last.tensor);
   return last.tensor;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -66,6 +67,8 @@ const Rotation& RotaryTables::get(const RotaryKey& key) {
   for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
     if (entry->first != key) continue;
     recent_.splice(recent_.begin(), recent_, entry);
+    keep_for_graph(recent_.front().second.cosine);
+    keep_for_graph(recent_.front().second.sine);
     return recent_.front().second;
   }
   recent_.emplace_front(key, make_rotation(key));

@@ -12,6 +12,7 @@
 #include "position/relative_index.h"
 #include "position/scheme.h"
 #include "position/sinusoid.h"
+#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -102,6 +103,7 @@ class TransformerXl : public PositionScheme {
       made_ = {.least = least, .count = end - least};
       sinusoids_ = on_device(sinusoids_of(made_), options);
     }
+    keep_for_graph(sinusoids_);
     return sinusoids_.narrow(0, range.least - made_.least, range.count);
   }
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "attention/linear_attention.h"
-#include "base/random.h"
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
+#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -72,7 +72,7 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
        .precision = plan_.precision});
   const at::Tensor pooled =
       pooling_ == TextPooling::first ? states : mean_states(states, batch.lengths);
-  return head_.forward(pooled, mode.training, random_key({mode.key, kHeadDropout}));
+  return head_.forward(pooled, mode.training, dropout_key({mode.key, kHeadDropout}));
 }
 
 at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {

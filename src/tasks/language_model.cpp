@@ -55,6 +55,9 @@ LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
 }
 
 std::vector<std::int64_t> LanguageTrainingBatch::sizes() const {
+  // Texts of many lengths hardly come in the same again.
+  constexpr std::size_t kMostBlocks = 4;
+  if (batch.layout.blocks.size() > kMostBlocks) return {};
   constexpr std::int64_t kAll = -1;
   std::vector<std::int64_t> result{batch.labels.numel(), batch.target_positions.defined()
                                                              ? batch.target_positions.numel()

@@ -69,7 +69,7 @@ class ProbeTask : public TrainingTask {
   }
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    const auto& source = static_cast<const ProbeBatch&>(batch).batch;
+    const auto& source = static_cast<const LanguageTrainingBatch&>(batch).batch;
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
 

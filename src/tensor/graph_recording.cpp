@@ -5,6 +5,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 
@@ -20,6 +21,15 @@ constexpr std::size_t kMostKeys = 4096;
 std::atomic<GraphRecording*>& under_way() {
   static std::atomic<GraphRecording*> recording = nullptr;
   return recording;
+}
+
+// One that is not recorded, so that it carries out what it is given. LibTorch hands out the same
+// few streams in turns: that of the recording, which is the current one here, can be among them.
+c10::Stream stream_of_copies(at::Device device) {
+  const c10::impl::VirtualGuardImpl gpu(device.type());
+  static c10::Stream stream = gpu.getStreamFromGlobalPool(device);
+  while (stream == gpu.getStream(device)) stream = gpu.getStreamFromGlobalPool(device);
+  return stream;
 }
 
 }  // namespace
@@ -71,14 +81,20 @@ const std::uint64_t* GraphRecording::address_of(std::uint64_t key) const {
 at::Tensor GraphRecording::constant(const at::Tensor& host) {
   at::Tensor made = host;
   if (device_.is_cuda()) {
-    // A stream that is not recorded carries out what it is given.
-    const c10::impl::VirtualGuardImpl device(device_.type());
-    const c10::StreamGuard guard(device.getStreamFromGlobalPool(device_));
+    const c10::StreamGuard guard(stream_of_copies(device_));
     made = host.to(device_);
   }
-  const std::lock_guard lock(mutex_);
-  constants_.push_back(made);
+  keep(made);
   return made;
+}
+
+void GraphRecording::keep(const at::Tensor& tensor) {
+  const std::lock_guard lock(mutex_);
+  if (!keeps(tensor)) kept_.push_back(tensor);
+}
+
+bool GraphRecording::keeps(const at::Tensor& tensor) const {
+  return std::ranges::any_of(kept_, [&](const at::Tensor& x) { return x.is_same(tensor); });
 }
 
 GraphRecording* GraphRecording::current() {
@@ -92,6 +108,14 @@ GraphRecording::Scope::Scope(GraphRecording& recording) {
 
 GraphRecording::Scope::~Scope() {
   under_way() = nullptr;
+}
+
+void keep_for_graph(const at::Tensor& tensor) {
+  if (GraphRecording* const recording = GraphRecording::current()) recording->keep(tensor);
+}
+
+bool records_graph() {
+  return GraphRecording::current() != nullptr;
 }
 
 std::uint64_t dropout_key(std::initializer_list<std::uint64_t> words) {

@@ -34,6 +34,9 @@ class GraphRecording {
   const std::uint64_t* address_of(std::uint64_t key) const;
   // `host` in the device's memory, by a copy that is made now and is not part of the graph.
   at::Tensor constant(const at::Tensor& host);
+  // The graph reads this tensor, which it has not made: its memory stays.
+  void keep(const at::Tensor& tensor);
+  bool keeps(const at::Tensor& tensor) const;
 
   // The one that is under way, or null. One at a time; its backward pass asks from another thread.
   static GraphRecording* current();
@@ -58,9 +61,16 @@ class GraphRecording {
   std::vector<std::vector<Word>> words_;        // of each derived key, behind the pass's own
   std::map<std::uint64_t, std::size_t> index_;  // of a key of the recorded pass in `table_`
   at::Tensor table_;                            // [keys] int64 on the device
-  std::vector<at::Tensor> constants_;
+  std::vector<at::Tensor> kept_;                // what the graph reads and does not make
   mutable std::mutex mutex_;
 };
+
+// For who keeps tensors from one pass to the next and may replace them: a recording that is under
+// way is told of one that it is given. What is made while one is under way is the graph's own and
+// written again whenever that is repeated, so that nobody may keep it, but for what on_device() has
+// brought there.
+void keep_for_graph(const at::Tensor& tensor);
+bool records_graph();
 
 // random_key(words), for dropout: a recording knows how it came about.
 std::uint64_t dropout_key(std::initializer_list<std::uint64_t> words);

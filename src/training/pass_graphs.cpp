@@ -14,6 +14,8 @@ namespace {
 // sizes that hardly ever come need no graph.
 constexpr std::int64_t kPassesBefore = 2;
 constexpr std::size_t kMostGraphs = 64;
+// Unpadded texts come in ever other sizes: so many are remembered, and what comes later is plain.
+constexpr std::size_t kMostSizes = 512;
 
 // A graph keeps a pass's temporary memory beside that of passes without one.
 bool has_memory(const at::Tensor& on_device) {
@@ -42,14 +44,20 @@ PassGraphs::PassGraphs(TrainingObjective& objective, gpu::MakeDeviceGraph make)
 
 at::Tensor PassGraphs::pass(const TrainingBatch& batch, const ForwardMode& mode) {
   const std::vector<std::int64_t> sizes = batch.sizes();
-  if (!reason_.empty() || sizes.empty() || batch.target_count == 0) {
+  const bool unknown = !alike_.contains(sizes);
+  if (sizes.empty() || batch.target_count == 0 || (unknown && alike_.size() >= kMostSizes)) {
     return plain_pass(objective_, batch, mode);
   }
   Alike& alike = alike_[sizes];
   const bool ready =
-      alike.recorded != nullptr ||
-      (alike.passes++ >= kPassesBefore && graphs_ < kMostGraphs && record(alike, batch, mode));
+      alike.recorded != nullptr || (alike.passes++ >= kPassesBefore && graphs_ < kMostGraphs &&
+                                    reason_.empty() && record(alike, batch, mode));
   return ready ? repeat(*alike.recorded, batch, mode.key) : plain_pass(objective_, batch, mode);
+}
+
+void PassGraphs::forget() {
+  alike_.clear();
+  graphs_ = 0;
 }
 
 bool PassGraphs::record(Alike& alike, const TrainingBatch& batch, const ForwardMode& mode) {
@@ -73,7 +81,7 @@ bool PassGraphs::record(Alike& alike, const TrainingBatch& batch, const ForwardM
       reason_ = first_line_of(problem);
     }
   }
-  log::info("passes are not recorded as graphs: {}", reason_);
+  log::info("no more passes are recorded as graphs: {}", reason_);
   return false;
 }
 

@@ -30,8 +30,11 @@ class PassGraphs {
   // and as a tensor of its own. The same numbers, by a graph or not.
   at::Tensor pass(const TrainingBatch& batch, const ForwardMode& mode);
 
+  // Gives back all graphs and their memory: batches will have other sizes.
+  void forget();
+
   std::int64_t repeated() const { return repeated_; }  // passes that a graph made
-  // Why passes that could be recorded are not, in words; else empty.
+  // Why no more passes are recorded, in words; else empty.
   const std::string& reason() const { return reason_; }
 
  private:

@@ -295,6 +295,7 @@ class Trainer {
       account_.settle();
       count_time(watch.lap());
     }
+    if (stage_done && graphs_) graphs_->forget();
     if (log_due) write_window();
     if (log_ && log_->live_due()) log_->live(with_progress(account_.last_step()));
     // The end is validated and saved by itself; after a signal the validation waits for the

@@ -1,8 +1,12 @@
 #include "tensor/gpu/graph_plugin.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include <exception>
 
 #include "tensor/gpu/plugin.h"
 
@@ -33,23 +37,42 @@ class CudaGraph : public roformer::gpu::DeviceGraph {
     const c10::impl::VirtualGuardImpl gpu(c10::kCUDA);
     gpu.synchronizeDevice(gpu.getDevice().index());  // the stream must see all that came before
     const c10::StreamGuard guard(recording_stream(gpu));
-    // Relaxed: other threads go on with their copies, and constants are uploaded meanwhile.
-    graph_.capture_begin(*pool_, cudaStreamCaptureModeRelaxed);
     try {
+      // Relaxed: other threads go on with their copies, and constants are uploaded meanwhile.
+      graph_.capture_begin(*pool_, cudaStreamCaptureModeRelaxed);
       work();
+      graph_.capture_end();
     } catch (...) {
-      try {
-        graph_.capture_end();
-      } catch (...) {  // it was broken by what was thrown
-      }
+      leave(gpu.getDevice().index());
       throw;
     }
-    graph_.capture_end();
   }
 
   void repeat() override { graph_.replay(); }
 
  private:
+  // LibTorch ends a capture that was broken with an exception, before its allocators are told: they
+  // would go on taking memory for a graph, and give none back.
+  void leave(c10::DeviceIndex device) {
+    namespace allocator = c10::cuda::CUDACachingAllocator;
+    if (succeeds([&] { graph_.capture_end(); }) || succeeds([&] { graph_.pool(); })) return;
+    at::HostAllocator* const host = at::getHostAllocator(at::kCUDA);
+    succeeds([&] { allocator::endAllocateToPool(device, *pool_); });
+    succeeds([&] { host->end_allocate_to_pool(*pool_); });
+    succeeds([&] { allocator::releasePool(device, *pool_); });
+    succeeds([&] { host->release_pool(*pool_); });
+  }
+
+  template <class Step>
+  static bool succeeds(const Step& step) {
+    try {
+      step();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   std::shared_ptr<const at::cuda::MempoolId_t> pool_ = pool_of_all();
   at::cuda::CUDAGraph graph_;
 };

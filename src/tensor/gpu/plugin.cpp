@@ -10,7 +10,9 @@ Plugin open_plugin() {
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const problem = dlerror();
-    return {.reason = fmt::format("{} cannot be opened ({})", kLibrary, problem)};
+    return {.reason = fmt::format("{} cannot be opened ({}); it is built where scripts/bootstrap "
+                                  "--cuda has put CUDA's headers",
+                                  kLibrary, problem)};
   }
   const auto version = reinterpret_cast<PluginVersion>(dlsym(library, kPluginVersionName));
   if (version == nullptr || version() != kPluginVersion) {
