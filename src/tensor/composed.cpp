@@ -102,9 +102,10 @@ BlockLosses cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
   if (smoothing > 0) {
     result.smoothed = result.losses * (1 - smoothing) - counted(logarithms.mean(1)) * smoothing;
   }
-  logits.copy_(logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1))));
-  logits.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, logits.options()));
-  logits.masked_fill_(without.unsqueeze(1), 0);
+  // In the type of the logarithms: near 1 a rounded probability leaves nothing of 1 - p.
+  at::Tensor gradient = logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1)));
+  gradient.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, gradient.options()));
+  logits.copy_(gradient.masked_fill_(without.unsqueeze(1), 0));
   return result;
 }
 

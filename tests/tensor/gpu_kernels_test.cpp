@@ -259,6 +259,27 @@ TEST_CASE("a row without a label has no loss and no gradient, and changes no oth
   check();
 }
 
+TEST_CASE("the gradient at a target that is nearly certain is not rounded away") {
+  const at::Tensor labels = at::tensor({1}, at::kLong), bias = at::zeros({3});
+  const at::Tensor hidden = at::ones({1, 1}, at::kBFloat16);
+  const double logit = 7;  // p = 1 - 0.0018, which bfloat16 rounds to 1
+  const at::Tensor table = at::tensor({0.0, logit, 0.0}, at::kFloat).unsqueeze(1);
+  const double rest = 2 / (std::exp(logit) + 2);
+  const auto check = [&] {
+    const at::Tensor own = table.clone().requires_grad_(true);
+    linear_cross_entropy(hidden, own, bias, labels).loss_sum.backward();
+    CHECK(own.grad()[1].item<double>() == Approx(-rest).epsilon(0.01));
+    CHECK(own.grad()[0].item<double>() == Approx(rest / 2).epsilon(0.01));
+  };
+  check();
+  {
+    const ComposedForms composed;
+    check();
+  }
+  const gpu::KernelEmulation emulation(emulate_kernel);
+  check();
+}
+
 TEST_CASE("by a GPU kernel, too, a target is right when its label is the first of the largest") {
   const auto type = GENERATE(at::kFloat, at::kBFloat16);
   const gpu::KernelEmulation emulation(emulate_kernel);

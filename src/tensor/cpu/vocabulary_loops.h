@@ -57,7 +57,10 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   const A factor = A(1) / total;
   const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
   replace([&](A power, std::int64_t) { return power * factor - share; });
-  store(logits[o.label], load(logits[o.label]) - static_cast<A>(1 - o.smoothing));
+  // Not from the rounded probability: near 1 a bfloat16 is right to 0.002, and 1 - p is what
+  // counts.
+  store(logits[o.label],
+        exponential(at_label - largest) * factor - share - static_cast<A>(1 - o.smoothing));
   const double logarithm = std::log(static_cast<double>(total));
   result.loss = logarithm + static_cast<double>(largest - at_label);
   const double mean = logarithm + static_cast<double>(largest) -
