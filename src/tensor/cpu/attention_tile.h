@@ -95,7 +95,10 @@ class AttentionTile {
     const bool summed = in_.sums.defined();
     double* const to_sums = summed ? sums_of(gradients.sums) : nullptr;
     if (summed) std::fill_n(to_sums, segment_.key_length, 0.0);
-    A* const shift = row_memory(queries_);
+    // An output of few digits cannot tell 1 - p from nothing where one key has nearly all the weight,
+    // which is what the slope is made of.
+    const bool of_output = !summed && std::is_same_v<A, T>;
+    A* const shift = of_output ? row_memory(queries_) : nullptr;
     // The last queries first: without a window they see all keys and begin the sums.
     const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
     bool begun = false;
@@ -121,7 +124,7 @@ class AttentionTile {
       }
       products_.with_keys(query, to.count, seen, scores);
       products_.with_values(gradient, to.count, seen, slopes);
-      if (!summed) {
+      if (of_output) {
         loops_.row_products(out.at(to.begin), out.row, out_gradient.at(to.begin), out_gradient.row,
                             to.count, width_, shift);
       }
@@ -144,7 +147,7 @@ class AttentionTile {
       loops_.slope({.rows = rows(scores, queries),
                     .gradients = slopes,
                     .logarithm = logarithms(logarithm, to.begin),
-                    .shift = summed ? nullptr : shift,
+                    .shift = shift,
                     .bias_gradient = bias_gradient,
                     .bias_gradient_row = bias_gradient_row,
                     .probabilities = probabilities,
