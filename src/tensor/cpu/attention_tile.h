@@ -95,8 +95,8 @@ class AttentionTile {
     const bool summed = in_.sums.defined();
     double* const to_sums = summed ? sums_of(gradients.sums) : nullptr;
     if (summed) std::fill_n(to_sums, segment_.key_length, 0.0);
-    // An output of few digits cannot tell 1 - p from nothing where one key has nearly all the weight,
-    // which is what the slope is made of.
+    // An output of few digits cannot tell 1 - p from nothing where one key has nearly all the
+    // weight, which is what the slope is made of.
     const bool of_output = !summed && std::is_same_v<A, T>;
     A* const shift = of_output ? row_memory(queries_) : nullptr;
     // The last queries first: without a window they see all keys and begin the sums.
