@@ -133,6 +133,36 @@ TEST_CASE("bfloat16 costs every scheme the same small share of outputs and gradi
   }
 }
 
+TEST_CASE("a nearly certain key keeps what is left of its gradient in bfloat16") {
+  at::manual_seed(37);
+  constexpr std::int64_t kTokens = 64;
+  const auto rounded = [](at::Tensor x) { return x.to(at::kBFloat16).to(at::kDouble); };
+  Case c{.projected = rounded(at::randn({kTokens, 3 * SmallScheme::kInner}, at::kDouble) * 0.1),
+         .input = at::zeros({kTokens, SmallScheme::kWidth}, at::kDouble),
+         .bias = at::zeros({3 * SmallScheme::kInner}, at::kDouble),
+         .outer = rounded(at::randn({kTokens, SmallScheme::kInner}, at::kDouble)),
+         .query_weight = at::zeros({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble),
+         .key_weight = at::zeros({SmallScheme::kInner, SmallScheme::kWidth}, at::kDouble),
+         .layout = TokenLayout::uniform(1, kTokens)};
+  // All queries are near 4 in each part and the first key is c, so that its score is above the
+  // others' by 4 c sqrt(width): the rest has 63 exp(-that).
+  const double width = static_cast<double>(SmallScheme::kInner) / SmallScheme::kHeads;
+  c.projected.narrow(1, 0, SmallScheme::kInner).add_(4);
+  c.projected.select(0, 0)
+      .narrow(0, SmallScheme::kInner, SmallScheme::kInner)
+      .fill_(11 / (4 * std::sqrt(width)));
+  c.projected = rounded(c.projected);
+  SmallScheme wide("none"), narrow("none", false, at::kFloat);
+  const std::vector<Named> wanted = run(c, wide, at::kDouble), got = run(c, narrow, at::kBFloat16);
+  for (const std::int64_t part : {0, 1}) {  // of the queries and of the keys
+    const auto gradient = [&](const std::vector<Named>& of) {
+      return of[1].value.to(at::kDouble).narrow(1, part * SmallScheme::kInner, SmallScheme::kInner);
+    };
+    CAPTURE(part);
+    CHECK(std::sqrt(squares(gradient(got) - gradient(wanted)) / squares(gradient(wanted))) < 0.03);
+  }
+}
+
 TEST_CASE("a formula of scores costs in bfloat16 what other scores do") {
   at::manual_seed(35);
   const TokenLayout layout = TokenLayout::uniform(2, 33);
