@@ -1,6 +1,5 @@
 // Messages to the person at the terminal, through spdlog: information and warnings go to standard
-// error, so that standard output holds results only. A run adds its own log file. Warnings are
-// counted, because a report says how many there were.
+// error, so that standard output holds results only. A run adds its own log file.
 #pragma once
 
 #include <spdlog/spdlog.h>

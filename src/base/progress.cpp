@@ -23,6 +23,12 @@ std::string format_amount(double amount, const std::string& unit) {
   return format_count(std::llround(amount)) + " " + unit;
 }
 
+// What cannot be shown, where the terminal was closed or the disk is full, must not end the work.
+void put(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 // Slow work has a rate, too: "0.23 passes/s".
 std::string format_rate(double rate, const std::string& unit) {
   if (unit == "B" || rate >= 10) return format_amount(rate, unit) + "/s";
@@ -81,18 +87,16 @@ void StatusLine::show(std::string_view text) {
   if (terminal_) {
     // A line that wraps could not be taken back. The last column is left to the cursor.
     const std::size_t columns = terminal_columns(STDERR_FILENO, kUsualColumns);
-    fmt::print(stderr, "\r\x1b[K{}", cut_to_columns(text, columns > 1 ? columns - 1 : 1));
-    std::fflush(stderr);
+    put(fmt::format("\r\x1b[K{}", cut_to_columns(text, columns > 1 ? columns - 1 : 1)));
     visible_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    put(fmt::format("{}\n", text));
   }
 }
 
 void StatusLine::clear() {
   if (!visible_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  put("\r\x1b[K");
   visible_ = false;
 }
 
@@ -109,9 +113,9 @@ void ProgressBar::advance_to(std::uint64_t done) {
 void ProgressBar::finish(std::uint64_t done) {
   line_.clear();
   const double seconds = seconds_since(start_);
-  fmt::print(stderr, "{}: {} in {} ({})\n", title_, format_amount(static_cast<double>(done), unit_),
-             format_duration(seconds),
-             format_rate(static_cast<double>(done) / std::max(seconds, 1e-9), unit_));
+  put(fmt::format("{}: {} in {} ({})\n", title_, format_amount(static_cast<double>(done), unit_),
+                  format_duration(seconds),
+                  format_rate(static_cast<double>(done) / std::max(seconds, 1e-9), unit_)));
 }
 
 std::string ProgressBar::describe(std::uint64_t done) const {

@@ -25,7 +25,8 @@ struct BenchChecksOptions {
 };
 
 void bench_checks(const BenchChecksOptions& options) {
-  const Settings settings = load_benchmark_settings(options.config, options.overrides);
+  const Settings settings =
+      load_benchmark_settings(options.config, options.overrides, kLanguageModels);
   prepare_threads(settings.threads);
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);

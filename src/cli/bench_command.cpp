@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::int64_t kWarmup = 3;        // steps
 constexpr std::int64_t kWarmupRounds = 1;  // of a translator
+constexpr std::initializer_list<TaskKind> kClassifiers = {TaskKind::glue};
+constexpr std::initializer_list<TaskKind> kTranslators = {TaskKind::translation};
 
 struct BenchOptions {
   std::string config;
@@ -115,21 +117,25 @@ nlohmann::ordered_json to_json(const std::vector<StepPart>& parts) {
   return list;
 }
 
-using Benchmark = StepBenchmark (*)(const Settings&, const ComputePlan&, const BenchmarkRounds&);
+struct Benchmark {
+  StepBenchmark (*run)(const Settings&, const ComputePlan&, const BenchmarkRounds&);
+  std::initializer_list<TaskKind> tasks;
+  std::int64_t warmup = 0;
+};
 
-Settings benchmark_settings(const BenchOptions& options) {
-  Settings settings = load_benchmark_settings(options.config, options.overrides);
+Settings benchmark_settings(const BenchOptions& options, std::initializer_list<TaskKind> tasks) {
+  Settings settings = load_benchmark_settings(options.config, options.overrides, tasks);
   prepare_threads(settings.threads);
   return settings;
 }
 
-void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t warmup) {
-  Settings settings = benchmark_settings(options);
+void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
+  Settings settings = benchmark_settings(options, benchmark.tasks);
   // What a graph repeats is nobody's operation.
   if (options.profile || !options.trace.empty()) settings.training.graphs = false;
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
-  BenchmarkRounds rounds{.measured = options.steps, .warmup = warmup};
+  BenchmarkRounds rounds{.measured = options.steps, .warmup = benchmark.warmup};
   if (options.profile || !options.trace.empty()) rounds.profile = plan.device;
   if (!options.trace.empty() && plan.device.is_cpu()) {
     throw_usage("--trace",
@@ -141,7 +147,7 @@ void bench_steps(const BenchOptions& options, Benchmark benchmark, std::int64_t 
     throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }
   rounds.trace = options.trace;
-  const StepBenchmark result = benchmark(settings, plan, rounds);
+  const StepBenchmark result = benchmark.run(settings, plan, rounds);
   const std::optional<double> utilization = model_flops_utilization(plan, result);
   if (options.json) {
     nlohmann::ordered_json object = to_json(settings, plan, result);
@@ -194,11 +200,11 @@ std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& 
   return options;
 }
 
-void add_steps(CLI::App& bench, const CommandText& text, Benchmark benchmark) {
+void add_steps(CLI::App& bench, const CommandText& text, const Benchmark& benchmark) {
   CLI::App* command = add_command(bench, text);
   auto options =
       add_options(*command, fmt::format("steps measured, after {} that are not", kWarmup), 10);
-  command->callback([options, benchmark] { bench_steps(*options, benchmark, kWarmup); });
+  command->callback([options, benchmark] { bench_steps(*options, benchmark); });
 }
 
 // [[[source, target], ...], ...]: a list of pairs for each step of a round.
@@ -227,8 +233,8 @@ void add_translation(CLI::App& bench) {
       add_options(*command, fmt::format("rounds measured, after {} that is not", kWarmupRounds), 3);
   command->add_flag("--lengths", options->lengths, "print the lengths of the pairs, train nothing");
   command->callback([options] {
-    if (options->lengths) return print_lengths(benchmark_settings(*options));
-    bench_steps(*options, benchmark_translator, kWarmupRounds);
+    if (options->lengths) return print_lengths(benchmark_settings(*options, kTranslators));
+    bench_steps(*options, {benchmark_translator, kTranslators, kWarmupRounds});
   });
 }
 
@@ -241,16 +247,16 @@ void add_bench_command(CLI::App& program) {
             {.name = "mlm",
              .summary = "training steps of a language model on random tokens (mlm or "
                         "causal_lm, as the file says)"},
-            benchmark_language_model);
+            {benchmark_language_model, kLanguageModels, kWarmup});
   add_steps(*command,
             {.name = "glue",
              .summary = "fine-tuning steps of a classifier on random tokens in sentences "
                         "as long as SST-2's"},
-            benchmark_classifier);
+            {benchmark_classifier, kClassifiers, kWarmup});
   add_steps(*command,
             {.name = "predict",
              .summary = "a classifier's prediction of such sentences (file as for `bench glue`)"},
-            benchmark_prediction);
+            {benchmark_prediction, kClassifiers, kWarmup});
   add_translation(*command);
   add_bench_decoding(*command);
   add_bench_positions(*command);

@@ -105,7 +105,8 @@ nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const
 }
 
 void bench_scaling(const ScalingOptions& options) {
-  const Settings settings = load_benchmark_settings(options.config, options.overrides);
+  const Settings settings =
+      load_benchmark_settings(options.config, options.overrides, kLanguageModels);
   if (!options.worker.empty()) return work(options, settings);
   const ScratchFolder folder("scaling");
   const auto column = [](const char* title, const char* unit, int digits) {

@@ -286,7 +286,7 @@ void add_evaluate_command(CLI::App& program) {
   command
       ->add_option("--questions", options->questions,
                    "of a probe: at each length; default: as in its validations")
-      ->check(positive());
+      ->check(CLI::Range(1, 100'000'000));
   command
       ->add_option("--tokens", options->tokens,
                    "tokens read at most; default: data.validation_tokens")

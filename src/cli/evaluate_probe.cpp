@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -36,17 +37,18 @@ std::vector<std::int64_t> lengths_of_validations(const Settings& settings) {
 }
 
 std::int64_t size_at(const Settings& settings, std::int64_t length, const std::string& what) {
+  constexpr std::int64_t kLongest = 1 << 20;  // as data.length
   const ProbeKind kind = settings.probe.kind;
   const std::int64_t size = probe_size(kind, length);
   const std::optional<std::int64_t> longest = longest_probe(kind);
-  if (size == 0 || size > largest_probe(kind)) {
+  if (size == 0 || size > largest_probe(kind) || length > kLongest) {
     throw_usage(what,
                 fmt::format("{} {} of {}", length,
                             size == 0 ? "does not hold the smallest question"
                                       : "is more than the longest question",
                             to_word(kind)),
                 fmt::format("{} to {}", probe_length(kind, 1),
-                            longest ? std::to_string(*longest) : "any length"));
+                            std::min(longest.value_or(kLongest), kLongest)));
   }
   require_positions(settings, what, probe_length(kind, size));
   return size;

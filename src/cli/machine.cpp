@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/memory.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
 
@@ -54,12 +55,9 @@ double usable_cores(std::int64_t cores) {
 
 void read_memory(Machine& machine) {
   machine.memory = memory_line("MemTotal");
-  machine.memory_free = memory_line("MemAvailable");
+  machine.memory_free = available_memory();
   const std::uint64_t limit = group_bytes("memory.max");
-  if (limit == 0 || limit >= machine.memory) return;
-  machine.memory = limit;
-  const std::uint64_t used = group_bytes("memory.current");
-  machine.memory_free = std::min(machine.memory_free, limit - std::min(limit, used));
+  if (limit > 0 && limit < machine.memory) machine.memory = limit;
 }
 
 }  // namespace

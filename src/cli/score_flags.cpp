@@ -99,13 +99,14 @@ void add_ter_flags(CLI::App& command, ScoreOptions& options) {
 }
 
 void add_significance_flags(CLI::App& command, ScoreOptions& options) {
+  constexpr int kMostResamples = 10'000'000;  // eighty megabytes of scores
   const std::string group = "Significance";
   command
       .add_flag("--confidence", options.confidence,
                 "95 % interval of one system by bootstrap resampling")
       ->group(group);
   command.add_option("--confidence-n", options.confidence_samples, "resamples")
-      ->check(positive())
+      ->check(CLI::Range(1, kMostResamples))
       ->capture_default_str()
       ->group(group);
   CLI::Option* bootstrap =
@@ -113,7 +114,7 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
           .add_flag("--paired-bs", options.bootstrap, "paired bootstrap test against HYPOTHESES")
           ->group(group);
   command.add_option("--paired-bs-n", options.bootstrap_samples, "resamples")
-      ->check(positive())
+      ->check(CLI::Range(1, kMostResamples))
       ->capture_default_str()
       ->group(group);
   command

@@ -97,14 +97,14 @@ MissingData missing_data(const StudySettings& study) {
 // Throws Error (failure) where some failed.
 void require_evaluations(const StudyOutcome& outcome) {
   if (outcome.failed_evaluations == 0) return;
-  throw_failure((study_folder(outcome.study) / "evaluations").string(),
+  throw_failure((outcome.study.folder / "evaluations").string(),
                 fmt::format("{} evaluations failed", outcome.failed_evaluations),
                 "their output is there; the same command tries them again");
 }
 
 // What a shard comes to that draws no table.
 void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
-  const std::string folder = study_folder(outcome.study).string();
+  const std::string folder = outcome.study.folder.string();
   if (outcome.failed > 0) {
     throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, *options.shard),
                   "the same command tries them again");
@@ -283,7 +283,7 @@ void study_command(const StudyCommandOptions& options) {
   const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
   if (lacking.of_all) {
-    throw_failure(study_folder(asked).string(), "none of its runs has its data");
+    throw_failure(asked.folder.string(), "none of its runs has its data");
   }
   const Origin origin = this_program();
   leave_launch(options);
@@ -294,7 +294,7 @@ void study_command(const StudyCommandOptions& options) {
                         .order = options.file_order ? StudyOrder::file : StudyOrder::metric,
                         .origin = origin});
   if (outcome.signal != 0) {
-    std::cerr << study_folder(asked).string()
+    std::cerr << asked.folder.string()
               << ": stopped by a signal; the same command goes on from here\n";
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
@@ -304,7 +304,7 @@ void study_command(const StudyCommandOptions& options) {
   std::cerr << "report: " << outcome.report.string() << '\n';
   const auto throw_failed = [&](std::size_t failed, const char* what, const StudySettings& tried) {
     if (failed == 0) return;
-    throw_failure(study_folder(study).string(),
+    throw_failure(study.folder.string(),
                   fmt::format("{} of {} {} failed", failed, tried.runs.size(), what),
                   "their output is in " + (tried.runs.front().settings.runs / "logs").string() +
                       "; the same command tries them again");
@@ -318,8 +318,7 @@ void study_command(const StudyCommandOptions& options) {
     return std::ranges::count(row.runs, RunResult::State::finished, &RunResult::state) > 0;
   };
   if (std::ranges::none_of(outcome.rows, any_finished)) {
-    throw_failure(study_folder(study).string(), "none of its runs came to its end",
-                  "the table says why");
+    throw_failure(study.folder.string(), "none of its runs came to its end", "the table says why");
   }
   if (!options.record.empty()) {
     refuse_to_lose_runs(options.record, outcome);

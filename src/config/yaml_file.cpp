@@ -16,9 +16,9 @@ namespace {
 
 const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate", "tune"};
 
-// The sections that the schema knows: "model", "data", "data.masking", "position.rope", ...
-bool is_section(const std::string& name) {
-  static const auto sections = [] {
+// Those that the schema knows: "model", "data", "data.masking", "position.rope", ...
+const std::set<std::string>& sections() {
+  static const auto names = [] {
     std::set<std::string> made;
     for (const Key& key : schema()) {
       for (std::size_t dot = key.name.find('.'); dot != std::string::npos;
@@ -31,7 +31,11 @@ bool is_section(const std::string& name) {
     }
     return made;
   }();
-  return sections.contains(name);
+  return names;
+}
+
+bool is_section(const std::string& name) {
+  return sections().contains(name);
 }
 
 // A key whose value is one, or `position.OPTION` where some scheme has such an option.
@@ -58,9 +62,9 @@ std::string as_flow(const YAML::Node& list) {
 const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
-    made.insert(made.end(),
-                {"extends", "model", "data", "data.masking", "tokenizer", "glue", "matching",
-                 "attention", "training", "study", "matrix", "variants", "evaluate", "tune"});
+    made.emplace_back("extends");
+    made.insert(made.end(), sections().begin(), sections().end());
+    made.insert(made.end(), kStudySections.begin(), kStudySections.end());
     return made;
   }();
   return names;

@@ -43,7 +43,6 @@ struct GlueExamples {
   // Rows of QQP's published files that are broken into several lines; left out. In any other task
   // such a row is an error.
   std::int64_t broken_rows = 0;
-  std::uint64_t fingerprint = 0;  // XXH3 of the file
 };
 
 // The file of a split. Throws Error (failure) where there is none.

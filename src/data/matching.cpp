@@ -1,7 +1,6 @@
 #include "data/matching.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -52,7 +51,7 @@ class MatchingReader {
       : file_(file.string()), labelled_(labelled), format_(format) {}
 
   MatchingExamples read(const std::string& contents) {
-    MatchingExamples result{.fingerprint = XXH3_64bits(contents.data(), contents.size())};
+    MatchingExamples result;
     const bool json =
         format_ == TextFormat::automatic ? file_.ends_with(".jsonl") : format_ == TextFormat::jsonl;
     std::vector<std::string> names;

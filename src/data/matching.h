@@ -27,7 +27,6 @@ struct MatchingExample {
 struct MatchingExamples {
   std::vector<MatchingExample> examples;
   bool triplets = true;
-  std::uint64_t fingerprint = 0;  // XXH3 of the file
 
   std::int64_t texts_per_example() const { return triplets ? 2 : 1; }  // that are compared
 };

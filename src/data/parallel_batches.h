@@ -45,7 +45,6 @@ class ParallelBatches {
 
   std::int64_t pairs() const { return static_cast<std::int64_t>(kept_.size()); }
   std::int64_t left_out() const { return left_out_; }  // for being too long
-  const SentenceTokens& target_tokens() const { return target_tokens_; }
 
  private:
   struct Selection;

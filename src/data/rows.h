@@ -1,5 +1,5 @@
 // Rows: a split cut into pieces of equal length. The documents lie end to end, a separator after
-// each, and row i is the i-th piece of that stream, so that no positions is padding. A row is made
+// each, and row i is the i-th piece of that stream, so that no position is padding. A row is made
 // when it is asked for, from the memory map; nothing is stored.
 #pragma once
 
@@ -21,7 +21,7 @@ struct RowOptions {
   std::int64_t length = 128;
   bool begin_with_classification = true;  // the row's first id is [CLS], as BERT's
   // How many ids of the next row a row shows at its end: 1 for causal models, whose targets are the
-  // ids one positions ahead. Then the row has length + overlap ids.
+  // ids one position ahead. Then the row has length + overlap ids.
   std::int64_t overlap = 0;
 };
 

@@ -17,16 +17,15 @@ struct RunResult {
   enum class State {
     finished,
     not_finished,  // not begun, or stopped on its way
-    failed,
-    diverged,  // its settings' doing: another attempt would end there, too
-    refused,   // its settings contradict themselves
+    failed,        // killed, or for want of something: another attempt may go on
+    diverged,      // its settings' doing: another attempt would end there, too
+    refused,       // its settings contradict themselves
   };
 
   std::string name;                 // "rope-seed1"
   std::vector<std::string> values;  // one of each axis of the study
   State state = State::not_finished;
   std::string remark;                                     // why it failed or was refused
-  bool killed = false;                                    // failed by a signal: not by its settings
   std::map<std::string, double> figures;                  // by the name of the metric
   std::map<std::string, std::vector<CurvePoint>> curves;  // metrics over the steps
   nlohmann::json record;                                  // the run's run.json, null without

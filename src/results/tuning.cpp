@@ -59,11 +59,12 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
   const Column metric = metric_column(tuning.study->metric);
   const std::size_t known = tuning.per.size();
   TunedChoice choice{.who = first_labels(*tried.front(), known)};
-  // A value that diverged has lost; one whose training was killed has not been tried.
+  // A value that diverged has lost; one whose training failed (was killed, found no room on the
+  // disk) has not been tried.
   for (const StudyRow* row : tried) {
     for (const RunResult& run : row->runs) {
-      if (!run.killed) continue;
-      choice.reason = "a training of its tuning was " + run.remark + ": " + run.name;
+      if (run.state != RunResult::State::failed) continue;
+      choice.reason = "a training of its tuning failed: " + run.name + ": " + run.remark;
       return choice;
     }
   }

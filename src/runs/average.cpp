@@ -102,8 +102,9 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   const std::vector<NamedTensor> means = mean_of(checkpoints, weights);
   settings.training.ema = 0;  // the new weights have none
   settings.training.weights = WeightsKind::raw;
-  settings.runs = options.output.parent_path();
-  settings.run = options.output.filename().string();
+  const fs::path run = fs::absolute(options.output / "").lexically_normal().parent_path();
+  settings.runs = run.parent_path();
+  settings.run = run.filename().string();
   nlohmann::json names = nlohmann::json::array();
   for (const fs::path& folder : checkpoints) names.push_back(folder.filename().string());
   write_new_run(

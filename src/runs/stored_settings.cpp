@@ -36,6 +36,17 @@ void warn_of_file(const fs::path& file, const GivenValues& given, const Settings
   }
 }
 
+// A file of another task was not meant for this run.
+void refuse_other_task(const fs::path& file, const GivenValues& given, const Settings& stored,
+                       const fs::path& run) {
+  if (std::ranges::find(given.keys, "task") == given.keys.end()) return;
+  if (given.settings.task == stored.task) return;
+  throw_usage(file.string(),
+              fmt::format("task is {} here, and {} in the stored run {}",
+                          to_word(given.settings.task), to_word(stored.task), run.string()),
+              "--run NAME for a run of this file, or the file that the run was made with");
+}
+
 // All flags that a continuation cannot follow.
 void refuse_changes(const Settings& stored, const Settings& wanted) {
   Problems problems;
@@ -91,6 +102,7 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
   const fs::path config = run / "config.yaml";
   refuse_changes(read_run_settings(run), load_values(config, changes).settings);
   Settings settings = load_settings(config, changes);
+  refuse_other_task(file, given, settings, run);
   warn_of_file(file, given, settings);
   settings.run = given.settings.run;
   settings.runs = given.settings.runs;

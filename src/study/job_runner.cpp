@@ -53,7 +53,7 @@ JobOutcome outcome_of(const ChildExit& exit, const Job& job, int passed_on) {
                                         : fmt::format("exit code {}", exit.code);
   const std::string line = last_words(job);
   if (!line.empty()) reason += ": " + line;
-  return {.end = JobOutcome::End::failed, .reason = std::move(reason), .killed = exit.signal != 0};
+  return {.end = JobOutcome::End::failed, .reason = std::move(reason)};
 }
 
 class JobRunner {
@@ -88,6 +88,7 @@ class JobRunner {
       collect();
       show_progress();
     }
+    pass_on_signal();  // one that came behind the last look at them
     line_.clear();
     return std::move(result_);
   }

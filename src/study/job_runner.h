@@ -49,8 +49,7 @@ struct JobOutcome {
     claimed,  // by another process, which is at it or has done it
   };
   End end = End::not_run;
-  std::string reason;   // of a failure: how it ended and the last line of its output
-  bool killed = false;  // of a failure: by a signal
+  std::string reason;  // of a failure: how it ended and the last line of its output
 };
 
 struct JobOptions {

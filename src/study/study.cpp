@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -36,7 +37,7 @@ using State = TrainingRunStatus::State;
 // is done of its axes' values; the runs of others stay.
 void refuse_subset(const StudySettings& study) {
   std::vector<std::string> others;
-  for (const fs::path& run : runs_in(study_folder(study))) {
+  for (const fs::path& run : runs_in(study.folder)) {
     std::error_code error;
     const std::string name = run.filename().string();
     const bool ours = std::any_of(study.runs.begin(), study.runs.end(),
@@ -45,11 +46,11 @@ void refuse_subset(const StudySettings& study) {
   }
   if (others.empty()) return;
   if (study.version > 0) {
-    log::info("{}: not in the tables unless they are named: {}", study_folder(study).string(),
+    log::info("{}: not in the tables unless they are named: {}", study.folder.string(),
               few_of(others));
     return;
   }
-  throw_usage(study_folder(study).string(),
+  throw_usage(study.folder.string(),
               "its report is of runs that these settings leave out: " + few_of(others),
               "--run NAME makes a study of its own; or move them away");
 }
@@ -63,7 +64,7 @@ void say_left_out(const StudySettings& whole, const StudySettings& taken) {
   }
   if (names.empty()) return;
   log::warn("{}: not in the tables, as they were made with other settings or are damaged: {}",
-            study_folder(whole).string(), few_of(names));
+            whole.folder.string(), few_of(names));
 }
 
 std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
@@ -118,11 +119,25 @@ void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows
   }
 }
 
-}  // namespace
+// A study's own names beside those of its runs.
+constexpr std::array kNames = {"claims", "configs",     "evaluations", "logs",
+                               "tuning", "report.html", "table.md"};
 
-fs::path study_folder(const StudySettings& study) {
-  return study.folder;
+// A run's folder would be replaced with the study in it, and what else lies there is somebody's.
+void require_own_folder(const fs::path& folder) {
+  constexpr const char* kHint = "--run NAME for another folder";
+  if (is_run(folder)) throw_usage(folder.string(), "holds a run, no study", kHint);
+  std::error_code error;
+  bool empty = true;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (std::ranges::find(kNames, name) != kNames.end()) return;
+    empty &= name.starts_with('.');
+  }
+  if (!empty) throw_usage(folder.string(), "is neither empty nor a study's", kHint);
 }
+
+}  // namespace
 
 Table study_plan(const StudySettings& given) {
   require_variants(given);
@@ -161,8 +176,9 @@ Table study_plan(const StudySettings& given) {
 
 StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) {
   require_variants(given);
-  const fs::path folder = study_folder(given);
+  const fs::path folder = given.folder;
   const fs::path trainings = given.runs.front().settings.runs;
+  require_own_folder(folder);
   make_directories(folder);
   std::optional<DirectoryLock> lock, trainings_lock;
   if (options.shard.whole()) lock.emplace(folder);

@@ -42,16 +42,13 @@ struct StudyOutcome : StudyResults {
   bool drawn_elsewhere = false;
 };
 
-// runs/STUDY.
-std::filesystem::path study_folder(const StudySettings& study);
-
 // What `run_study` would find: each run and its state.
 Table study_plan(const StudySettings& given);
 
 // Throws Error: usage, before anything is run, when runs were made with other settings and
 // `overwrite` is not given; failure when the folder cannot be written or another study holds it.
-// Shards share the folder. A run is claimed before it is started: other shards leave it alone, and a
-// whole study waits for it.
+// Shards share the folder. A run is claimed before it is started: other shards leave it alone, and
+// a whole study waits for it.
 StudyOutcome run_study(const StudySettings& study, const StudyOptions& options);
 
 }  // namespace roformer

@@ -141,7 +141,6 @@ bool put_failure(const StudyRun& run, const JobOutcome& ended, RunResult& result
             .values = result.values,
             .state = RunResult::State::failed,
             .remark = ended.reason,
-            .killed = ended.killed,
             .record = result.record};
   return true;
 }

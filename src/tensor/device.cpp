@@ -91,7 +91,7 @@ ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t wi
   const bool on_gpu = device != DeviceKind::cpu && gpu_support().usable;
   if (device == DeviceKind::cuda && !on_gpu) {
     throw_usage("device", "cuda is asked for, but " + gpu_support().reason,
-                "use --device cpu, or install torch with all its dependencies");
+                "compute on the CPU, or install torch with all its dependencies");
   }
   ComputePlan plan;
   if (on_gpu) plan.device = c10::Device(c10::kCUDA, 0);

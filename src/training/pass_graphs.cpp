@@ -58,6 +58,7 @@ at::Tensor PassGraphs::pass(const TrainingBatch& batch, const ForwardMode& mode)
 void PassGraphs::forget() {
   alike_.clear();
   graphs_ = 0;
+  reason_.clear();
 }
 
 bool PassGraphs::record(Alike& alike, const TrainingBatch& batch, const ForwardMode& mode) {

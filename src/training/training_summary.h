@@ -16,7 +16,7 @@ namespace roformer {
 enum class StopReason {
   finished,  // as long as training.steps says
   patience,  // validations stopped improving
-  signal,    // SIGINT or SIGTERM; it can be resumed
+  signal,    // one of StopSignals; it can be resumed
   diverged,  // it can be resumed with other settings
 };
 

@@ -1,7 +1,10 @@
 #include "base/terminal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/progress.h"
@@ -100,4 +103,28 @@ TEST_CASE("NO_COLOR is heeded") {
   CHECK(has(plain, "a warning"));
   CHECK(!has(plain, "\x1b["));
   ::unsetenv("NO_COLOR");
+}
+
+TEST_CASE("progress that nobody can see any more ends no work") {
+  // As after a terminal was closed: each write to standard error fails.
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int full = ::open("/dev/full", O_WRONLY);
+    ::dup2(full, STDERR_FILENO);
+    std::setvbuf(stderr, nullptr, _IONBF, 0);
+    {
+      StatusLine line(std::chrono::milliseconds(0));
+      line.show("step 1");
+      line.clear();
+      ProgressBar bar("reading", 10, "pages");
+      bar.advance_to(5);
+      bar.finish(10);
+    }
+    ::_exit(7);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
 }

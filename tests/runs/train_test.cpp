@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "config/dump.h"
 #include "has.h"
+#include "message_of.h"
 #include "report/json_lines.h"
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"
@@ -283,6 +284,12 @@ TEST_CASE("a continuation takes the stored settings and the flags") {
   // A run whose folder was renamed is the run of that name.
   fs::rename(filed.tiny.run(), filed.tiny.settings.runs / "renamed");
   CHECK(filed.resumed({{"run", "renamed"}}).run == "renamed");
+}
+
+TEST_CASE("a file of another task resumes no run") {
+  const FiledRun filed("task: causal_lm\n");
+  CHECK(has(message_of([&] { filed.resumed(); }),
+            "task is causal_lm here, and mlm in the stored run"));
 }
 
 TEST_CASE("what the file says otherwise than the stored run is one warning with both values") {

@@ -288,3 +288,15 @@ TEST_CASE("two studies in one folder are refused") {
   const DirectoryLock lock(fake.runs());
   CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }), fake.runs().string()));
 }
+
+TEST_CASE("a study takes neither the folder of a run nor somebody's") {
+  const FakeProgram fake("rope");
+  std::filesystem::create_directories(fake.runs());
+  write_file_atomically(fake.runs() / "note.txt", "mine");
+  CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }),
+            "is neither empty nor a study's"));
+  std::filesystem::remove(fake.runs() / "note.txt");
+  write_file_atomically(fake.runs() / "config.yaml", "task: mlm\n");
+  CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }), "holds a run"));
+  CHECK_FALSE(std::filesystem::exists(fake.runs() / "report.html"));
+}

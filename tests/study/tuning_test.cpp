@@ -116,13 +116,32 @@ TEST_CASE("nothing is chosen for a row while a training of its tuning was killed
   CHECK(starts_of(fake, "none-seed1").size() == 1);
 }
 
+TEST_CASE("nothing is chosen for a row while a training of its tuning found no room") {
+  const TunedStudy fake("rope");
+  std::string train = read_file(fake.path / "train");
+  const std::string shell = "#!/bin/sh\n";
+  write_file_atomically(fake.path / "train", shell +
+                                                 "case $2 in *rope-learning_rate1e-3.yaml)\n"
+                                                 "  [ -e \"$0.again\" ] || { touch \"$0.again\"; "
+                                                 "echo 'error: no space' >&2; exit 1; } ;;\n"
+                                                 "esac\n" +
+                                                 train.substr(shell.size()));
+  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  REQUIRE(outcome.rows.size() == 1);
+  CHECK(outcome.rows[0].state() == "cannot be run");
+  CHECK(has(outcome.rows[0].reasons(), "no space"));
+  CHECK(starts_of(fake, "rope-seed1").empty());
+  CHECK(fake.rate(run_study(fake.load(), fake_options(fake)).study, "rope-seed1") == 1e-3);
+}
+
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   const TunedStudy fake("rope, t5");
   const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_trials == 3);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[1].state() == "cannot be run");
-  CHECK(has(outcome.rows[1].reasons(), "no training of its tuning was finished"));
+  CHECK(has(outcome.rows[1].reasons(), "a training of its tuning failed: t5-learning_rate"));
   CHECK(starts_of(fake, "t5-seed1").empty());
 }
 

@@ -51,6 +51,16 @@ TEST_CASE("shuffled blocks keep the first token and the order inside a block") {
   CHECK_THROWS_AS(arrange(13, {.drop_middle = 0.1, .shuffle_blocks = 2}), Error);
 }
 
+TEST_CASE("every seam between shuffled blocks is one") {
+  for (std::int64_t blocks = 2; blocks <= 40; ++blocks) {
+    const Arrangement shuffled = arrange(blocks + 1, {.shuffle_blocks = blocks});
+    for (std::size_t i = 1; i < shuffled.order.size(); ++i) {
+      CAPTURE(blocks, i);
+      CHECK(shuffled.order[i] != shuffled.order[i - 1] + 1);
+    }
+  }
+}
+
 TEST_CASE("labels and targets go with their tokens") {
   MaskedBatch masked;
   masked.rows = 2;
