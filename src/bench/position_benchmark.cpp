@@ -161,6 +161,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
   std::vector<PositionCost> costs;
   std::vector<std::unique_ptr<Contestant>> contestants;  // of each cost; none: refused
   std::int64_t parts = 0, done = 0;
+  bool stopped = false;
   for (const Settings& one : all) {
     Problems problems;
     check(one, {}, {}, problems);
@@ -168,9 +169,10 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
                      .causal = task_facts(one.task).causal,
                      .length = options.length,
                      .remark = problems.empty() ? "" : "refused: " + problems.lines().front()});
-    contestants.push_back(problems.empty() ? std::make_unique<Contestant>(one, plan, options)
-                                           : nullptr);
-    if (problems.empty()) parts += contestants.back()->parts() * (options.repeats + 1);
+    stopped = stopped || (options.stopped && options.stopped());  // building takes long, too
+    const bool taken = problems.empty() && !stopped;
+    contestants.push_back(taken ? std::make_unique<Contestant>(one, plan, options) : nullptr);
+    if (taken) parts += contestants.back()->parts() * (options.repeats + 1);
   }
   const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
   const auto input = [&] {
@@ -179,7 +181,6 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
         .normal_();
   };
   const at::Tensor x = input().requires_grad_(), slopes = input();
-  bool stopped = false;
   for (std::int64_t round = 0; round <= options.repeats && !stopped; ++round) {
     for (const auto& contestant : contestants) {
       if (contestant == nullptr || stopped) continue;

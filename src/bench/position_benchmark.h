@@ -23,7 +23,8 @@ struct PositionBenchmarkOptions {
   bool model = true;         // whole training steps too
   bool plain = false;        // the form that writes every pair out, too
   double memory = std::numeric_limits<double>::infinity();  // bytes that the plain form may take
-  // Asked after every round of a scheme; true: no further one, and no memory is measured.
+  // Asked before a scheme is made ready and after every turn of it; true: no further one, and no
+  // memory is measured.
   std::function<bool()> stopped = {};
 };
 

@@ -90,6 +90,20 @@ Column metric_column(const std::string& name) {
   for (const MetricFacts& metric : metric_facts()) {
     if (metric.name == name) return column_of(metric);
   }
+  // "accuracy_at_x16" is read as the accuracy is, however long the questions were.
+  for (const std::string_view at : {"_at_x", "_at_length_"}) {
+    const std::size_t end = name.rfind(at);
+    if (end == std::string::npos) continue;
+    const std::string base = name.substr(0, end);
+    const auto metric = std::ranges::find(metric_facts(), base, &MetricFacts::name);
+    if (metric == metric_facts().end() || !metric->is_share()) continue;
+    Column column = column_of(*metric);
+    std::string suffix = name.substr(end);
+    std::ranges::replace(suffix, '_', ' ');
+    column.title += suffix;
+    column.key = name;
+    return column;
+  }
   constexpr std::string_view kTestLength = "test_loss_at_length_";
   if (name.starts_with(kTestLength)) {
     return {.title = "test loss at " + name.substr(kTestLength.size()),

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -195,6 +199,22 @@ std::string name_list(const std::vector<std::string>& names) {
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
+// Kept as long as the file is as it was: a study asks for every one of its runs.
+std::string file_digest(const fs::path& file) {
+  using Version = std::tuple<std::string, std::uintmax_t, fs::file_time_type>;
+  static std::mutex mutex;
+  static std::map<Version, std::string> known;
+  const Version version{fs::absolute(file).string(), fs::file_size(file),
+                        fs::last_write_time(file)};
+  const std::lock_guard lock(mutex);
+  std::string& digest = known[version];
+  if (digest.empty()) {
+    const MappedFile mapped(file);
+    digest = hexadecimal(XXH3_64bits(mapped.bytes().data(), mapped.bytes().size()));
+  }
+  return digest;
+}
+
 }  // namespace
 
 ModelSource open_model_source(const fs::path& from) {
@@ -216,10 +236,7 @@ std::string model_source_fingerprint(const fs::path& from) {
     std::sort(files.begin(), files.end());
   }
   std::string digest;
-  for (const fs::path& file : files) {
-    const MappedFile mapped(file);
-    digest += hexadecimal(XXH3_64bits(mapped.bytes().data(), mapped.bytes().size()));
-  }
+  for (const fs::path& file : files) digest += file_digest(file);
   return hexadecimal(XXH3_64bits(digest.data(), digest.size()));
 }
 

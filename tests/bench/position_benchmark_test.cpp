@@ -60,14 +60,30 @@ TEST_CASE("a benchmark that is stopped has what was measured so far") {
        .sequences = 1,
        .repeats = 50,
        .model = false,
-       .stopped = [&] { return ++asked == 5; }},  // of 3 schemes a round, the first does not count
+       // Three schemes are made ready, then have their turns; the first round does not count.
+       .stopped = [&] { return ++asked == 8; }},
       [](std::int64_t, std::int64_t) {});
-  CHECK(asked == 5);
+  CHECK(asked == 8);
   REQUIRE(costs.size() == 3);
   CHECK(costs[0].forward > 0);
   CHECK(costs[1].forward > 0);
   CHECK(costs[2].forward == -1);
   CHECK(costs[0].memory == -1);
+}
+
+TEST_CASE("a benchmark that is stopped before it began makes nothing ready") {
+  int asked = 0;
+  const std::vector<PositionCost> costs =
+      benchmark_positions(small(), {},
+                          {.schemes = {"rope", "learned"},
+                           .length = 16,
+                           .sequences = 1,
+                           .model = false,
+                           .stopped = [&] { return ++asked > 0; }},
+                          [](std::int64_t, std::int64_t) { FAIL("nothing was to be measured"); });
+  CHECK(asked == 1);
+  REQUIRE(costs.size() == 3);
+  CHECK(costs[2].forward == -1);
 }
 
 TEST_CASE("a causal scheme is measured in spite of keys that serve the other task") {

@@ -22,10 +22,10 @@ TEST_CASE("a median and MNLI's second set are shown as the figure that they are 
   CHECK(second.title == "accuracy, mismatched");
   CHECK(second.key == "accuracy_mismatched");
   CHECK(second.unit == "%");
-  CHECK(second.best == Column::Best::highest);
-  CHECK(metric_column("validation_loss_mismatched").best == Column::Best::lowest);
-  CHECK(metric_column("odd_loss").best == Column::Best::lowest);
-  CHECK(metric_column("odd_figure").best == Column::Best::highest);
+  CHECK(second.best == Column::Column::Best::highest);
+  CHECK(metric_column("validation_loss_mismatched").best == Column::Column::Best::lowest);
+  CHECK(metric_column("odd_loss").best == Column::Column::Best::lowest);
+  CHECK(metric_column("odd_figure").best == Column::Column::Best::highest);
 }
 
 TEST_CASE("the figures of a GLUE run are those that its task computes") {
@@ -54,6 +54,19 @@ TEST_CASE("the figures of a GLUE run are those that its task computes") {
     CHECK(static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has)) == metrics);
     CHECK(has(std::string(glue_metric(task))));
   }
+}
+
+TEST_CASE("an accuracy is one at every length") {
+  for (const char* const name :
+       {"accuracy_at_x16", "symbol_accuracy_at_x32", "accuracy_at_x2", "accuracy_at_length_64"}) {
+    CAPTURE(name);
+    const Column column = metric_column(name);
+    CHECK(column.unit == "%");
+    CHECK(column.key == name);
+    CHECK(column.best == Column::Best::highest);
+  }
+  CHECK(metric_column("accuracy_at_x16").title == "accuracy at x16");
+  CHECK(metric_column("loss_at_length_64").best == Column::Best::lowest);
 }
 
 TEST_CASE("what is shown where a study names nothing is there") {
