@@ -102,7 +102,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   const std::vector<NamedTensor> means = mean_of(checkpoints, weights);
   settings.training.ema = 0;  // the new weights have none
   settings.training.weights = WeightsKind::raw;
-  const fs::path run = fs::absolute(options.output / "").lexically_normal().parent_path();
+  const fs::path run = (options.output / "").lexically_normal().parent_path();  // without a slash
   settings.runs = run.parent_path();
   settings.run = run.filename().string();
   nlohmann::json names = nlohmann::json::array();

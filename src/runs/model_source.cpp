@@ -204,8 +204,9 @@ std::string file_digest(const fs::path& file) {
   using Version = std::tuple<std::string, std::uintmax_t, fs::file_time_type>;
   static std::mutex mutex;
   static std::map<Version, std::string> known;
-  const Version version{fs::absolute(file).string(), fs::file_size(file),
-                        fs::last_write_time(file)};
+  std::error_code error;  // of a file that is gone, of which the map below speaks
+  const Version version{fs::absolute(file).string(), fs::file_size(file, error),
+                        fs::last_write_time(file, error)};
   const std::lock_guard lock(mutex);
   std::string& digest = known[version];
   if (digest.empty()) {

@@ -295,8 +295,9 @@ TEST_CASE("the average of checkpoints is the mean of their weights") {
                                   {"decoding.sentences", "2"}}),
             ExistingRun::refuse);
   const fs::path run = tiny.folder.path / "runs" / "run";
-  const auto used = average_run({.run = run, .count = 2, .output = run.string() + "-average"});
+  const auto used = average_run({.run = run, .count = 2, .output = run.string() + "-average/"});
   REQUIRE(used.size() == 2);
+  CHECK(read_run_settings(run.string() + "-average").run == "run-average");
   const fs::path average = find_checkpoint(run.string() + "-average");
   const Safetensors mean(average / "model.safetensors");
   const Safetensors first(used[0] / "model.safetensors"), second(used[1] / "model.safetensors");
