@@ -22,10 +22,10 @@ TEST_CASE("a median and MNLI's second set are shown as the figure that they are 
   CHECK(second.title == "accuracy, mismatched");
   CHECK(second.key == "accuracy_mismatched");
   CHECK(second.unit == "%");
-  CHECK(second.best == Column::Column::Best::highest);
-  CHECK(metric_column("validation_loss_mismatched").best == Column::Column::Best::lowest);
-  CHECK(metric_column("odd_loss").best == Column::Column::Best::lowest);
-  CHECK(metric_column("odd_figure").best == Column::Column::Best::highest);
+  CHECK(second.best == Column::Best::highest);
+  CHECK(metric_column("validation_loss_mismatched").best == Column::Best::lowest);
+  CHECK(metric_column("odd_loss").best == Column::Best::lowest);
+  CHECK(metric_column("odd_figure").best == Column::Best::highest);
 }
 
 TEST_CASE("the figures of a GLUE run are those that its task computes") {

@@ -91,48 +91,42 @@ TEST_CASE("each row is trained with the values that did best for it with another
   }
 }
 
-TEST_CASE("nothing is chosen for a row while a training of its tuning was killed") {
-  const TunedStudy fake("rope, none");
+namespace {
+
+// The first attempt of the trial with the middle rate ends as `how`, a shell command, says.
+void fail_once(const TunedStudy& fake, const std::string& how) {
   std::string train = read_file(fake.path / "train");
   const std::string shell = "#!/bin/sh\n";
-  write_file_atomically(fake.path / "train",
-                        shell +
-                            "case $2 in *rope-learning_rate1e-3.yaml)\n"
-                            "  [ -e \"$0.again\" ] || { touch \"$0.again\"; kill -9 $$; } ;;\n"
-                            "esac\n" +
-                            train.substr(shell.size()));
+  write_file_atomically(fake.path / "train", shell +
+                                                 "case $2 in *rope-learning_rate1e-3.yaml)\n"
+                                                 "  [ -e \"$0.again\" ] || { touch \"$0.again\"; " +
+                                                 how +
+                                                 "; } ;;\n"
+                                                 "esac\n" +
+                                                 train.substr(shell.size()));
   std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+
+TEST_CASE("nothing is chosen for a row while a training of its tuning was killed or failed") {
+  const auto [how, reason] = GENERATE(table<std::string, std::string>(
+      {{"kill -9 $$", "killed by signal 9"}, {"echo 'error: no space' >&2; exit 1", "no space"}}));
+  const TunedStudy fake("rope, none");
+  fail_once(fake, how);
   const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
   CHECK(outcome.failed_trials == 1);
   REQUIRE(outcome.rows.size() == 2);
   CHECK(outcome.rows[0].title() == "none");
   CHECK(outcome.rows[1].state() == "cannot be run");
   CHECK(has(outcome.rows[1].reasons(), "rope-learning_rate1e-3"));
+  CHECK(has(outcome.rows[1].reasons(), reason));
   CHECK(starts_of(fake, "rope-seed1").empty());
 
   const StudyOutcome again = run_study(fake.load(), fake_options(fake));
   CHECK(again.failed == 0);
   CHECK(fake.rate(again.study, "rope-seed1") == 1e-3);
   CHECK(starts_of(fake, "none-seed1").size() == 1);
-}
-
-TEST_CASE("nothing is chosen for a row while a training of its tuning found no room") {
-  const TunedStudy fake("rope");
-  std::string train = read_file(fake.path / "train");
-  const std::string shell = "#!/bin/sh\n";
-  write_file_atomically(fake.path / "train", shell +
-                                                 "case $2 in *rope-learning_rate1e-3.yaml)\n"
-                                                 "  [ -e \"$0.again\" ] || { touch \"$0.again\"; "
-                                                 "echo 'error: no space' >&2; exit 1; } ;;\n"
-                                                 "esac\n" +
-                                                 train.substr(shell.size()));
-  std::filesystem::permissions(fake.path / "train", std::filesystem::perms::owner_all);
-  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
-  REQUIRE(outcome.rows.size() == 1);
-  CHECK(outcome.rows[0].state() == "cannot be run");
-  CHECK(has(outcome.rows[0].reasons(), "no space"));
-  CHECK(starts_of(fake, "rope-seed1").empty());
-  CHECK(fake.rate(run_study(fake.load(), fake_options(fake)).study, "rope-seed1") == 1e-3);
 }
 
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
