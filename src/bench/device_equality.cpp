@@ -85,14 +85,14 @@ SchemeEquality compare_scheme(const Settings& settings, const ComputePlan& plan,
         train_with(settings, {.device = at::kCPU, .precision = plan.precision}, steps).losses;
     std::optional<ComposedForms> composed;
     if (plan.device.is_cpu()) composed.emplace();
-    Settings by_graphs = settings;
-    by_graphs.training.graphs = true;
-    const Trained trained = train_with(by_graphs, plan, steps);
+    const Trained trained = train_with(settings, plan, steps);
     result.device = trained.losses;
     result.graphs = trained.graphs;
     result.without_graphs = trained.without_graphs;
     if (trained.asked_for_graphs) {
-      result.of_graphs = difference_of(trained.losses, train_with(settings, plan, steps).losses);
+      Settings plain = settings;
+      plain.training.graphs = false;
+      result.of_graphs = difference_of(trained.losses, train_with(plain, plan, steps).losses);
     }
   } catch (const std::exception& error) {
     const std::string words = error.what();  // of which the first line says what it is

@@ -99,7 +99,10 @@ void print_profile(const StepProfile& profile, at::Device device) {
         "thread, or for work.\n\n",
         100 * profile.idle_share);
   } else {
-    fmt::print("{:.0f} % of it the GPU had nothing to do.\n\n", 100 * profile.idle_share);
+    fmt::print(
+        "{:.0f} % of it the GPU had nothing to do. These steps and those above are without\n"
+        "graphs, which leave less of that.\n\n",
+        100 * profile.idle_share);
   }
   const TextTableOptions width{.width = terminal_width()};
   fmt::print("{}\n", to_text(parts_table("part of a step", profile.parts), width));

@@ -11,11 +11,6 @@
 namespace roformer {
 namespace {
 
-// A share of right answers or of their symbols.
-constexpr MetricFacts right_share(std::string_view name, std::string_view title) {
-  return {.name = name, .title = title, .unit = "%", .digits = 1, .higher_is_better = true};
-}
-
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
     MetricFacts{
@@ -60,13 +55,11 @@ constexpr std::array kMetrics = {
                 .title = "least denominator",
                 .digits = 5,
                 .higher_is_better = true},
-    right_share("accuracy_at_x2", "accuracy at x2"),
-    right_share("accuracy_at_x4", "accuracy at x4"),
-    right_share("accuracy_at_x8", "accuracy at x8"),
-    right_share("symbol_accuracy", "symbols right"),
-    right_share("symbol_accuracy_at_x2", "symbols right at x2"),
-    right_share("symbol_accuracy_at_x4", "symbols right at x4"),
-    right_share("symbol_accuracy_at_x8", "symbols right at x8"),
+    MetricFacts{.name = "symbol_accuracy",
+                .title = "symbols right",
+                .unit = "%",
+                .digits = 1,
+                .higher_is_better = true},
     MetricFacts{.name = "bleu", .title = "BLEU", .digits = 2, .higher_is_better = true},
     MetricFacts{.name = "chrf", .title = "chrF", .digits = 2, .higher_is_better = true},
 };
@@ -251,8 +244,20 @@ const std::vector<TaskFacts>& table() {
 
 }  // namespace
 
-std::span<const MetricFacts> metric_facts() {
-  return kMetrics;
+std::optional<FoundMetric> find_metric(std::string_view name) {
+  const auto named = [](std::string_view figure) -> const MetricFacts* {
+    const auto found = std::ranges::find(kMetrics, figure, &MetricFacts::name);
+    return found == kMetrics.end() ? nullptr : &*found;
+  };
+  if (const MetricFacts* const metric = named(name)) return FoundMetric{.facts = metric};
+  for (const std::string_view at : {"_at_x", "_at_length_"}) {
+    const std::size_t end = name.rfind(at);
+    if (end == std::string_view::npos) continue;
+    const MetricFacts* const metric = named(name.substr(0, end));
+    if (metric == nullptr || !metric->is_share()) continue;
+    return FoundMetric{.facts = metric, .at = std::string(name.substr(end))};
+  }
+  return std::nullopt;
 }
 
 std::span<const TaskFacts> all_task_facts() {

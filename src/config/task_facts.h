@@ -4,6 +4,7 @@
 // and none of them knows the tasks by name. How a task is computed is in tasks/.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,12 @@ struct MetricFacts {
 
   bool is_share() const { return !unit.empty(); }
 };
-// The figures that tasks' validations have.
-std::span<const MetricFacts> metric_facts();
+struct FoundMetric {
+  const MetricFacts* facts = nullptr;  // of the figure
+  std::string at;  // "_at_x16", "_at_length_32": how long the texts were that a share is of
+};
+// The figure of tasks' validations that a study calls so; nothing for another name.
+std::optional<FoundMetric> find_metric(std::string_view name);
 
 // A figure of a task's validations and the name that studies have for it.
 struct TaskFigure {

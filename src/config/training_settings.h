@@ -46,7 +46,7 @@ struct TrainingSettings {
   bool check_finite = false;  // look at every layer's output
   Recomputation recompute = Recomputation::none;
   GradientReduction reduce = GradientReduction::fast;
-  bool graphs = false;           // a GPU repeats recorded passes
+  bool graphs = true;            // a GPU repeats recorded passes
   bool shard_optimizer = false;  // each process keeps the moments of its part only
 };
 

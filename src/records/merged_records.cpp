@@ -13,25 +13,6 @@ namespace {
 
 using Run = ProtocolRecord::Run;
 
-// Of a list that is empty as of one that an older program did not write.
-std::string data_text(const Run& run, const DataFact& fact) {
-  const nlohmann::json& record = run.result.record;
-  if (!record.is_object() || !record.contains("data")) return "none";
-  const std::string text = fact_text(record["data"], fact);
-  return text.empty() ? "none" : text;
-}
-
-// A single fact that an older program did not write says nothing.
-bool is_unwritten(const Run& run, const Run& other, const DataFact& fact) {
-  const auto value = [&](const Run& of) {
-    const nlohmann::json::json_pointer place(std::string("/data/") + fact.field);
-    const nlohmann::json& record = of.result.record;
-    return record.is_object() && record.contains(place) ? record[place] : nlohmann::json();
-  };
-  const nlohmann::json own = value(run), others = value(other);
-  return (own.is_null() && !others.is_array()) || (others.is_null() && !own.is_array());
-}
-
 void add_reason(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
@@ -116,11 +97,9 @@ class Merger {
     const bool begun =
         run.result.state == RunResult::State::finished || run.result.record.is_object();
     if (base_ && begun) {
-      for (const DataFact& fact : data_facts()) {
-        const std::string own = data_text(run, fact), wanted = data_text(*base_, fact);
-        if (own == wanted || is_unwritten(run, *base_, fact)) continue;
-        add_reason(reasons, fmt::format("{} {}, here {}", fact.title, own, wanted));
-      }
+      const std::string data = data_differences_text(recorded_data(run.result.record),
+                                                     recorded_data(base_->result.record));
+      if (!data.empty()) add_reason(reasons, data);
     }
     if (const std::string recipe = key_differences(record.recipe, first_.recipe); !recipe.empty()) {
       add_reason(reasons, recipe);

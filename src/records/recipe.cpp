@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "results/data_facts.h"
 
 namespace roformer {
 namespace {
@@ -67,6 +69,14 @@ std::string key_differences(const KeyTexts& own, const KeyTexts& wanted) {
   for (const auto& [key, value] : all) {
     if (shown(own, key) == shown(wanted, key)) continue;
     differences.push_back(fmt::format("{} {}, here {}", key, shown(own, key), shown(wanted, key)));
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
+}
+
+std::string data_differences_text(const nlohmann::json& own, const nlohmann::json& wanted) {
+  std::vector<std::string> differences;
+  for (const DataDifference& fact : data_differences(own, wanted)) {
+    differences.push_back(fmt::format("{} {}, here {}", fact.title, fact.one, fact.other));
   }
   return fmt::format("{}", fmt::join(differences, "; "));
 }

@@ -23,18 +23,6 @@ std::string reason_against(const ProtocolRecord& record, const StudySettings& st
   return key_differences(record.recipe, recipe_of(study));
 }
 
-std::string data_differences(const nlohmann::json& making, const nlohmann::json& today) {
-  std::vector<std::string> differences;
-  const nlohmann::json data = making.is_object() ? making.value("data", nlohmann::json()) : making;
-  for (const DataFact& fact : data_facts()) {
-    const std::string there = fact_text(data, fact), here = fact_text(today, fact);
-    // Programs of other versions wrote other facts.
-    if (there.empty() || here.empty() || there == here) continue;
-    differences.push_back(fmt::format("{} {}, here {}", fact.title, there, here));
-  }
-  return fmt::format("{}", fmt::join(differences, "; "));
-}
-
 // The options of a scheme stand with the rows of the table. A trial shows its scheme, and all else
 // that tells rows apart, by its values.
 std::string option_differences(const ProtocolRecord& record, const StudySettings& study,
@@ -73,7 +61,9 @@ RecordedTrials recorded_trials(const StudySettings& study) {
     if (found == record.trials.end()) continue;
     if (found->state != State::finished && found->state != State::diverged) continue;
     std::string reason = option_differences(record, study, trial);
-    if (reason.empty()) reason = data_differences(found->record, data_today(trial.settings));
+    if (reason.empty()) {
+      reason = data_differences_text(recorded_data(found->record), data_today(trial.settings));
+    }
     if (!reason.empty()) {
       if (trial.asked) left.push_back(trial.name + " (" + reason + ")");
       continue;

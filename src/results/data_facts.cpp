@@ -11,6 +11,11 @@
 namespace roformer {
 namespace {
 
+struct DataFact {
+  const char* field;  // of run.json's "data"
+  const char* title;
+};
+
 constexpr std::array kFacts = {
     DataFact{"fingerprint", "data"},
     DataFact{"validation_fingerprint", "validation data"},
@@ -31,15 +36,12 @@ constexpr std::array kFacts = {
     DataFact{"from_fingerprint", "model to start from"},
 };
 
-}  // namespace
-
-std::span<const DataFact> data_facts() {
-  return kFacts;
+nlohmann::json value_of(const nlohmann::json& data, const DataFact& fact) {
+  return data.is_object() ? data.value(fact.field, nlohmann::json()) : nlohmann::json();
 }
 
-std::string fact_text(const nlohmann::json& data, const DataFact& fact) {
-  if (!data.is_object() || !data.contains(fact.field)) return "";
-  const nlohmann::json& value = data[fact.field];
+std::string text_of(const nlohmann::json& value) {
+  if (value.is_null()) return "none";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return describe_json(value);
   std::string text;
@@ -48,6 +50,25 @@ std::string fact_text(const nlohmann::json& data, const DataFact& fact) {
             (item.is_string() ? item.get<std::string>() : describe_json(item));
   }
   return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+nlohmann::json recorded_data(const nlohmann::json& record) {
+  return record.is_object() ? record.value("data", nlohmann::json()) : nlohmann::json();
+}
+
+std::vector<DataDifference> data_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other) {
+  std::vector<DataDifference> differences;
+  for (const DataFact& fact : kFacts) {
+    const nlohmann::json first = value_of(one, fact), second = value_of(other, fact);
+    if (first.is_null() && !second.is_array()) continue;
+    if (second.is_null() && !first.is_array()) continue;
+    DataDifference found{.title = fact.title, .one = text_of(first), .other = text_of(second)};
+    if (found.one != found.other) differences.push_back(std::move(found));
+  }
+  return differences;
 }
 
 nlohmann::json data_today(const Settings& settings) {

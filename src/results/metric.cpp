@@ -55,9 +55,12 @@ const std::vector<Column>& run_metrics() {
   return metrics;
 }
 
-Column column_of(const MetricFacts& metric) {
-  return {.title = std::string(metric.title),
-          .key = std::string(metric.name),
+Column column_of(const std::string& name, const FoundMetric& found) {
+  const MetricFacts& metric = *found.facts;
+  std::string title = std::string(metric.title) + found.at;
+  std::ranges::replace(title, '_', ' ');
+  return {.title = title,
+          .key = name,
           .unit = std::string(metric.unit),
           .format = {metric.is_share() ? Style::percent : Style::fixed, metric.digits},
           .best = metric.higher_is_better ? Best::highest : Best::lowest};
@@ -87,23 +90,7 @@ Column metric_column(const std::string& name) {
   for (const Column& metric : run_metrics()) {
     if (metric.key == name) return metric;
   }
-  for (const MetricFacts& metric : metric_facts()) {
-    if (metric.name == name) return column_of(metric);
-  }
-  // "accuracy_at_x16" is read as the accuracy is, however long the questions were.
-  for (const std::string_view at : {"_at_x", "_at_length_"}) {
-    const std::size_t end = name.rfind(at);
-    if (end == std::string::npos) continue;
-    const std::string base = name.substr(0, end);
-    const auto metric = std::ranges::find(metric_facts(), base, &MetricFacts::name);
-    if (metric == metric_facts().end() || !metric->is_share()) continue;
-    Column column = column_of(*metric);
-    std::string suffix = name.substr(end);
-    std::ranges::replace(suffix, '_', ' ');
-    column.title += suffix;
-    column.key = name;
-    return column;
-  }
+  if (const std::optional<FoundMetric> found = find_metric(name)) return column_of(name, *found);
   constexpr std::string_view kTestLength = "test_loss_at_length_";
   if (name.starts_with(kTestLength)) {
     return {.title = "test loss at " + name.substr(kTestLength.size()),

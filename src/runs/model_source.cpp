@@ -231,8 +231,11 @@ std::string model_source_fingerprint(const fs::path& from) {
     files.push_back(manifest);
   } else {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      const std::string type = entry.path().extension().string();
-      if (type == ".safetensors" || type == ".json") files.push_back(entry.path());
+      const fs::path& file = entry.path();
+      const std::string type = file.extension().string();
+      const bool read = type == ".safetensors" || type == ".json" || type == ".model" ||
+                        file.filename() == "vocab.txt";
+      if (read) files.push_back(file);
     }
     std::sort(files.begin(), files.end());
   }

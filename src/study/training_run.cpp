@@ -51,12 +51,8 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
     }
     return changes;
   }
-  const nlohmann::json& data = record["data"];
-  for (const DataFact& fact : data_facts()) {
-    const std::string before = fact_text(data, fact), after = fact_text(now, fact);
-    // Programs of other versions wrote other facts.
-    if (before.empty() || after.empty() || before == after) continue;
-    changes.push_back(fmt::format("{} {} -> {}", fact.title, before, after));
+  for (const DataDifference& fact : data_differences(recorded_data(record), now)) {
+    changes.push_back(fmt::format("{} {} -> {}", fact.title, fact.one, fact.other));
   }
   return changes;
 }

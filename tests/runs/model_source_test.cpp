@@ -67,6 +67,19 @@ TEST_CASE("the keys of a folder of Hugging Face's are known without its weights"
   CHECK(has(complaint([&] { model_source_keys(damaged); }), "pickle"));
 }
 
+TEST_CASE("a vocabulary that was replaced makes another source of a folder of Hugging Face's") {
+  const TemporaryFolder folder;
+  const fs::path copy = folder.path / "bert";
+  fs::copy(model_folder("bert"), copy);
+  const std::string before = model_source_fingerprint(copy);
+  CHECK(before == model_source_fingerprint(model_folder("bert")));
+  write_file_atomically(copy / "README.md", "read by nobody");
+  CHECK(model_source_fingerprint(copy) == before);
+  fs::remove(copy / "vocab.txt");
+  write_file_atomically(copy / "vocab.txt", "[PAD]\n[UNK]\n");
+  CHECK(model_source_fingerprint(copy) != before);
+}
+
 TEST_CASE("the keys of a run are known from its best checkpoint's settings and list of weights") {
   const TinyRun tiny("rope", {{"position.rope.scaling", "linear"}, {"position.rope.factor", "2"}});
   train_run(tiny.settings, ExistingRun::refuse);
