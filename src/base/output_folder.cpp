@@ -181,6 +181,12 @@ OutputFolder::~OutputFolder() {
   if (error) claim_->abandon();
 }
 
+void OutputFolder::leave() {
+  claim_->abandon();
+  claim_.reset();
+  parents_.keep = true;
+}
+
 bool OutputFolder::is_begun() const {
   return !options_.journal.empty() && is_there(partial_ / options_.journal);
 }

@@ -52,6 +52,8 @@ class OutputFolder {
   const std::filesystem::path& path() const { return partial_; }
   // Whether a killed process left its journal there.
   bool is_begun() const;
+  // Leaves all as it is, as if this process were killed: another goes on with it.
+  void leave();
   void commit();
 
  private:

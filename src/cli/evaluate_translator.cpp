@@ -78,12 +78,7 @@ void print_text(const Measured& measured, const TranslationEvaluation& found) {
 
 void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvaluation& options) {
   const ParallelDataset dataset = open_stored_pairs(options.data, trained);
-  if (dataset.sentences(options.split) == 0) {
-    throw_usage(
-        "--split",
-        fmt::format("{} has no {} set", dataset.folder().string(), to_string(options.split)),
-        "prepare it with --test or --test-fraction");
-  }
+  dataset.require_sentences(options.split);
   const TranslationEvaluation found = evaluate_translator(
       *trained.translator, trained.settings, dataset, options.split, *make_single_process());
   const Measured measured{.model = trained, .dataset = dataset, .split = options.split};

@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <locale.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +36,24 @@ void refuse_binary(const std::string& name, std::string_view start) {
                    .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
   }
 }
+
+// libarchive gives the names in an archive in the characters of the thread's locale, and none where
+// that has no such letters. The program's own is "C".
+class Utf8Names {
+ public:
+  Utf8Names() {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (utf8 != nullptr) before_ = ::uselocale(utf8);
+  }
+  ~Utf8Names() {
+    if (before_ != nullptr) ::uselocale(before_);
+  }
+  Utf8Names(const Utf8Names&) = delete;
+  Utf8Names& operator=(const Utf8Names&) = delete;
+
+ private:
+  locale_t before_ = nullptr;
+};
 
 }  // namespace
 
@@ -131,6 +150,7 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
 CorpusStream::~CorpusStream() = default;
 
 bool CorpusStream::next_file() {
+  const Utf8Names names;
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle_->reader, &entry);
@@ -138,8 +158,11 @@ bool CorpusStream::next_file() {
     if (status < ARCHIVE_WARN) fail();
     const bool raw = archive_format(handle_->reader) == ARCHIVE_FORMAT_RAW;
     if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
-    const char* const inside = archive_entry_pathname(entry);
-    inside_ = raw || inside == nullptr ? "" : inside;
+    const char* const inside = raw ? "" : archive_entry_pathname(entry);
+    if (inside == nullptr) {
+      throw_failure(path_, "holds a file whose name is not UTF-8", "unpack it and name the folder");
+    }
+    inside_ = inside;
     name_ = inside_.empty() ? path_ : path_ + ":" + inside_;
     at_start_ = true;
     return true;

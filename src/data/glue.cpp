@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "data/columns.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -63,16 +64,6 @@ std::string file_name(GlueTask task, GlueSplit split) {
   return {};
 }
 
-std::vector<std::string_view> split_row(std::string_view row) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t tab = row.find('\t');
-    cells.push_back(row.substr(0, tab));
-    if (tab == std::string_view::npos) return cells;
-    row.remove_prefix(tab + 1);
-  }
-}
-
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
@@ -99,9 +90,9 @@ class GlueReader {
   GlueExamples read() {
     std::optional<std::string_view> row = next_row();
     if (!row) throw_failure(path_.string(), "is empty");
-    const bool headless = facts_.task == GlueTask::cola && split_row(*row).size() == 4;
+    const bool headless = facts_.task == GlueTask::cola && tab_columns(*row).size() == 4;
     find_columns(headless ? std::vector<std::string_view>{"source", "label", "mark", "sentence"}
-                          : split_row(*row));
+                          : tab_columns(*row));
     if (!headless) row = next_row();
     for (; row; row = next_row()) {
       // An empty line ends a file; inside it is a row with too few columns.
@@ -160,7 +151,7 @@ class GlueReader {
   }
 
   void take(std::string_view row) {
-    const std::vector<std::string_view> cells = split_row(row);
+    const std::vector<std::string_view> cells = tab_columns(row);
     if (cells.size() != width_) {
       if (allows_broken_rows_) {
         ++result_.broken_rows;

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "data/columns.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -28,18 +29,6 @@ using Fields = std::map<std::string, std::string>;
 bool is_text_field(const std::string& name) {
   return std::ranges::find(kTripletFields, name) != kTripletFields.end() ||
          std::ranges::find(kPairFields, name) != kPairFields.end();
-}
-
-std::vector<std::string> split_tabs(const std::string& line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == '\t') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
 }
 
 constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, that some programs write first
@@ -65,7 +54,8 @@ class MatchingReader {
       if (line.ends_with('\r')) line.pop_back();
       if (is_blank(line)) continue;
       if (!json && names.empty()) {
-        names = split_tabs(line);
+        const std::vector<std::string_view> columns = tab_columns(line);
+        names.assign(columns.begin(), columns.end());
         continue;
       }
       const Fields fields = json ? fields_of(parse_line(line)) : columns(names, line);
@@ -120,7 +110,7 @@ class MatchingReader {
   }
   Fields columns(const std::vector<std::string>& names, const std::string& line) const {
     if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
-    const std::vector<std::string> cells = split_tabs(line);
+    const std::vector<std::string_view> cells = tab_columns(line);
     if (cells.size() != names.size()) {
       refuse(fmt::format("has {}, the first line {}", format_counted(std::ssize(cells), "column"),
                          names.size()));

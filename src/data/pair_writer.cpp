@@ -7,6 +7,7 @@
 #include "base/work_threads.h"
 #include "data/sentence_tokens.h"
 #include "data/shard.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -15,11 +16,6 @@ constexpr std::size_t kPairsPerBlock = 1024;
 constexpr std::size_t kPairBlocksPerThread = 4;
 // A block of very long sentences ends earlier.
 constexpr std::size_t kBytesPerBlock = std::size_t{4} << 20;
-
-std::uint64_t count_pair_characters(std::string_view text) {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
 
 }  // namespace
 
@@ -159,7 +155,7 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
     facts.tokens += tokens;
     facts.longest = std::max(facts.longest, tokens);
     facts.words += static_cast<std::uint64_t>(count_words(text));
-    facts.characters += count_pair_characters(text);
+    facts.characters += count_characters(text);
     if (tokenizer.special().unknown >= 0) {
       facts.unknown +=
           static_cast<std::uint64_t>(std::ranges::count(ids[which], tokenizer.special().unknown));

@@ -89,6 +89,13 @@ std::int64_t ParallelDataset::sentences(Split split) const {
   return of(split).starts.back();
 }
 
+void ParallelDataset::require_sentences(Split split) const {
+  if (sentences(split) > 0) return;
+  const std::string set(to_string(split));
+  throw_usage("--split", fmt::format("{} has no {} set", folder_.string(), set),
+              fmt::format("prepare it with --{} or --{}-fraction", set, set));
+}
+
 std::size_t ParallelDataset::shards(Split split) const {
   return of(split).shards[0].size();
 }

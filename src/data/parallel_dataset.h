@@ -28,6 +28,8 @@ class ParallelDataset {
   const Tokenizer& tokenizer(Side side) const;
 
   std::int64_t sentences(Split split) const;
+  // Throws Error (usage) where the set is empty.
+  void require_sentences(Split split) const;
   // Tokens of sentence 0 <= i < sentences(), its end included: at least 1.
   std::int64_t length(Split split, Side side, std::int64_t i) const;
   std::vector<std::int32_t> lengths(Split split, Side side) const;

@@ -34,6 +34,8 @@ bool PreparationJournal::recover(
     const nlohmann::json state = read();
     shards = take(JsonFields(state, (folder_ / kPreparationJournal).string()));
     tokens = check(shards);
+  } catch (const ReadError&) {
+    throw;  // it may be whole: nothing is given up
   } catch (const Error& problem) {
     const std::string file = fs::path(problem.parts().location).filename().string();
     begin_anew(file + (file.empty() ? "" : " ") + problem.parts().message);

@@ -284,6 +284,9 @@ DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& token
   } catch (const CorpusChanged& problem) {
     journal.begin_anew(problem.parts().message);
     description = write({});
+  } catch (const ReadError&) {  // another time what is finished may be read
+    if (folder.is_begun()) folder.leave();
+    throw;
   }
   refuse_empty_split(description, options);
   warn_of_shares(description);

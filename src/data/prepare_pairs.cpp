@@ -331,6 +331,9 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
   } catch (const CorpusChanged& problem) {
     journal.begin_anew(problem.parts().message);
     description = write({});
+  } catch (const ReadError&) {  // another time what is finished may be read
+    if (folder.is_begun()) folder.leave();
+    throw;
   }
   refuse_empty_split(description, options.output);
   warn_of_missing_validation(description);

@@ -12,12 +12,6 @@ namespace {
 constexpr std::size_t kBatchBytes = 1 << 18;
 constexpr std::size_t kBlocksPerThread = 4;
 
-std::uint64_t count_characters(std::string_view text) {
-  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
 }  // namespace
 
 // Some text of consecutive documents. A section is what one document has in the block.

@@ -12,6 +12,7 @@
 #include "base/input_line.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "data/columns.h"
 
 namespace roformer {
 namespace {
@@ -53,7 +54,7 @@ class TextLineReader {
 
   // Takes the indices of the columns from a line of their names; false where it is none.
   bool read_header(const std::string& line) {
-    const std::vector<std::string> cells = split(line);
+    const std::vector<std::string_view> cells = tab_columns(line);
     const auto column = [&](const char* name) { return std::ranges::find(cells, name); };
     const auto first = column(options_.pairs ? "sentence1" : "sentence");
     const auto second = options_.pairs ? column("sentence2") : first;
@@ -64,25 +65,15 @@ class TextLineReader {
     return true;
   }
 
-  static std::vector<std::string> split(const std::string& line) {
-    std::vector<std::string> cells;
-    for (std::size_t begin = 0;;) {
-      const std::size_t end = line.find('\t', begin);
-      cells.push_back(line.substr(begin, end - begin));
-      if (end == std::string::npos) return cells;
-      begin = end + 1;
-    }
-  }
-
   TextLine from_columns(const std::string& line) const {
-    std::vector<std::string> cells = split(line);
+    const std::vector<std::string_view> cells = tab_columns(line);
     const std::int64_t wanted = width_ > 0 ? width_ : options_.pairs ? 2 : 1;
     if (std::ssize(cells) != wanted) {
       refuse(fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), wanted),
              options_.pairs ? "two sentences with a tab between them" : "one sentence a line");
     }
-    TextLine result{.first = cells[static_cast<std::size_t>(first_)]};
-    if (options_.pairs) result.second = cells[static_cast<std::size_t>(second_)];
+    TextLine result{.first = std::string(cells[static_cast<std::size_t>(first_)])};
+    if (options_.pairs) result.second = std::string(cells[static_cast<std::size_t>(second_)]);
     return result;
   }
 

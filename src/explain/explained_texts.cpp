@@ -222,12 +222,7 @@ ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
 ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDataset& dataset,
                               const ExplainOptions& options) {
   const Split split = options.split;
-  if (dataset.sentences(split) == 0) {
-    throw_usage(
-        "--split",
-        fmt::format("{} has no {} set", dataset.folder().string(), to_string(options.split)),
-        "prepare it with --test or --test-fraction");
-  }
+  dataset.require_sentences(split);
   const std::vector<std::int64_t> pairs = chosen_pairs(trained, dataset, split, options.sequences);
   if (pairs.empty()) {
     throw_failure(dataset.folder().string(),

@@ -130,6 +130,8 @@ HuggingFaceFamily family_of(const Settings& settings) {
     expect(settings.glue.head == theirs,
            bert ? "BERT's classification head is glue.head bert"
                 : "RoFormer's classification head is glue.head roformer");
+    expect(settings.glue.pooling == TextPooling::first,
+           "a classifier reads the first token's state (glue.pooling first)");
   }
   if (!problems.empty()) {
     throw_usage("export", "transformers' BERT and RoFormer cannot express this model: there, " +

@@ -236,17 +236,18 @@ nlohmann::ordered_json to_marian_generation(const ExportedMarianConfig& config) 
   const double longest =
       decoding.longest_factor * static_cast<double>(config.settings.data.length) +
       static_cast<double>(decoding.longest_extra);
-  return {
-      {"num_beams", decoding.beam},
-      {"length_penalty", decoding.length_penalty == LengthPenalty::average ? decoding.alpha : 1},
-      {"early_stopping", stopping},
-      {"renormalize_logits", decoding.renormalize},
-      {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
-      {"bad_words_ids", never},
-      {"pad_token_id", config.tokens.padding},
-      {"eos_token_id", config.tokens.end},
-      {"forced_eos_token_id", config.tokens.end},
-      {"decoder_start_token_id", config.tokens.begin}};
+  // Wu's penalty is none with alpha 0.
+  const bool by_length = decoding.length_penalty == LengthPenalty::average || decoding.alpha == 0;
+  return {{"num_beams", decoding.beam},
+          {"length_penalty", by_length ? decoding.alpha : 1},
+          {"early_stopping", stopping},
+          {"renormalize_logits", decoding.renormalize},
+          {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
+          {"bad_words_ids", never},
+          {"pad_token_id", config.tokens.padding},
+          {"eos_token_id", config.tokens.end},
+          {"forced_eos_token_id", config.tokens.end},
+          {"decoder_start_token_id", config.tokens.begin}};
 }
 
 }  // namespace roformer

@@ -131,6 +131,24 @@ class MarianReader {
     }
   }
 
+  // To the pieces of either side: rows beyond them stand for nothing.
+  void cut_tables() {
+    const auto cut = [&](const char* table, const Tokenizer& tokenizer) {
+      const auto found = result_.tensors.find(table);
+      if (found == result_.tensors.end()) return;
+      const std::int64_t rows = found->second.size(0), pieces = tokenizer.vocabulary_size();
+      if (rows == pieces) return;
+      found->second = found->second.narrow(0, 0, pieces).clone();
+      result_.notes.push_back(
+          fmt::format("{}: {} rows for {} pieces; the rest is left out, as no piece stands for it",
+                      table, rows, pieces));
+    };
+    cut("encoder.embedding.tokens.weight", *result_.tokenizers.source);
+    for (const char* table : {"decoder.embedding.tokens.weight", "output.weight", "output.bias"}) {
+      cut(table, *result_.tokenizers.target);
+    }
+  }
+
   void check_vocabularies() {
     const auto check = [&](const Tokenizer& tokenizer, std::int64_t rows) {
       if (tokenizer.vocabulary_size() <= rows) return;
@@ -146,7 +164,9 @@ class MarianReader {
         !same_vocabulary(*result_.tokenizers.source, target)) {
       throw_failure(folder_.string(), "source and target share a table and not a vocabulary");
     }
-    if (config_.vocabularies.source != result_.tokenizers.source->vocabulary_size()) {
+    if (!result_.settings.translation.tie_embeddings) {
+      cut_tables();
+    } else if (config_.vocabularies.source != target.vocabulary_size()) {
       result_.settings.model.vocabulary = config_.vocabularies.source;
     }
     const auto& never = config_.never;

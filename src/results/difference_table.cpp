@@ -62,9 +62,13 @@ std::optional<Comparison> compare(const StudySettings& study, const StudyRow& ro
 // Every pair of the rows; only those with the best are shown.
 void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& rows,
                const Column& metric, std::vector<Comparison>& comparisons) {
-  const StudyRow* const best = *std::min_element(
-      rows.begin(), rows.end(),
-      [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
+  // One seed is compared with nothing.
+  const auto several = [&](const StudyRow& row) { return row.ranked(metric.key); };
+  const StudyRow* const best =
+      *std::min_element(rows.begin(), rows.end(), [&](const StudyRow* a, const StudyRow* b) {
+        if (several(*a) != several(*b)) return several(*a);
+        return ranks_before(*a, *b, metric);
+      });
   const auto add = [&](const StudyRow& row, const StudyRow& other, bool shown) {
     std::optional<Comparison> comparison = compare(study, row, other, metric.key);
     if (!comparison) return;

@@ -43,6 +43,7 @@ void add_key_figures(HtmlReport& report, const StudySettings& study,
   const StudyRow* best = nullptr;  // of those that all runs have come to
   for (const StudyRow& row : rows) {
     if (!row.share(study.metric).empty() || std::isnan(row.value(study.metric))) continue;
+    if (study.version > 0 && !row.ranked(study.metric)) continue;
     if (best == nullptr || ranks_before(row, *best, metric)) best = &row;
   }
   if (best != nullptr && metric.best != Column::Best::none) {

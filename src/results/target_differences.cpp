@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/study_metrics.h"
+#include "results/chosen_rows.h"
 #include "results/difference_table.h"
 #include "results/metric.h"
 #include "results/study_runs.h"
@@ -37,10 +39,16 @@ bool of_same_targets(const LanguageEvaluation& first, const LanguageEvaluation& 
 void add_target_differences(const StudySettings& study, const std::vector<LengthRow>& lengths,
                             std::vector<StudyRow>& rows) {
   if (!study.evaluations.of_test()) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const StudyRow* const reference = reference_of(study, rows, rows[i]);
+  const std::vector<StudyRow> shown = chosen_rows(study, rows);
+  const auto index_of = [&](const StudyRow& row) {
+    const auto found = std::ranges::find(rows, row.labels, &StudyRow::labels);
+    return static_cast<std::size_t>(found - rows.begin());
+  };
+  for (const StudyRow& row : shown) {
+    const StudyRow* const reference = reference_of(study, shown, row);
     if (reference == nullptr) continue;
-    const LengthRow& wanted = lengths[static_cast<std::size_t>(reference - rows.data())];
+    const std::size_t i = index_of(row);
+    const LengthRow& wanted = lengths[index_of(*reference)];
     for (RunResult& run : rows[i].runs) {
       const RunResult* const other = same_seed(study, *reference, run);
       if (other == nullptr) continue;

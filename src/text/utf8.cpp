@@ -2,6 +2,7 @@
 
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace roformer {
@@ -54,6 +55,11 @@ std::string_view repair_utf8(std::string_view text, std::string& storage, std::u
   storage.append(text.substr(copied));
   replaced += found;
   return storage;
+}
+
+std::uint64_t count_characters(std::string_view text) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 void append_utf8(std::string& text, char32_t code_point) {

@@ -18,6 +18,9 @@ bool is_valid_utf8(std::string_view text);
 // True when no byte is above 127.
 bool is_ascii(std::string_view text);
 
+// Of valid text, in code points.
+std::uint64_t count_characters(std::string_view text);
+
 void append_utf8(std::string& text, char32_t code_point);
 
 // The code point at `position` of valid text; moves `position` behind it.

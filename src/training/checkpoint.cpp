@@ -132,8 +132,9 @@ void remove_folder(const fs::path& folder) {
     fs::rename(folder, partial, error);
     if (error) throw_failure(folder.string(), "cannot remove: " + error.message());
   }
+  // On a network disk a file that somebody reads stays: the next opening of the run tries again.
   fs::remove_all(partial, error);
-  if (error) throw_failure(partial.string(), "cannot remove: " + error.message());
+  if (error) log::warn("{}: cannot remove: {}", partial.string(), error.message());
 }
 
 struct Ranked {
@@ -317,12 +318,23 @@ fs::path weights_file(const fs::path& checkpoint, WeightsKind weights) {
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {
+  // A folder that cannot be read this time is not one without checkpoints.
+  const auto require = [](const fs::path& path, const std::error_code& error) {
+    const bool absent =
+        error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+    if (error && !absent) throw ReadError(path, error.value());
+  };
   std::map<std::int64_t, fs::path> folders;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
-    const std::optional<std::int64_t> step = step_of(entry.path());
-    if (step && entry.is_directory(error)) folders[*step] = entry.path();
+  fs::directory_iterator entry(checkpoints, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    const std::optional<std::int64_t> step = step_of(entry->path());
+    if (!step) continue;
+    std::error_code of_entry;
+    if (entry->is_directory(of_entry)) folders[*step] = entry->path();
+    require(entry->path(), of_entry);
   }
+  require(checkpoints, error);
   std::vector<fs::path> sorted;
   for (const auto& [step, folder] : folders) sorted.push_back(folder);
   return sorted;
@@ -353,8 +365,6 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
   if (all.empty()) {
     refuse_study(run_or_checkpoint);
-    const fs::directory_iterator entries(checkpoints, error);
-    if (error == std::errc::permission_denied) throw ReadError(checkpoints, EACCES);
     throw_failure(run_or_checkpoint.string(), "holds no checkpoint");
   }
   if (which == "last") return all.back();

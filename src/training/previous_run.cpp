@@ -35,6 +35,15 @@ std::vector<fs::path> names_in(const fs::path& folder) {
   return names;
 }
 
+// On a network disk a file that somebody reads stays: the next opening of the run tries again.
+void remove_outdated(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder / kOutdated, error);
+  if (error) {
+    log::warn("{}: cannot remove: {}", (folder / kOutdated).string(), error.message());
+  }
+}
+
 void bring_back(const fs::path& folder) {
   for (const fs::path& name : names_in(folder / kMoving)) {
     remove_entry(folder / name);  // a file of the log that a new run began, say
@@ -75,7 +84,7 @@ void PreviousRun::discard() {
   if (discarded_) return;
   move_entry(folder_ / kWhole, folder_ / kOutdated);
   discarded_ = true;
-  remove_entry(folder_ / kOutdated);
+  remove_outdated(folder_);
 }
 
 bool PreviousRun::needs_recovery(const fs::path& folder) {
@@ -86,7 +95,7 @@ bool PreviousRun::needs_recovery(const fs::path& folder) {
 
 void PreviousRun::recover(const fs::path& folder, const IsOurs& is_ours) {
   std::error_code error;
-  remove_entry(folder / kOutdated);
+  remove_outdated(folder);
   if (fs::exists(folder / kWhole, error)) {
     for (const fs::path& name : names_in(folder)) {
       if (is_ours(name)) remove_entry(folder / name);

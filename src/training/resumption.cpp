@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -76,7 +77,10 @@ TrainingState resume(const Resumption& resumption) {
   const Moments moments = resumption.optimizer.room_for_moments();
   at::Tensor average;
   if (resumption.average != nullptr) average = resumption.average->values();
-  if (processes.first()) state = read_last_whole(resumption, moments, average);
+  if (processes.first()) {
+    const std::shared_ptr<void> busy = processes.busy();
+    state = read_last_whole(resumption, moments, average);
+  }
   if (!processes.alone()) {
     state = training_state_from_json(
         nlohmann::json::parse(text_of_first(processes, to_json(state).dump())),

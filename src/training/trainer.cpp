@@ -113,7 +113,7 @@ class Trainer {
         looked_at_(state_.consumed),
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
-        account_(state_, divergence_, [this] { run_.confirm(); }),
+        account_(state_, divergence_, [this] { confirm(); }),
         validations_({.task = task_,
                       .settings = settings_,
                       .processes = processes_,
@@ -210,7 +210,7 @@ class Trainer {
       divergence_.diverged(
           fmt::format("the validation after step {} is not finite", format_count(consumed.steps)));
     }
-    if (*reason == StopReason::finished) run_.confirm();  // one of no steps, too
+    if (*reason == StopReason::finished) confirm();  // one of no steps, too
     if (changed) save();
     const TrainingSummary summary = summarize(*reason);
     if (!processes_.first()) return summary;
@@ -391,6 +391,13 @@ class Trainer {
       stop_signal_ = StopSignals::received();
       return false;
     }
+  }
+
+  // Removing a run that was overwritten may take long.
+  void confirm() {
+    std::shared_ptr<void> busy;
+    if (!run_.is_confirmed()) busy = processes_.busy();
+    run_.confirm();
   }
 
   void save() {

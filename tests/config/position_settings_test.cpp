@@ -125,6 +125,13 @@ TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the s
             }),
             "lengths of their own"));
   CHECK(has(refusal([] {
+              default_settings({{"task", "translation"},
+                                {"attention.kernel", "elu"},
+                                {"position.scaling", "dynamic_ntk"},
+                                {"position.factor", "4"}});
+            }),
+            "linear attention keeps none"));
+  CHECK(has(refusal([] {
               default_settings({{"position.rope.short_factor", "[1]"}});
             }),
             "is for the scaling longrope only"));

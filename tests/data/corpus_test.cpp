@@ -132,6 +132,13 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("A file in an archive keeps its name, whatever its letters") {
+  const std::filesystem::path file = kFixtures / "names.zip";
+  CHECK(documents_of({.inputs = {file}}) == Documents{"eine Zeile", "une note"});
+  CHECK(documents_of({.inputs = {file}, .include = {"*.md"}}) == Documents{"une note"});
+  CHECK(documents_of({.inputs = {file}, .include = {"größe*"}}) == Documents{"eine Zeile"});
+}
+
 TEST_CASE("A damaged archive is an error that names the entry") {
   const TemporaryFolder folder;
   std::string bad = read_file(kFixtures / "archive.zip");

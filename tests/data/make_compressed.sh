@@ -19,3 +19,8 @@ python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
     for path in sys.argv[2:]:
         archive.write(path, path.rsplit("/", 1)[1])' archive.zip "$folder"/texts/*.txt
+# Names with letters beyond ASCII, which a zip marks as UTF-8.
+python3 -c 'import zipfile
+with zipfile.ZipFile("names.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr(zipfile.ZipInfo("größe.jsonl"), "{\"text\": \"eine Zeile\"}\n")
+    archive.writestr(zipfile.ZipInfo("notés.md"), "une note\n")'

@@ -204,6 +204,19 @@ TEST_CASE("What another command left is not gone on with, and a line says why") 
   set.check_whole();
 }
 
+TEST_CASE("A shard that cannot be read for now is not given up") {
+  Killed set(true);
+  set.die();
+  const fs::path shard = set.partial / "train-00001.bin", aside = set.folder.path / "aside";
+  fs::rename(shard, aside);
+  fs::create_symlink(shard.filename(), shard);  // to itself: nobody can open that
+  CHECK_THROWS_WITH(set.again(), Catch::Contains("train-00001.bin"));
+  fs::remove(shard);
+  fs::rename(aside, shard);
+  CHECK(set.again() < 0.65);
+  set.check_whole();
+}
+
 TEST_CASE("A corpus that can be read only once has no journal") {
   Killed set(true);
   set.options.corpus.inputs = {"-"};

@@ -157,4 +157,11 @@ TEST_CASE("what transformers cannot express is refused, all at once") {
         s.glue.head = ClassifierHead::bert;
       },
       "RoFormer's classification head is glue.head roformer");
+  change(
+      [](Settings& s) {
+        s.task = TaskKind::glue;
+        s.glue.head = ClassifierHead::roformer;
+        s.glue.pooling = TextPooling::mean;
+      },
+      "reads the first token's state");
 }

@@ -1,4 +1,7 @@
 // What MarianMT folders hold and what of them is refused.
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/equal.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +11,7 @@
 #include "catch.h"
 #include "config/schemes/sinusoidal.h"
 #include "interop/fixtures.h"
+#include "interop/folder_copy.h"
 #include "interop/marian_folder.h"
 #include "temporary_folder.h"
 
@@ -66,6 +70,34 @@ TEST_CASE("a MarianMT folder says its model and its search") {
   const PretrainedTranslator separate = read_marian_folder(model_folder("marian_separate"));
   CHECK(!separate.settings.translation.tie_embeddings);
   CHECK(separate.settings.decoding.stopping == StoppingRule::exact);
+}
+
+TEST_CASE("tables of either side are cut to the pieces of its vocabulary") {
+  const PretrainedTranslator whole = read_marian_folder(model_folder("marian_separate"));
+  const FolderCopy copy("marian_separate");
+  const std::int64_t source = whole.tokenizers.source->vocabulary_size();
+  const std::int64_t target = whole.tokenizers.target->vocabulary_size();
+  copy.set("vocab_size", source + 6);
+  copy.set("decoder_vocab_size", target + 2);
+  copy.change([&](std::map<std::string, at::Tensor>& tensors) {
+    for (auto& [name, value] : tensors) {
+      if (name == "final_logits_bias") {
+        value = at::constant_pad_nd(value, {0, 2}, 0);
+      } else if (name.ends_with("encoder.embed_tokens.weight")) {
+        value = at::constant_pad_nd(value, {0, 0, 0, 6}, 0.5);
+      } else if (name.ends_with("decoder.embed_tokens.weight") || name == "lm_head.weight") {
+        value = at::constant_pad_nd(value, {0, 0, 0, 2}, 0.5);
+      }
+    }
+  });
+  const PretrainedTranslator padded = read_marian_folder(copy.folder.path);
+  CHECK(padded.settings.model.vocabulary == 0);
+  CHECK(padded.notes.size() >= whole.notes.size() + 2);
+  REQUIRE(padded.tensors.size() == whole.tensors.size());
+  for (const auto& [name, value] : whole.tensors) {
+    CAPTURE(name);
+    CHECK(at::equal(padded.tensors.at(name), value));
+  }
 }
 
 TEST_CASE("what a MarianMT folder computes otherwise is refused") {

@@ -60,6 +60,16 @@ TEST_CASE("rows are compared with the best one seed by seed") {
     CHECK(cell_value(named.rows()[1][7]) == Approx(0.0350987).epsilon(1e-5));
     CHECK(has(difference_caption(more, study_rows(more, results)), "named beforehand"));
   }
+  SECTION("a row of one seed does not stand for the best that all are compared with") {
+    const FakeStudy wide("none, rope, t5");
+    StudySettings more = wide.load({{"seed", "1,2,3"}});
+    more.version = 1;
+    results.push_back(finished_run("t5", "1", 1.0));
+    const Table pairs = difference_table(more, study_rows(more, results));
+    REQUIRE(pairs.rows().size() == 1);
+    CHECK(pairs.text(0, 0) == "none");
+    CHECK(pairs.text(0, 1) == "rope");
+  }
   SECTION("one common seed says nothing") {
     results[1].state = results[2].state = RunResult::State::failed;
     CHECK(difference_table(study, study_rows(study, results)).rows().empty());

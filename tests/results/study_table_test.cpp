@@ -168,6 +168,15 @@ TEST_CASE("a row that lacks seeds stands behind, is never the best and says so")
              "best validation loss"));
 }
 
+TEST_CASE("the best of a protocol is a row that is ranked") {
+  StudySettings study = study_of("none, rope");
+  study.version = 1;
+  const std::vector<RunResult> results{finished_run("none", "1", 2), finished_run("rope", "1", 4),
+                                       finished_run("rope", "2", 5)};
+  const std::string page = study_html(study, {.rows = study_rows(study, results)}, Origin());
+  CHECK(has(page, "<b>rope</b><span>best validation loss</span>"));
+}
+
 TEST_CASE("a median may be the metric itself") {
   StudySettings study = study_of("none, rope");
   study.metric = "validation_loss_median";

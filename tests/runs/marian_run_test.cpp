@@ -217,8 +217,8 @@ TEST_CASE(
                                       {"model.norm_epsilon", "1e-5"},
                                       {"translation.output_bias", "true"},
                                       {"translation.decoder_layers", "2"},
-                                      {"decoding.length_penalty", "average"},
-                                      {"decoding.alpha", "1"},
+                                      {"decoding.length_penalty", "wu"},
+                                      {"decoding.alpha", "0"},
                                       {"decoding.stopping", "estimate"},
                                       {"decoding.sentences", "2"},
                                       {"training.steps", "3"}};
@@ -227,6 +227,7 @@ TEST_CASE(
   const ExportedRun exported = export_run(run, "last", out);
   REQUIRE(exported.notes.size() == 2);  // bytes are no SentencePiece; translations have a limit
   CHECK_THAT(exported.notes[0], Contains("knows only SentencePiece"));
+  CHECK(read_json(out / "generation_config.json")["length_penalty"] == 0.0);
 
   // Filled with the exported weights, a model of the other layout says what the first does.
   std::vector<Override> other = keys;

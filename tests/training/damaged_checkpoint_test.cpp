@@ -88,6 +88,25 @@ TEST_CASE("checkpoints that do not fit are refused and kept") {
   CHECK(list_checkpoints(path / "checkpoints") == checkpoints);
 }
 
+TEST_CASE("a folder of checkpoints that cannot be read is not taken for an empty one") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path / "run", checkpoints = path / "checkpoints";
+  CHECK(list_checkpoints(checkpoints).empty());
+  const TrainingSettings settings = toy_settings();
+  ToyTask task;
+  train_toy(path, task, settings);
+  const auto whole = list_checkpoints(checkpoints);
+  std::filesystem::rename(checkpoints, folder.path / "aside");
+  std::filesystem::create_symlink("checkpoints", checkpoints);  // to itself: nobody can open that
+  CHECK_THROWS_AS(list_checkpoints(checkpoints), ReadError);
+  ToyTask again;
+  CHECK_THROWS_AS(train_toy(path, again, settings, ExistingRun::resume), ReadError);
+  std::filesystem::remove(checkpoints);
+  std::filesystem::rename(folder.path / "aside", checkpoints);
+  CHECK(list_checkpoints(checkpoints) == whole);
+  CHECK(std::filesystem::exists(path / "summary.json"));
+}
+
 TEST_CASE("a full disk while saving costs no checkpoint") {
   const TemporaryFolder folder;
   const TrainingSettings settings = toy_settings();

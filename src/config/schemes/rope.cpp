@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "config/attention_layers.h"
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -133,6 +135,14 @@ void check_scaling(const SchemeCheck& check) {
                               "lengths of their own",
                               to_word(rope.scaling)),
                   "position.cross: none, or a scaling that is the same at all lengths");
+  }
+  if (by_length && task_facts(check.settings().task).translates &&
+      uses_linear_attention(attention)) {
+    check.problem({check.option("scaling"), "attention.kernel"},
+                  fmt::format("{} turns the keys of a translation anew as it grows, and linear "
+                              "attention keeps none of them",
+                              to_word(rope.scaling)),
+                  "attention.kernel: softmax, or a scaling that is the same at all lengths");
   }
   if (rope.proportion != 1 && rope.scaling != RopeScaling::p_rope) {
     check.problem({check.option("proportion"), check.option("scaling")},
