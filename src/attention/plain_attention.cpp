@@ -1,10 +1,12 @@
 #include "attention/plain_attention.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <optional>
 
+#include "tensor/dispatch.h"
 #include "tensor/few_queries.h"
 #include "tensor/loops.h"
 
@@ -26,8 +28,18 @@ at::Tensor plain_attention(const PlainAttention& in) {
     return at::scaled_dot_product_attention(in.query, in.key, in.value, mask, /*dropout_p=*/0.0,
                                             causal, in.scale);
   }
+  // Its backward pass takes the slope of the scores from the output: one of few digits loses what
+  // is left at a nearly certain key (tensor/cpu/attention_tile.h).
+  const at::ScalarType type = in.query.scalar_type();
+  const bool learns =
+      at::GradMode::is_enabled() &&
+      (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
+  const at::ScalarType used = learns ? accumulate_type(type) : type;
+  if (mask) mask = in.additive.to(used);
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      in.query, in.key, in.value, /*dropout_p=*/0.0, causal, mask, in.scale));
+                         in.query.to(used), in.key.to(used), in.value.to(used),
+                         /*dropout_p=*/0.0, causal, mask, in.scale))
+      .to(type);
 }
 
 }  // namespace roformer

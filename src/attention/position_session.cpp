@@ -19,10 +19,15 @@
 namespace roformer {
 namespace {
 
-// i - j, int64 [Lq, Lk]; made where it is needed, since only the positions have to be copied then.
-at::Tensor distances(const Positions& queries, const Positions& keys, at::Device device) {
-  return on_device(queries.tensor(), device).unsqueeze(1) -
-         on_device(keys.tensor(), device).unsqueeze(0);
+// Positions as a column and as a row, of which a mask of all pairs is made without their distances:
+// those would take eight bytes each. Made where they are needed, since only they have to be copied
+// then.
+at::Tensor column_of(const Positions& queries, at::Device device) {
+  return on_device(queries.tensor(), device).unsqueeze(1);
+}
+
+at::Tensor row_of(const Positions& keys, at::Device device) {
+  return on_device(keys.tensor(), device).unsqueeze(0);
 }
 
 // A parameter whose uses in one layer are added up before they meet those of the others.
@@ -31,10 +36,10 @@ at::Tensor of_one_layer(const at::Tensor& parameter) {
   return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
 }
 
-at::Tensor inside_window(const at::Tensor& distance, std::int64_t window, bool causal) {
-  if (causal) return (distance >= 0).logical_and(distance < window);
-  const std::int64_t left = window / 2;
-  return (distance <= left).logical_and(distance >= -(window - 1 - left));
+at::Tensor inside_window(const at::Tensor& query, const at::Tensor& key, std::int64_t window,
+                         bool causal) {
+  const std::int64_t left = causal ? window - 1 : window / 2;
+  return (key >= query - left).logical_and_(key <= query + (window - 1 - left));
 }
 
 at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
@@ -44,12 +49,12 @@ at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
 }  // namespace
 
 at::Tensor causal_mask(const Positions& queries, const Positions& keys, at::Device device) {
-  return distances(queries, keys, device) >= 0;
+  return row_of(keys, device) <= column_of(queries, device);
 }
 
 at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int64_t window,
                        bool causal, at::Device device) {
-  return inside_window(distances(queries, keys, device), window, causal);
+  return inside_window(column_of(queries, device), row_of(keys, device), window, causal);
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
@@ -187,7 +192,8 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
                : at::zeros({1, distances.size(0)},
                            at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
     if (window > 0) {
-      const at::Tensor hidden = inside_window(-distances, window, inputs_.causal).logical_not();
+      const at::Tensor query = -distances, key = at::zeros({1}, at::kLong);
+      const at::Tensor hidden = inside_window(query, key, window, inputs_.causal).logical_not();
       all = all.masked_fill(on_device(hidden, inputs_.device),
                             -std::numeric_limits<double>::infinity());
     }

@@ -217,6 +217,8 @@ at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionS
   const bool apart = form.transform || form.changes_keys;
   const Parts held = apart ? for_each_query_head(parts) : parts;
   KeyValue step{.key = held.key, .value = held.value};
+  // Keys that every later token changes would be rounded as often.
+  if (form.changes_keys) step.key = step.key.to(accumulate_type(step.key.scalar_type()));
   const std::int64_t length = parts.key.size(2);
   if (form.features) {
     step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),

@@ -19,6 +19,7 @@
 #include "cli/machine.h"
 #include "report/table.h"
 #include "study/comparison.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -81,14 +82,20 @@ void bench_compare(const CompareOptions& options) {
   const ScratchFolder scratch("compare");
   // Not /proc/self, which would be the shell's own.
   const std::string program = fmt::format("/proc/{}/exe", ::getpid());
+  const StopSignals signals("stopping; pairs that were measured are in the record");
   std::vector<MeasuredPair> measured;
   for (const ComparedPair& pair : comparison.pairs) {
     if (!wanted(pair)) continue;
     std::cerr << fmt::format("{}: {} rounds\n", title(pair), comparison.rounds);
-    measured.push_back({.pair = pair,
-                        .timings = compare(pair, comparison.rounds,
-                                           {.scratch = scratch.path(), .program = program}),
-                        .commit = kCommit});
+    ComparedTimings timings;
+    try {
+      timings = compare(pair, comparison.rounds, {.scratch = scratch.path(), .program = program});
+    } catch (const Error&) {
+      const int stopped = StopSignals::received();
+      if (stopped == 0) throw;
+      throw CLI::RuntimeError(kSignalExit + stopped);
+    }
+    measured.push_back({.pair = pair, .timings = std::move(timings), .commit = kCommit});
     recorded.push_back(measured.back());
     std::ranges::sort(recorded, {}, place_in_file);
     // After every pair: the next one may be stopped, or fail.

@@ -31,6 +31,14 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
                    "leave out files that are no text, with a warning, instead of stopping");
 }
 
+std::string first_text_flag(const CorpusFlags& flags) {
+  if (!flags.files.empty()) return "--files";
+  if (!flags.reader.empty()) return "--reader";
+  if (!flags.text_field.empty()) return "--text-field";
+  if (!flags.include.empty()) return "--include";
+  return flags.skip_binary ? "--skip-binary" : "";
+}
+
 Recipe recipe_of(const CorpusFlags& flags) {
   Recipe recipe;
   if (const std::optional<std::filesystem::path> path = recipe_among(flags.inputs)) {

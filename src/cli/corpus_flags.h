@@ -21,6 +21,9 @@ struct CorpusFlags {
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags);
 
+// The first given flag that is about running text, "" where none is.
+std::string first_text_flag(const CorpusFlags& flags);
+
 // The recipe among the inputs, or one without a name whose corpus they are. Throws as read_recipe.
 Recipe recipe_of(const CorpusFlags& flags);
 

@@ -168,12 +168,11 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
   }
 }
 
-void refuse_text_flags(const CLI::App& command) {
-  for (const char* const flag : {"--document-separator", "--remove-repeats", "--reader",
-                                 "--text-field", "--include", "--skip-binary"}) {
-    if (command.get_option(flag)->count() == 0) continue;
-    throw_usage(flag, "is for running text, not for sentence pairs");
-  }
+void refuse_text_flags(const PrepareArguments& arguments) {
+  std::string flag = first_text_flag(arguments.corpus);
+  if (!arguments.separator.empty()) flag = "--document-separator";
+  if (arguments.remove_repeats) flag = "--remove-repeats";
+  if (!flag.empty()) throw_usage(flag, "is for running text, not for sentence pairs");
 }
 
 void add_prepare(CLI::App& data) {
@@ -235,7 +234,7 @@ void add_prepare(CLI::App& data) {
     if (arguments->output.empty()) arguments->output = standard_output(arguments->corpus.inputs);
     const PrepareFlags common = common_flags(*arguments);
     if (wants_pairs(arguments->pairs, common)) {
-      refuse_text_flags(*command);
+      refuse_text_flags(*arguments);
       prepare_parallel(*command, arguments->pairs, common);
       return;
     }

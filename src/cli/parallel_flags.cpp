@@ -54,6 +54,10 @@ PairTokenizers tokenizers_of(const ParallelFlags& flags, const PrepareFlags& com
     throw_usage("--target-bpe-vocabulary", "stands alone", "name the merges with --bpe-codes");
   }
   tokenizers.target = open_tokenizer_of(target);
+  if (common.tokenizer.settings.cased && may_keep_case(*tokenizers.target)) {
+    target.settings.cased = true;
+    tokenizers.target = open_tokenizer_of(target);
+  }
   return tokenizers;
 }
 

@@ -94,6 +94,21 @@ MissingData missing_data(const StudySettings& study) {
   return missing;
 }
 
+// Throws Error (usage) where the set that the study measures is not in the data: the trainings
+// would come first, and data that are prepared again are others.
+void require_measured_set(const StudySettings& study) {
+  const StudyEvaluations& evaluations = study.evaluations;
+  if (!evaluations.of_test() && !evaluations.decodes()) return;
+  for (const StudyRun& run : study.runs) {
+    if (!run.asked || !run.refusals.empty()) continue;
+    const std::string problem = split_problem(run.settings, measured_split(evaluations.split));
+    if (problem.empty()) continue;
+    throw_usage("evaluate.split", problem,
+                fmt::format("prepare it with --{0} or --{0}-fraction, or name another set",
+                            evaluations.split));
+  }
+}
+
 // Throws Error (failure) where some failed.
 void require_evaluations(const StudyOutcome& outcome) {
   if (outcome.failed_evaluations == 0) return;
@@ -105,8 +120,10 @@ void require_evaluations(const StudyOutcome& outcome) {
 // What a shard comes to that draws no table.
 void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
   const std::string folder = outcome.study.folder.string();
-  if (outcome.failed > 0) {
-    throw_failure(folder, fmt::format("{} runs of shard {} failed", outcome.failed, *options.shard),
+  if (const std::size_t failed = outcome.failed + outcome.failed_trials; failed > 0) {
+    throw_failure(folder,
+                  fmt::format("{} {} of shard {} failed", failed,
+                              outcome.failed > 0 ? "runs" : "trials", *options.shard),
                   "the same command tries them again");
   }
   require_evaluations(outcome);
@@ -163,7 +180,7 @@ void merge_command(const StudyCommandOptions& options) {
 
 // The record of a protocol that lies there may hold runs of other seeds or machines, which nothing
 // else has. `stays` tells of a run of it whether the new record has it, too.
-void refuse_to_lose_runs(const std::string& record, const StudySettings& study,
+void refuse_to_lose_runs(const std::string& record, const StudySettings& study, ErrorKind kind,
                          const std::function<bool(const RunResult&)>& stays) {
   std::error_code error;
   if (study.version == 0 || !std::filesystem::is_regular_file(record, error)) return;
@@ -174,13 +191,16 @@ void refuse_to_lose_runs(const std::string& record, const StudySettings& study,
     if (!stays(run.result)) lost.push_back(run.result.name);
   }
   if (lost.empty()) return;
-  throw_usage(record, "holds runs that this command has not, and would lose them: " + few_of(lost),
-              "name another file: `roformer study --merge` puts both into one table");
+  throw Error(
+      {.kind = kind,
+       .message = "holds runs that this command has not, and would lose them: " + few_of(lost),
+       .location = record,
+       .hint = "name another file: `roformer study --merge` puts both into one table"});
 }
 
 // Before anything runs: those that are not asked for and do not lie there.
 void refuse_to_lose_runs(const std::string& record, const StudySettings& asked) {
-  refuse_to_lose_runs(record, asked, [&](const RunResult& run) {
+  refuse_to_lose_runs(record, asked, ErrorKind::usage, [&](const RunResult& run) {
     const auto own = std::ranges::find(asked.runs, run.name, &StudyRun::name);
     return own != asked.runs.end() && (own->asked || is_run(run_folder(*own)));
   });
@@ -188,7 +208,7 @@ void refuse_to_lose_runs(const std::string& record, const StudySettings& asked) 
 
 // When all have run: those that lost their place, or were made on another machine.
 void refuse_to_lose_runs(const std::string& record, const StudyOutcome& outcome) {
-  refuse_to_lose_runs(record, outcome.study, [&](const RunResult& run) {
+  refuse_to_lose_runs(record, outcome.study, ErrorKind::failure, [&](const RunResult& run) {
     for (const StudyRow& row : outcome.rows) {
       const auto own = std::ranges::find(row.runs, run.name, &RunResult::name);
       if (own != row.runs.end()) return machine_of(run).empty() || same_machine(*own, run);
@@ -266,6 +286,7 @@ void study_command(const StudyCommandOptions& options) {
     throw_usage(options.file, "has no matrix and no variants to compare",
                 "add an axis, as --seed 1,2,3; a single run is for `roformer train`");
   }
+  require_measured_set(asked);
   if (options.dry_run) {
     print_table(study_plan(asked), options.format);
     for (const std::string& problem : missing_data(asked).problems) log::warn("{}", problem);
@@ -282,7 +303,8 @@ void study_command(const StudyCommandOptions& options) {
   }
   const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
-  if (lacking.of_all) {
+  // What its tuning chose may be finished.
+  if (lacking.of_all && missing_data(as_chosen(asked)).of_all) {
     throw_failure(asked.folder.string(), "none of its runs has its data");
   }
   const Origin origin = this_program();

@@ -59,6 +59,9 @@ template <class Action>
 void for_each_line(const TrainArguments& arguments, Action action) {
   const std::optional<std::filesystem::path> recipe = recipe_among(arguments.corpus.inputs);
   if (recipe && is_parallel_recipe(*recipe)) {
+    if (const std::string flag = first_text_flag(arguments.corpus); !flag.empty()) {
+      throw_usage(flag, "is for running text, not for a recipe of sentence pairs");
+    }
     return for_each_sentence(*recipe, arguments.side, action);
   }
   if (arguments.side != "both") {

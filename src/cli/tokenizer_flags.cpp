@@ -32,7 +32,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
                 "every Chinese character is a piece, and --dictionary only tells masks of whole "
                 "words (data.masking.whole_words) what a word is")
       ->needs(dictionary);
-  command.add_flag("--cased", flags.settings.cased, "WordPiece: keep upper case and accents");
+  CLI::Option* const cased =
+      command.add_flag("--cased", flags.settings.cased, "WordPiece: keep upper case and accents");
   command.add_flag("--bytes", flags.bytes, "no vocabulary: every byte is a token")
       ->excludes(file)
       ->excludes(wordpiece);
@@ -42,7 +43,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
                       "merges of subword-nmt or fastBPE; the text is tokenised already")
           ->type_name("FILE")
           ->excludes(file)
-          ->excludes(wordpiece);
+          ->excludes(wordpiece)
+          ->excludes(cased);
   CLI::Option* const vocabulary = command
                                       .add_option("--bpe-vocabulary", flags.bpe_vocabulary,
                                                   "the pieces of --bpe-codes with their counts")
@@ -60,6 +62,10 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
 bool is_tokenizer_named(const TokenizerFlags& flags) {
   return flags.bytes || !flags.settings.file.empty() || !flags.wordpiece.empty() ||
          !flags.bpe_vocabulary.empty();
+}
+
+bool may_keep_case(const Tokenizer& tokenizer) {
+  return tokenizer.kind() == TokenizerKind::wordpiece || tokenizer.kind() == TokenizerKind::words;
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
@@ -83,9 +89,7 @@ std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
                 "--tokenizer FILE (make one with `roformer tokenizer train`), or --bytes");
   }
   std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings);
-  const bool cases =
-      tokenizer->kind() == TokenizerKind::wordpiece || tokenizer->kind() == TokenizerKind::words;
-  if (settings.cased && !cases) {
+  if (settings.cased && !may_keep_case(*tokenizer)) {
     throw_usage("--cased", fmt::format("is for WordPiece, and the tokenizer is {}",
                                        to_word(tokenizer->kind())));
   }

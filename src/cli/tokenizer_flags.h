@@ -23,6 +23,9 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
 
 bool is_tokenizer_named(const TokenizerFlags& flags);
 
+// A kind that --cased is for.
+bool may_keep_case(const Tokenizer& tokenizer);
+
 // Throws Error (usage) where none is named or --cased does not fit it, and as open_tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags);
 

@@ -193,7 +193,16 @@ class Checker {
 
   void attention_layers(std::int64_t layers) {
     try {
-      attention_of_layers(s_.attention, layers);
+      const auto all = attention_of_layers(s_.attention, layers);
+      const bool by_text =
+          std::ranges::find(all, LogNScaling::encoder, &AttentionSettings::log_n) != all.end();
+      const TaskFacts& facts = task_facts(s_.task);
+      if (by_text && (facts.causal || facts.translates)) {
+        problem({"attention.log_n", "task"},
+                "encoder scales by the length of the whole text, which a token that is predicted "
+                "from those before it cannot know",
+                "attention.log_n: query");
+      }
     } catch (const InvalidValue& invalid) {
       problem({"attention.layers", "model.layers"}, fmt::format("wanted {}", invalid.what()),
               invalid.hint);

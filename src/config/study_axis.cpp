@@ -103,15 +103,14 @@ std::string axis_of_flag(const std::string& key) {
   return is_shorthand(key) ? "position" : axis_key(key);
 }
 
-// Of a flag that is repeated the last one; formulas and mixtures, which cannot be listed with
-// commas, all.
+// Of a flag that is repeated the last one.
 void keep_last(std::vector<Assignment>& flags) {
   std::vector<Assignment> kept;
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const bool again = std::any_of(
         flags.begin() + static_cast<std::ptrdiff_t>(i) + 1, flags.end(),
         [&](const Assignment& later) { return axis_key(later.key) == axis_key(flags[i].key); });
-    if (!again || is_shorthand(flags[i].key)) kept.push_back(flags[i]);
+    if (!again) kept.push_back(flags[i]);
   }
   flags = std::move(kept);
 }

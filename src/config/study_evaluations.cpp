@@ -25,7 +25,8 @@ class EvaluationReader {
                     "wanted `lengths:` and `variants:`, or `split:`");
       return result;
     }
-    for (const YamlEntry& entry : entries_of(section_.file, section_.node, problems_)) {
+    const std::vector<YamlEntry> entries = entries_of(section_.file, section_.node, problems_);
+    for (const YamlEntry& entry : entries) {
       if (entry.key == "lengths") {
         lengths(entry, result.lengths);
       } else if (entry.key == "variants") {
@@ -46,12 +47,23 @@ class EvaluationReader {
       problems_.add(location_of(section_.file, section_.node), "evaluate.lengths", "not given",
                     "lengths: [128, 256]");
     }
+    for (const YamlEntry& entry : entries) refuse_idle(entry, !result.lengths.empty());
     return result;
   }
 
  private:
   const YamlFile::Section& section_;
   Problems& problems_;
+
+  // Lengths have variants; what is decoded without them has sentences.
+  void refuse_idle(const YamlEntry& entry, bool by_lengths) {
+    const bool of_lengths = entry.key == "variants";
+    const bool of_decoded = entry.key == "sentences" || entry.key == "examples";
+    if (by_lengths ? !of_decoded : !of_lengths) return;
+    problems_.add(entry.where, "evaluate." + entry.key,
+                  by_lengths ? "is of translations, and lengths are of losses"
+                             : "is for losses at lengths, of which none are given");
+  }
 
   void split(const YamlEntry& entry, std::string& result) {
     const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "";

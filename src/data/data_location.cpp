@@ -1,5 +1,7 @@
 #include "data/data_location.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/error.h"
@@ -50,6 +52,27 @@ std::string data_problem(const Settings& settings) {
     return problem.what();
   }
   return "";
+}
+
+std::string split_problem(const Settings& settings, Split split) {
+  const fs::path& folder = settings.data.directory;
+  bool empty = false;
+  try {
+    switch (task_facts(settings.task).data) {
+      case TaskData::prepared_text:
+        empty = read_description(folder)[split].counts.tokens == 0;
+        break;
+      case TaskData::parallel_text:
+        empty = read_parallel_description(folder)[split].sentences == 0;
+        break;
+      case TaskData::glue_folder:
+      case TaskData::matching_folder:
+      case TaskData::generated:
+        break;
+    }
+  } catch (const Error&) {  // data_problem says so
+  }
+  return empty ? fmt::format("{} has no {} set", folder.string(), to_string(split)) : "";
 }
 
 }  // namespace roformer

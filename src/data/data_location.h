@@ -4,11 +4,15 @@
 #include <string>
 
 #include "config/settings.h"
+#include "data/split.h"
 
 namespace roformer {
 
 // What is wrong with the location of the data, in one line with a hint; "" where they seem to be
 // there. Reads a description at most, never the data.
 std::string data_problem(const Settings& settings);
+
+// That a set of prepared data is empty, in words; "" where it is not, or cannot be told.
+std::string split_problem(const Settings& settings, Split split);
 
 }  // namespace roformer

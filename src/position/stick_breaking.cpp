@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "config/schemes/stick_breaking.h"
-#include "position/replaced_scores.h"
 #include "position/score_rows.h"
 #include "tensor/gradient.h"
 #include "tensor/loops.h"
@@ -107,8 +106,9 @@ class StickBreaking : public PositionScheme {
   }
 
   at::Tensor mask(const AttentionContext& context) const override {
-    const at::Tensor past = past_of_pairs(context);
-    return settings_.attend_current ? past >= 0 : past > 0;
+    const at::Tensor query = context.queries.tensor().unsqueeze(1);
+    const at::Tensor key = context.keys.tensor().unsqueeze(0);
+    return settings_.attend_current ? key <= query : key < query;
   }
 
  private:

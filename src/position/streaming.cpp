@@ -69,9 +69,11 @@ class Streaming : public PositionScheme {
   }
 
   at::Tensor mask(const AttentionContext& context) const override {
-    const at::Tensor keys = context.keys.tensor().unsqueeze(0);
-    const at::Tensor past = past_of_pairs(context);
-    return (past < settings_.recent).logical_or(keys < settings_.sinks).logical_and(past >= 0);
+    const at::Tensor query = context.queries.tensor().unsqueeze(1);
+    const at::Tensor key = context.keys.tensor().unsqueeze(0);
+    return (key > query - settings_.recent)
+        .logical_or_(key < settings_.sinks)
+        .logical_and_(key <= query);
   }
 
  private:

@@ -53,8 +53,7 @@ class Xpos : public PositionScheme {
 
 at::Tensor block_causal_mask(const Positions& queries, const Positions& keys, std::int64_t block) {
   const at::Tensor query = queries.tensor().unsqueeze(1), key = keys.tensor().unsqueeze(0);
-  const at::Tensor blocks = query.floor_divide(block) - key.floor_divide(block);
-  return (key <= query).logical_and(blocks <= 1);
+  return (key <= query).logical_and_(key.floor_divide(block) >= query.floor_divide(block) - 1);
 }
 
 std::vector<double> xpos_zeta(std::int64_t width, double gamma) {

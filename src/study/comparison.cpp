@@ -145,7 +145,6 @@ double advantage(const std::string& figure, double ours, double peer) {
 
 ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
                         const ComparisonOptions& options) {
-  const StopSignals signals("stopping");
   ComparedTimings timings;
   for (std::int64_t round = 0; round < rounds; ++round) {
     timings.ours.push_back(

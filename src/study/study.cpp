@@ -139,6 +139,20 @@ void require_own_folder(const fs::path& folder) {
 
 }  // namespace
 
+StudySettings as_chosen(const StudySettings& given) {
+  const RecordedTrials recorded = recorded_trials(given);
+  const StudySettings study = with_trials_at_hand(given, recorded);
+  if (!study.tuning) return study;
+  const StudySettings& trials = *study.tuning->study;
+  const bool all = std::ranges::all_of(trials.runs, [&](const StudyRun& trial) {
+    using State = TrainingRunStatus::State;
+    const State state = is_taken(trial, recorded) ? State::finished : training_status(trial).state;
+    return state == State::finished || state == State::refused;
+  });
+  if (!all) return study;
+  return with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)));
+}
+
 Table study_plan(const StudySettings& given) {
   require_variants(given);
   const RecordedTrials recorded = recorded_trials(given);
@@ -200,9 +214,9 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
     if (tried.signal != 0) return stopped_by(tried.signal);
     outcome.waiting = tried.waiting;
     outcome.waits_for_tuning = tried.waiting > 0;
+    outcome.failed_trials = tried.failed;
     if (outcome.waits_for_tuning) return outcome;
     outcome.tuning = choose_tuned(*study.tuning, tried.results);
-    outcome.failed_trials = tried.failed;
     study = with_choices(study, *outcome.tuning);
   }
   StudySettings whole = std::exchange(study, with_runs_at_hand(study));

@@ -42,6 +42,9 @@ struct StudyOutcome : StudyResults {
   bool drawn_elsewhere = false;
 };
 
+// With the values that its tuning chose, where all trials have ended; else as it is.
+StudySettings as_chosen(const StudySettings& given);
+
 // What `run_study` would find: each run and its state.
 Table study_plan(const StudySettings& given);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attention/attend.h"
+#include "attention/plain_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
 #include "config/schemes/formula.h"
@@ -160,6 +161,34 @@ TEST_CASE("a nearly certain key keeps what is left of its gradient in bfloat16")
     };
     CAPTURE(part);
     CHECK(std::sqrt(squares(gradient(got) - gradient(wanted)) / squares(gradient(wanted))) < 0.03);
+  }
+}
+
+TEST_CASE("LibTorch's kernel keeps it, too") {
+  at::manual_seed(39);
+  const auto rounded = [](const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); };
+  const auto drawn = [] { return at::randn({1, 2, 64, 16}, at::kDouble); };
+  at::Tensor key = drawn() * 0.1;
+  key.select(2, 0).fill_(11.0 / 16);  // above the other scores by 11
+  const at::Tensor query = rounded(drawn() * 0.1 + 4), value = rounded(drawn());
+  key = rounded(key);
+  const at::Tensor outer = rounded(drawn());
+  const auto gradients = [&](at::ScalarType type) {
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& x : {query, key, value}) {
+      leaves.push_back(x.to(type, false, /*copy=*/true).requires_grad_(true));
+    }
+    const at::Tensor output =
+        plain_attention({.query = leaves[0], .key = leaves[1], .value = leaves[2], .scale = 0.25});
+    CHECK(output.scalar_type() == type);
+    (output.to(at::kDouble) * outer).sum().backward();
+    return leaves;
+  };
+  const std::vector<at::Tensor> wanted = gradients(at::kDouble), got = gradients(at::kBFloat16);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    CAPTURE(i);
+    CHECK(std::sqrt(squares(got[i].grad().to(at::kDouble) - wanted[i].grad()) /
+                    squares(wanted[i].grad())) < 0.03);
   }
 }
 

@@ -175,6 +175,14 @@ TEST_CASE("a run goes on without its file, and a study is nobody's process") {
   }
   CHECK(run({"study", study, "--runs", runs, "--dry-run"}).code == 0);
   CHECK(run({"study", study, "--runs", runs, "--dry-run", "--shard", "3/2"}).code == 2);
+  const std::string tested = (tiny.folder.path / "tested.yaml").string();
+  write_file_atomically(tested,
+                        "matrix: {position: [rope, none]}\n"
+                        "evaluate: {split: test, lengths: [32]}\n");
+  const Outcome untested =
+      run({"study", tested, "--runs", runs, "--data.directory", tiny.data().string(), "--dry-run"});
+  CHECK(untested.code == 2);
+  CHECK(has(untested.errors, "has no test set"));
   const Outcome launched =
       run({"study", study, "--runs", runs, "--data.directory", tiny.data().string()});
   for (const char* name :

@@ -62,11 +62,39 @@ TEST_CASE("Flags that do not fit the kind of text are refused by name") {
   CHECK(has(refused({"--remove-duplicates", "--bytes"}), "--remove-duplicates: is for sentence"));
   CHECK(has(refused({"--languages", "en,de", "--remove-repeats", "--bytes"}),
             "--remove-repeats: is for running text"));
+  CHECK(has(refused({"--languages", "en,de", "--files", files.at("a.en"), "--bytes"}),
+            "--files: is for running text"));
   CHECK(has(refused({"--languages", "en,de"}), "no tokenizer is named"));
   CHECK(has(refused({"--languages", "en,de", "--pieces", "60", "--bytes"}),
             "--pieces: is for a vocabulary to train"));
   CHECK(has(refused({"--languages", "en,de", "--bytes", "--test", files.at("a.en")}),
             "stands alone"));
+}
+
+TEST_CASE("Either side's WordPiece keeps its case where that is asked for") {
+  const Files files;
+  std::ofstream(files.at("vocab.txt")) << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nHaus\nhaus\n";
+  const auto vocabularies = [&](const std::string& flag, const std::string& out) {
+    std::vector<std::string> words{"data",
+                                   "prepare",
+                                   files.at("a.en"),
+                                   files.at("a.de"),
+                                   "--languages",
+                                   "en,de",
+                                   "--tokenizer",
+                                   files.at("vocab.txt"),
+                                   "--target-tokenizer",
+                                   files.at("vocab.txt"),
+                                   "--output",
+                                   files.at(out)};
+    if (!flag.empty()) words.push_back(flag);
+    const Outcome made = run(words);
+    CAPTURE(made.errors);
+    CHECK(made.code == 0);
+    return run({"data", "inspect", files.at(out)}).output;
+  };
+  CHECK_FALSE(has(vocabularies("--cased", "cased"), "uncased"));
+  CHECK(has(vocabularies("", "uncased"), "uncased"));
 }
 
 TEST_CASE("A recipe is prepared beside itself, files only into a folder that is named") {

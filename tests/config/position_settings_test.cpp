@@ -160,6 +160,8 @@ TEST_CASE("options of schemes that contradict each other are refused in words") 
   CHECK(has(
       refused("stick_breaking", {{"attention.log_n", "query"}, {"attention.log_n_length", "64"}}),
       "log-n scaling is for the softmax"));
+  CHECK(has(refused("none", {{"attention.log_n", "encoder"}, {"attention.log_n_length", "64"}}),
+            "length of the whole text"));
   CHECK(has(refused("none", {{"floor_scale", "64"}}), "no attention_scale"));
   CHECK(has(refused("explicit_positions", {{"positions", "8"}, {"data.length", "16"}}),
             "texts have up to 16 tokens"));

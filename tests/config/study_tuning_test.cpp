@@ -129,4 +129,9 @@ TEST_CASE("a set is decoded by translators only, lengths are of language models"
   CHECK(has(folder.refused("task: translation\nevaluate: {lengths: [64]}\n"),
             "evaluate.lengths: are of language models"));
   CHECK(has(folder.refused("task: translation\nevaluate: {split: train}\n"), "validation or test"));
+  CHECK(has(folder.refused("evaluate: {lengths: [64], examples: 3}\n"),
+            "evaluate.examples: is of translations"));
+  CHECK(has(folder.refused("task: translation\nevaluate: {split: test, variants: [{name: near, "
+                           "attention.window: 8}]}\n"),
+            "evaluate.variants: is for losses at lengths"));
 }

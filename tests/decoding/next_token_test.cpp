@@ -193,6 +193,24 @@ TEST_CASE("a text that comes behind longrope's short factors is read again, once
   }
 }
 
+TEST_CASE("keys that every token changes are not rounded as often") {
+  const Decoder decoder("path", {{"data.length", "1024"}});
+  const at::Tensor ids = text(600);
+  const auto whole = [&](Precision precision) {
+    NextToken::Parts parts = decoder.parts(CacheUse::never);
+    parts.precision = precision;
+    return NextToken(parts).append(ids);
+  };
+  NextToken::Parts parts = decoder.parts(CacheUse::automatic);
+  parts.precision = Precision::bf16;
+  NextToken cached(parts);
+  at::Tensor found;
+  for (std::int64_t i = 0; i < ids.size(1); ++i) found = cached.append(ids.narrow(1, i, 1));
+  const at::Tensor full = whole(Precision::bf16);
+  const double rounding = (full - whole(Precision::fp32)).norm().item<double>();
+  CHECK((found - full).norm().item<double>() < 0.1 * rounding);
+}
+
 TEST_CASE("a text that is written keeps to the positions that were drawn for all of it") {
   const Decoder decoder(
       "explicit_positions",

@@ -129,6 +129,16 @@ TEST_CASE("nothing is chosen for a row while a training of its tuning was killed
   CHECK(starts_of(fake, "none-seed1").size() == 1);
 }
 
+TEST_CASE("a shard tells of its trials that failed while others are not finished") {
+  const TunedStudy fake("rope, none");
+  fail_once(fake, "exit 1");
+  StudyOptions options = fake_options(fake);
+  options.shard = {.number = 2, .count = 2};
+  const StudyOutcome outcome = run_study(fake.load(), options);
+  REQUIRE(outcome.waits_for_tuning);
+  CHECK(outcome.failed_trials == 1);
+}
+
 TEST_CASE("a row whose tuning came to nothing is not trained and says why") {
   const TunedStudy fake("rope, t5");
   const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));

@@ -7,6 +7,8 @@
 #include "attention_example.h"
 #include "catch.h"
 #include "distance.h"
+#include "tensor/cpu/attention_tile.h"
+#include "tensor/cpu/blas_products.h"
 
 using namespace roformer;
 
@@ -91,4 +93,42 @@ TEST_CASE("a bias of differences gives bitwise what it gives spread over all pai
       CHECK(distance(table.additive[i].to(at::kDouble), sums[i]) < 1e-5 * largest);
     }
   }
+}
+
+// Where a processor multiplies no bfloat16.
+TEST_CASE("products in float keep what is left of the gradient at a nearly certain key") {
+  at::manual_seed(38);
+  constexpr std::int64_t kTokens = 64, kWidth = 16;
+  const double scale = 0.25;
+  const auto rounded = [](const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); };
+  const auto drawn = [&] { return at::randn({kTokens, kWidth}, at::kDouble); };
+  at::Tensor query = rounded(drawn() * 0.1 + 4), key = drawn() * 0.1, value = rounded(drawn());
+  key[0].fill_(11 / (4 * std::sqrt(kWidth)));  // 11 above the other scores
+  key = rounded(key);
+  const at::Tensor outer = rounded(drawn());
+  query.requires_grad_(true);
+  key.requires_grad_(true);
+  const at::Tensor scores = at::matmul(query, key.t()) * scale;
+  (at::matmul(at::softmax(scores, 1), value) * outer).sum().backward();
+
+  const auto stored = [](const at::Tensor& x) { return x.detach().to(at::kBFloat16); };
+  const AttentionSegment all{.query_length = kTokens, .key_length = kTokens};
+  const TiledAttention in{.query = stored(query),
+                          .key = stored(key),
+                          .value = stored(value),
+                          .segments = {all},
+                          .heads = 1,
+                          .scale = scale};
+  const at::Tensor output = at::empty_like(in.query), logarithm = at::empty({1, kTokens});
+  const TiledAttentionGradients gradients{.query = at::empty_like(in.query),
+                                          .key = at::empty_like(in.query),
+                                          .value = at::empty_like(in.query)};
+  AttentionTile<BlasProducts<c10::BFloat16, float>> tile(in, all, 0);
+  tile.forward(output, logarithm);
+  tile.backward(output, logarithm, stored(outer), gradients, {});
+  const auto apart = [](const at::Tensor& found, const at::Tensor& wanted) {
+    return ((found.to(at::kDouble) - wanted).norm() / wanted.norm()).item<double>();
+  };
+  CHECK(apart(gradients.query, query.grad()) < 0.03);
+  CHECK(apart(gradients.key, key.grad()) < 0.03);
 }

@@ -97,7 +97,7 @@ class AttentionTile {
     if (summed) std::fill_n(to_sums, segment_.key_length, 0.0);
     // An output of few digits cannot tell 1 - p from nothing where one key has nearly all the
     // weight, which is what the slope is made of.
-    const bool of_output = !summed && std::is_same_v<A, T>;
+    const bool of_output = !summed && std::is_same_v<A, M>;
     A* const shift = of_output ? row_memory(queries_) : nullptr;
     // The last queries first: without a window they see all keys and begin the sums.
     const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
