@@ -22,23 +22,23 @@ at::Tensor plain_attention(const PlainAttention& in) {
       !causal && can_attend_few(few)) {
     return attend_few(few);
   }
-  std::optional<at::Tensor> mask;
-  if (in.additive.defined()) mask = in.additive.to(in.query.scalar_type());
+  const auto mask_of = [&](at::ScalarType type) {
+    return in.additive.defined() ? std::optional(in.additive.to(type)) : std::nullopt;
+  };
+  const at::ScalarType type = in.query.scalar_type();
   if (!runs_loops(in.query)) {
-    return at::scaled_dot_product_attention(in.query, in.key, in.value, mask, /*dropout_p=*/0.0,
-                                            causal, in.scale);
+    return at::scaled_dot_product_attention(in.query, in.key, in.value, mask_of(type),
+                                            /*dropout_p=*/0.0, causal, in.scale);
   }
   // Its backward pass takes the slope of the scores from the output: one of few digits loses what
   // is left at a nearly certain key (tensor/cpu/attention_tile.h).
-  const at::ScalarType type = in.query.scalar_type();
   const bool learns =
       at::GradMode::is_enabled() &&
       (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
   const at::ScalarType used = learns ? accumulate_type(type) : type;
-  if (mask) mask = in.additive.to(used);
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
                          in.query.to(used), in.key.to(used), in.value.to(used),
-                         /*dropout_p=*/0.0, causal, mask, in.scale))
+                         /*dropout_p=*/0.0, causal, mask_of(used), in.scale))
       .to(type);
 }
 
