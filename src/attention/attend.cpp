@@ -17,11 +17,11 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kCausalQueries = 128;                 // of a part, where parts save work
-constexpr std::int64_t kChangingQueries = 64;                // where keys change from part to part
-constexpr std::int64_t kMostScores = std::int64_t{1} << 26;  // of a part, where they save memory
+constexpr std::int64_t kCausalQueries = 128;   // queries of a causal part: skips hidden keys
+constexpr std::int64_t kChangingQueries = 64;  // the same for schemes that change keys
+constexpr std::int64_t kMostScores = std::int64_t{1} << 26;  // bounds the memory of a part's scores
 
-// All that the scores of some queries come from. Rotated, but for the raw ones.
+// Both sides of the products, rotated except for the raw ones.
 struct Sides {
   at::Tensor query, raw_query;     // [B, H, Lq, D]
   at::Tensor key, raw_key, value;  // [B, H, Lk, D]
@@ -29,14 +29,15 @@ struct Sides {
   at::Tensor sums;                 // the scheme's running sums, [B, H, Lk], or undefined
 };
 
-// Keys of a scheme that changes them, by the tokens in front of the queries.
-at::Tensor changed_in_front(const AttendInputs& in, const at::Tensor& key) {
+// Keys with the changes that the tokens before the queries make to them.
+at::Tensor changed_before_queries(const AttendInputs& in, const at::Tensor& key) {
   const std::int64_t queries = in.query.size(2), before = key.size(2) - queries;
   if (before == 0) return key;
   AttentionContext context = in.context;
   context.queries = context.keys = in.context.keys.part(0, before);
   context.mask = at::Tensor();
-  if (context.features.defined()) context.features = context.features.narrow(2, 0, before);
+  if (context.token_inputs.defined())
+    context.token_inputs = context.token_inputs.narrow(2, 0, before);
   const at::Tensor changed = in.scheme.changed_keys(context, key.narrow(2, 0, before));
   return at::cat({changed, key.narrow(2, before, queries).to(changed.scalar_type())}, 2);
 }
@@ -54,15 +55,15 @@ Sides sides_of(const AttendInputs& in) {
   if (!rotated_before) {
     const KeyValue held = rotated_keys(in.scheme, in.context, {.key = in.key, .value = in.value});
     sides.key = held.key, sides.value = held.value;
-    if (in.scheme.form().changes_keys) sides.key = changed_in_front(in, sides.key);
+    if (in.scheme.capabilities().changes_keys) sides.key = changed_before_queries(in, sides.key);
   }
   sides.bias = in.bias;
-  if (in.scheme.form().running_sums) sides.sums = in.scheme.running_sums(in.context);
+  if (in.scheme.capabilities().running_sums) sides.sums = in.scheme.running_sums(in.context);
   return sides;
 }
 
-// The bias, with the differences of the running sums where there are some.
-at::Tensor added(const Sides& sides, at::ScalarType type) {
+// The bias plus the differences of the running sums.
+at::Tensor total_bias(const Sides& sides, at::ScalarType type) {
   if (!sides.sums.defined()) return sides.bias;
   const std::int64_t queries = sides.query.size(2), keys = sides.sums.size(2);
   const at::Tensor differences =
@@ -73,12 +74,13 @@ at::Tensor added(const Sides& sides, at::ScalarType type) {
 
 Attended attend_to(const AttendInputs& in, const Sides& sides, const AttentionContext& context,
                    bool with_scores) {
-  const SchemeForm form = in.scheme.form();
+  const SchemeCapabilities capabilities = in.scheme.capabilities();
   const double scale = in.scheme.score_scale(in.query.size(-1));
   const at::ScalarType type = in.query.scalar_type();
   at::Tensor scores;
-  if (form.scores != ContentScores::own) scores = content_scores(sides.query, sides.key, scale);
-  if (form.scores != ContentScores::none) {
+  if (capabilities.scores != ContentScores::own)
+    scores = content_scores(sides.query, sides.key, scale);
+  if (capabilities.scores != ContentScores::none) {
     scores = in.scheme.scores(context, {.query = sides.query,
                                         .key = sides.key,
                                         .raw_query = sides.raw_query,
@@ -86,13 +88,13 @@ Attended attend_to(const AttendInputs& in, const Sides& sides, const AttentionCo
                                         .scores = scores,
                                         .scale = scale});
   }
-  const at::Tensor bias = added(sides, scores.scalar_type());
+  const at::Tensor bias = total_bias(sides, scores.scalar_type());
   Attended result;
   if (with_scores) {
     result.scores = bias.defined() ? scores.detach() + bias.detach() : scores.detach().clone();
   }
   AttentionWeights own;
-  if (form.weights) {
+  if (capabilities.weights) {
     own = in.scheme.weights(context, bias.defined() ? scores + bias : scores);
     if (with_scores) result.weights = own;
   }
@@ -104,7 +106,7 @@ Attended attend_to(const AttendInputs& in, const Sides& sides, const AttentionCo
     probabilities = dropout(probabilities.flatten(0, -2), in.dropout).view_as(probabilities);
   }
   result.output = weighted_values(probabilities, sides.value);
-  if (form.value_term) {
+  if (capabilities.value_term) {
     result.output = result.output + in.scheme.value_term(context, probabilities).to(type);
   }
   if (own.remainder.defined()) {
@@ -114,53 +116,77 @@ Attended attend_to(const AttendInputs& in, const Sides& sides, const AttentionCo
   return result;
 }
 
-// How many queries' scores are held at a time.
+// Whether the queries may be processed in parts, each with the keys it can see.
+bool can_split_queries(const AttendInputs& in) {
+  // Dropout's random numbers are numbered over the rows of all queries.
+  if (in.dropout.probability > 0) return false;
+  const SchemeCapabilities capabilities = in.scheme.capabilities();
+  // A causal part is computed without the tokens after it, so these must not change its result.
+  if (in.context.causal) return capabilities.can_cache;
+  // Without a causal mask a part keeps all keys, but these hooks assume that the queries are the
+  // last of the keys.
+  return !capabilities.token_inputs && !capabilities.draws_positions &&
+         !capabilities.running_sums && !capabilities.weights;
+}
+
+// The number of queries whose scores are held at a time.
 std::int64_t queries_at_a_time(const AttendInputs& in) {
   const std::int64_t queries = in.query.size(2), keys = in.key.size(2);
-  const SchemeForm form = in.scheme.form();
-  // A future that changes a token's result can't be left out; what is read with all tokens, as
-  // features are, knows the queries as the last of them only, and so do weights of a scheme's own.
-  const bool parted = in.context.causal ? form.can_cache
-                                        : !form.features && !form.draws_positions &&
-                                              !form.running_sums && !form.weights;
-  // Dropout numbers the rows of all queries.
-  if (!parted || in.dropout.probability > 0) return queries;
+  if (!can_split_queries(in)) return queries;
   if (in.most_queries > 0) return in.most_queries;
-  if (!runs_loops(in.query)) return queries;  // each part is as many launches
+  if (!runs_loops(in.query)) return queries;  // on a GPU every part adds kernel launches
   const std::int64_t row = in.query.size(0) * in.query.size(1) * keys;
   const std::int64_t most = std::clamp<std::int64_t>(kMostScores / std::max<std::int64_t>(1, row),
                                                      1, std::max<std::int64_t>(1, queries));
   if (!in.context.causal) return most;
-  return std::min(most, form.changes_keys ? kChangingQueries : kCausalQueries);
+  return std::min(most, in.scheme.capabilities().changes_keys ? kChangingQueries : kCausalQueries);
 }
 
-// Part by part, so that the scores of one are gone or at rest before those of the next are made.
+// The inputs of every part. Splitting them at once keeps one autograd node for each tensor.
+struct PartInputs {
+  std::vector<at::Tensor> query, raw_query, key, raw_key, value, bias, sums, token_inputs;
+
+  PartInputs(const AttendInputs& in, const Sides& sides, const std::vector<QueryPart>& parts)
+      : query(by_queries(sides.query, parts)),
+        raw_query(by_queries(sides.raw_query, parts)),
+        key(in.scheme.capabilities().changes_keys ? by_own_keys(sides.key, parts)
+                                                  : by_keys(sides.key, parts)),
+        raw_key(by_keys(sides.raw_key, parts)),
+        value(by_keys(sides.value, parts)),
+        bias(parts.size()),
+        sums(parts.size()),
+        token_inputs(parts.size()) {
+    if (sides.bias.defined()) bias = by_queries(sides.bias, parts);
+    if (sides.sums.defined()) sums = by_keys(sides.sums, parts);
+    if (in.context.token_inputs.defined()) token_inputs = by_keys(in.context.token_inputs, parts);
+  }
+
+  // The inputs of part n. Releases its keys, so that they can be freed with the part.
+  Sides take(std::size_t n, const QueryPart& part) {
+    return {.query = query[n],
+            .raw_query = raw_query[n],
+            .key = std::exchange(key[n], at::Tensor()),
+            .raw_key = raw_key[n],
+            .value = value[n],
+            .bias = bias[n].defined() ? bias[n].narrow(3, 0, part.keys) : bias[n],
+            .sums = sums[n]};
+  }
+};
+
+// Processes the queries in parts: the scores of a part are released before the next part's exist.
 at::Tensor attend_in_parts(const AttendInputs& in, const Sides& sides,
                            const std::vector<QueryPart>& parts) {
-  const bool changes_keys = in.scheme.form().changes_keys;
-  std::vector<at::Tensor> key =
-      changes_keys ? by_own_keys(sides.key, parts) : by_keys(sides.key, parts);
-  const auto query = by_queries(sides.query, parts), raw_query = by_queries(sides.raw_query, parts),
-             raw_key = by_keys(sides.raw_key, parts), value = by_keys(sides.value, parts);
-  std::vector<at::Tensor> sums(parts.size()), bias(parts.size()), features(parts.size()), outputs;
-  if (sides.sums.defined()) sums = by_keys(sides.sums, parts);
-  if (sides.bias.defined()) bias = by_queries(sides.bias, parts);
-  if (in.context.features.defined()) features = by_keys(in.context.features, parts);
-  at::Tensor changed;  // the keys in front of a part, as they stand for its first query
+  const bool changes_keys = in.scheme.capabilities().changes_keys;
+  PartInputs inputs(in, sides, parts);
+  std::vector<at::Tensor> outputs;
+  at::Tensor changed;  // the keys before the part, as its first query sees them
   for (std::size_t n = 0; n < parts.size(); ++n) {
     AttentionContext context = part_of(in.context, parts[n]);
-    context.features = features[n];
-    if (changed.defined()) key[n] = at::cat({changed, key[n].to(changed.scalar_type())}, 2);
-    const at::Tensor own_key = std::exchange(key[n], at::Tensor());
-    const Sides own{.query = query[n],
-                    .raw_query = raw_query[n],
-                    .key = own_key,
-                    .raw_key = raw_key[n],
-                    .value = value[n],
-                    .bias = bias[n].defined() ? bias[n].narrow(3, 0, parts[n].keys) : bias[n],
-                    .sums = sums[n]};
-    outputs.push_back(attend_to(in, own, context, false).output);
-    if (changes_keys && n + 1 < parts.size()) changed = in.scheme.changed_keys(context, own_key);
+    context.token_inputs = inputs.token_inputs[n];
+    Sides part = inputs.take(n, parts[n]);
+    if (changed.defined()) part.key = at::cat({changed, part.key.to(changed.scalar_type())}, 2);
+    outputs.push_back(attend_to(in, part, context, false).output);
+    if (changes_keys && n + 1 < parts.size()) changed = in.scheme.changed_keys(context, part.key);
   }
   return at::cat(outputs, 2);
 }
@@ -178,7 +204,7 @@ Attended attend(const AttendInputs& in, bool with_scores) {
 
 at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context,
                    const at::Tensor& x, TokenSide side) {
-  if (scheme.form().transform) return scheme.transformed(context, x, side);
+  if (scheme.capabilities().transform) return scheme.transformed(context, x, side);
   const auto rotation = scheme.rotation(context, x.size(-1));
   if (!rotation) return x;
   return rotated(x, side == TokenSide::query ? rotation->query : rotation->key);
@@ -186,14 +212,14 @@ at::Tensor rotated(const PositionScheme& scheme, const AttentionContext& context
 
 KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
   raw.key = rotated(scheme, context, raw.key, TokenSide::key);
-  if (scheme.form().transform) return raw;
+  if (scheme.capabilities().transform) return raw;
   const auto rotation = scheme.rotation(context, raw.value.size(-1));
   if (rotation && rotation->value) raw.value = rotated(raw.value, rotation->key);
   return raw;
 }
 
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw) {
-  if (scheme.form().cached_keys == CachedKeys::unrotated) return raw;
+  if (scheme.capabilities().cached_keys == CachedKeys::unrotated) return raw;
   return rotated_keys(scheme, context, std::move(raw));
 }
 

@@ -10,14 +10,14 @@ enum class AttentionPath {
   tiles,   // fused_attention: all texts at once, no score in memory
   // Texts of equal length at a time:
   running_sums,  // running_sum_attention: some queries after the other
-  kernel,        // plain_attention: LibTorch's own
-  scores,        // attend: scores that a scheme changes, or a probe wants to see
-  features,      // linear_attention
+  kernel,        // sdpa_attention: LibTorch's own
+  scores,        // attend: scores that a scheme changes, or an observer wants to see
+  linear,        // linear_attention
 };
 
 // The first of them that gives the right numbers.
 AttentionPath attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
-// Of a step of decoding, which sees the keys of a cache: kernel, scores or features.
+// Of a step of decoding, which sees the keys of a cache: kernel, scores or linear.
 AttentionPath cached_attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
 
 }  // namespace roformer

@@ -13,7 +13,7 @@
 #include <limits>
 #include <numeric>
 
-#include "attention/plain_attention.h"
+#include "attention/sdpa_attention.h"
 #include "attention/wide_products.h"
 #include "base/error.h"
 #include "tensor/gradient.h"
@@ -302,7 +302,7 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
         .output;
   }
   const auto rotation = in.scheme.rotation(context, query.size(3));
-  return plain_attention({.query = rotation ? rotated(query, rotation->query) : query,
+  return sdpa_attention({.query = rotation ? rotated(query, rotation->query) : query,
                           .key = memory.key,
                           .value = memory.value,
                           .additive = group.additive,

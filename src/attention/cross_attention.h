@@ -31,7 +31,7 @@ struct CrossAttentionInputs {
 };
 
 // What a pass through a decoder is asked to tell of one layer's attention to the memory.
-struct CrossProbe {
+struct CrossAttentionRequest {
   std::int64_t layer = 0;
   // Of each pair of sequences [Lq, Lk] float, rows summing to 1: the mean of the heads'
   // probabilities.
@@ -58,7 +58,7 @@ class CrossMemory {
 
   // -> [T, H * D]
   at::Tensor attend(const CrossAttentionInputs& inputs) const;
-  // What attend() weighs the values by, as CrossProbe has it. Not while decoding.
+  // What attend() weighs the values by, as CrossAttentionRequest has it. Not while decoding.
   std::vector<at::Tensor> mean_probabilities(const CrossAttentionInputs& inputs) const;
 
  private:

@@ -13,12 +13,12 @@ namespace {
 // Whether the number of keys, not their positions alone, enters what attention computes or where
 // the next token is said to stand.
 bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings> layers) {
-  if (scheme.form().draws_positions) return true;
+  if (scheme.capabilities().draws_positions) return true;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].log_n == LogNScaling::encoder) return true;
     // Scores of a formula may know the length, too, but not in causal models, which have a cache.
-    const auto bias = scheme.of_layer(static_cast<std::int64_t>(i)).form().bias;
-    if (bias && bias->of_each_length) return true;
+    const auto bias = scheme.of_layer(static_cast<std::int64_t>(i)).capabilities().bias;
+    if (bias && bias->on_length) return true;
   }
   return false;
 }
@@ -50,7 +50,7 @@ void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
   // The last one says where the next token stands.
   std::int64_t last_read = 1;
   for (std::int64_t layer = 0; layer < std::ssize(layers); ++layer) {
-    last_read = std::max(last_read, scheme.of_layer(layer).form().features_before);
+    last_read = std::max(last_read, scheme.of_layer(layer).capabilities().token_inputs_before);
   }
   std::vector<std::int64_t> kept;
   for (std::int64_t i = 0; i < cache.length(); ++i) {

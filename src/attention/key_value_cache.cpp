@@ -38,7 +38,7 @@ KeyValue KeyValueCache::append(std::int64_t layer, const KeyValue& added, std::i
   KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const at::Tensor key = store(memory.key, added.key, held);
   KeyValue all{.key = key, .value = store(memory.value, added.value, held)};
-  if (added.features.defined()) all.features = store(memory.features, added.features, held);
+  if (added.token_inputs.defined()) all.token_inputs = store(memory.token_inputs, added.token_inputs, held);
   return all;
 }
 
@@ -46,12 +46,12 @@ KeyValue KeyValueCache::held(std::int64_t layer, std::int64_t held) const {
   if (held == 0 || layer >= static_cast<std::int64_t>(layers_.size())) return {};
   const KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const auto view = [&](const at::Tensor& x) { return x.defined() ? x.narrow(2, 0, held) : x; };
-  return {.key = view(memory.key), .value = view(memory.value), .features = view(memory.features)};
+  return {.key = view(memory.key), .value = view(memory.value), .token_inputs = view(memory.token_inputs)};
 }
 
 void KeyValueCache::keep(const at::Tensor& indices) {
   for (KeyValue& layer : layers_) {
-    for (at::Tensor* const memory : {&layer.key, &layer.value, &layer.features}) {
+    for (at::Tensor* const memory : {&layer.key, &layer.value, &layer.token_inputs}) {
       if (!memory->defined()) continue;
       *memory = at::index_select(*memory, 2, indices.to(memory->device()));
     }
@@ -70,7 +70,7 @@ void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
     if (!layer.key.defined()) continue;
     layer.key = moves.apply(layer.key, used_);
     layer.value = moves.apply(layer.value, used_);
-    if (layer.features.defined()) layer.features = moves.apply(layer.features, used_);
+    if (layer.token_inputs.defined()) layer.token_inputs = moves.apply(layer.token_inputs, used_);
   }
 }
 

@@ -17,7 +17,7 @@ class LinearState {
  public:
   // Adds the tokens at inputs.context.queries and returns what their queries see, [B, H, L, D]: the
   // last L rows of the whole text's linear_attention. The scheme rotates a key by its own position
-  // alone (scheme.form().cached_keys).
+  // alone (scheme.capabilities().cached_keys).
   at::Tensor append(const LinearAttentionInputs& inputs, const at::Tensor& value);
 
   // Text i goes on from text sources[i].

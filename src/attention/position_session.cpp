@@ -58,7 +58,7 @@ at::Tensor window_mask(const Positions& queries, const Positions& keys, std::int
 }
 
 PositionSession::PositionSession(SessionInputs inputs) : inputs_(std::move(inputs)) {
-  if (!inputs_.scheme.form().draws_positions || inputs_.drawn_positions.defined()) return;
+  if (!inputs_.scheme.capabilities().draws_positions || inputs_.drawn_positions.defined()) return;
   const std::int64_t length = inputs_.keys.count();
   inputs_.drawn_positions = inputs_.scheme.draw_positions({.lengths = {&length, 1}});
 }
@@ -103,7 +103,7 @@ const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
 }
 
 bool PositionSession::adds_nothing(std::int64_t layer) {
-  return !scheme(layer).form().bias && attention(layer).window == 0 &&
+  return !scheme(layer).capabilities().bias && attention(layer).window == 0 &&
          inputs_.queries == inputs_.keys && !mask_of_scheme(layer).defined();
 }
 
@@ -134,14 +134,14 @@ at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
 
 // What a bias is made for: everything at once, unless it depends on the length.
 Extent PositionSession::bias_extent(std::int64_t layer, const Extent& extent) const {
-  const auto bias = scheme(layer).form().bias;
-  return bias && bias->of_each_length ? extent : whole();
+  const auto bias = scheme(layer).capabilities().bias;
+  return bias && bias->on_length ? extent : whole();
 }
 
 PositionSession::BiasKey PositionSession::bias_key(std::int64_t layer, const Extent& extent) const {
   const PositionScheme& own = scheme(layer);
-  const BiasForm bias = own.form().bias.value_or(BiasForm());
-  return {&own, bias.of_each_layer ? layer : -1, bias.of_each_length ? extent.keys : -1};
+  const BiasDependence bias = own.capabilities().bias.value_or(BiasDependence());
+  return {&own, bias.on_layer ? layer : -1, bias.on_length ? extent.keys : -1};
 }
 
 at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
@@ -149,7 +149,7 @@ at::Tensor PositionSession::bias(std::int64_t layer, const Extent& extent) {
 }
 
 at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
-  if (!scheme(layer).form().bias) return {};
+  if (!scheme(layer).capabilities().bias) return {};
   at::Tensor& all = biases_[bias_key(layer, extent)];
   if (!all.defined())
     all = scheme(layer).bias(context_of_positions(layer, bias_extent(layer, extent), {}));
@@ -157,7 +157,7 @@ at::Tensor PositionSession::own_bias(std::int64_t layer, const Extent& extent) {
 }
 
 at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
-  const bool biased = scheme(layer).form().bias.has_value();
+  const bool biased = scheme(layer).capabilities().bias.has_value();
   if (adds_nothing(layer) || (!biased && !visible(layer).defined())) return {};
   at::Tensor& all = additive_[{bias_key(layer, extent), mask_key(layer)}];
   if (!all.defined()) {
@@ -176,8 +176,8 @@ at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
 at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
   const PositionScheme& own = scheme(layer);
   const std::int64_t window = attention(layer).window;
-  const auto bias = own.form().bias;
-  const bool something = bias ? bias->of_distance_alone : window > 0;
+  const auto bias = own.capabilities().bias;
+  const bool something = bias ? bias->on_distance_alone : window > 0;
   if (!something || !inputs_.queries.contiguous() || !inputs_.keys.contiguous() ||
       mask_of_scheme(layer).defined()) {
     return {};

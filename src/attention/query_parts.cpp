@@ -27,7 +27,7 @@ AttentionContext part_of(const AttentionContext& context, const QueryPart& part)
   result.queries = context.queries.part(part.first, part.count);
   result.keys = context.keys.part(0, part.keys);
   result.mask = pairs_of(context.mask, part);
-  result.features = at::Tensor();
+  result.token_inputs = at::Tensor();
   if (context.drawn_positions.defined()) {
     result.drawn_positions = context.drawn_positions.narrow(1, 0, part.keys);
   }

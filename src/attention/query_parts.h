@@ -21,7 +21,7 @@ struct QueryPart {
 // tokens, and a part's last query sees its last key.
 std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t most);
 
-// What a scheme is asked of a part alone, but for the features of tokens.
+// What a scheme is asked of a part alone, but for the token inputs.
 AttentionContext part_of(const AttentionContext& context, const QueryPart& part);
 // A part of what all pairs have, [.., Lq or 1, Lk]; undefined stays so.
 at::Tensor pairs_of(const at::Tensor& pairs, const QueryPart& part);

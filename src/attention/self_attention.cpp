@@ -10,7 +10,7 @@
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "attention/packed_attention.h"
-#include "attention/plain_attention.h"
+#include "attention/sdpa_attention.h"
 #include "attention/running_sum_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
@@ -53,7 +53,7 @@ Parts for_each_query_head(const Parts& parts) {
           .value = for_each_query_head(parts.value, heads)};
 }
 
-at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
+at::Tensor by_linear_attention(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                        const AttentionContext& context) {
   // In 8 bits of mantissa a sum over the keys would stand still long before the text ends.
   const at::ScalarType type = parts.value.scalar_type(), wide = accumulate_type(type);
@@ -67,13 +67,13 @@ at::Tensor by_features(const SelfAttentionInputs& in, PositionSession& session, 
   return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
 }
 
-// The scheme's features of a block's tokens, [B, H, L, F]; undefined where it has none.
-at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& session,
+// The scheme's inputs for a block's tokens, [B, H, L, F]; undefined where it has none.
+at::Tensor token_inputs_of(const SelfAttentionInputs& in, const PositionSession& session,
                        const TokenBlock& block) {
-  if (!session.scheme(in.layer).form().features) return {};
+  if (!session.scheme(in.layer).capabilities().token_inputs) return {};
   const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
   return session.scheme(in.layer)
-      .features(in.layer, input)
+      .token_inputs(in.layer, input)
       .view({block.sequences, block.length, in.heads, -1})
       .transpose(1, 2);
 }
@@ -81,14 +81,14 @@ at::Tensor features_of(const SelfAttentionInputs& in, const PositionSession& ses
 // The scheme's running sums, [H, T]; undefined where it has none.
 at::Tensor sums_of(const SelfAttentionInputs& in, PositionSession& session) {
   const PositionScheme& scheme = session.scheme(in.layer);
-  if (!scheme.form().running_sums) return {};
+  if (!scheme.capabilities().running_sums) return {};
   std::vector<at::Tensor> sums;
   std::int64_t sequences = 0;  // before the block
   for (const TokenBlock& block : in.layout.blocks) {
     AttentionContext context = session.context(
         in.layer, Extent::square(block.length),
         {.first = std::exchange(sequences, sequences + block.sequences), .count = block.sequences});
-    context.features = scheme.remembered(features_of(in, session, block), {});
+    context.token_inputs = scheme.cached_token_inputs(token_inputs_of(in, session, block), {});
     sums.push_back(scheme.running_sums(context).transpose(0, 1).flatten(1));
   }
   return sums.size() == 1 ? sums[0] : at::cat(sums, 1);
@@ -96,7 +96,7 @@ at::Tensor sums_of(const SelfAttentionInputs& in, PositionSession& session) {
 
 at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
                    const AttentionContext& context, const Extent& extent) {
-  if (session.scheme(in.layer).form().bias_of_positions)
+  if (session.scheme(in.layer).capabilities().bias_of_positions)
     return session.scheme(in.layer).bias(context);
   return session.bias(in.layer, extent);
 }
@@ -104,7 +104,7 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
 // Of queries and keys that are rotated as the scheme says.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
                      const Parts& turned, const at::Tensor& additive) {
-  return plain_attention({.query = turned.query,
+  return sdpa_attention({.query = turned.query,
                           .key = turned.key,
                           .value = turned.value,
                           .additive = additive,
@@ -136,7 +136,7 @@ at::Tensor by_running_sums(const SelfAttentionInputs& in, PositionSession& sessi
 
 at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
                      const TokenBlock& block, AttentionContext context,
-                     const at::Tensor& features) {
+                     const at::Tensor& token_inputs) {
   const Extent extent = Extent::square(parts.query.size(2));
   context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
@@ -149,17 +149,17 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
                             .context = context,
                             .bias = bias_of(in, session, context, extent),
                             .dropout = dropout};
-  const bool probed = in.probe != nullptr && in.probe->wants(in.layer);
-  return probed ? in.probe->attend(inputs, features) : attend(inputs).output;
+  const bool observed = in.observer != nullptr && in.observer->wants(in.layer);
+  return observed ? in.observer->attend(inputs, token_inputs) : attend(inputs).output;
 }
 
 at::Tensor by_path(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
                    const Parts& parts, const TokenBlock& block, AttentionContext context) {
-  if (path == AttentionPath::features) return by_features(in, session, parts, context);
+  if (path == AttentionPath::linear) return by_linear_attention(in, session, parts, context);
   const PositionScheme& scheme = session.scheme(in.layer);
   context.projections = in.projections;
-  const at::Tensor features = features_of(in, session, block);
-  if (features.defined()) context.features = scheme.remembered(features, {});
+  const at::Tensor token_inputs = token_inputs_of(in, session, block);
+  if (token_inputs.defined()) context.token_inputs = scheme.cached_token_inputs(token_inputs, {});
   switch (path) {
     case AttentionPath::running_sums:
       return by_running_sums(in, session, parts, context);
@@ -167,7 +167,7 @@ at::Tensor by_path(AttentionPath path, const SelfAttentionInputs& in, PositionSe
       return by_kernel(scheme, context, rotated_parts(scheme, context, parts),
                        session.additive(in.layer, Extent::square(parts.query.size(2))));
     default:
-      return by_scores(in, session, parts, block, context, features);
+      return by_scores(in, session, parts, block, context, token_inputs);
   }
 }
 
@@ -210,22 +210,22 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
 at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
                     AttentionCache& cache, const Parts& parts) {
   const PositionScheme& scheme = session.scheme(in.layer);
-  const SchemeForm form = scheme.form();
+  const SchemeCapabilities capabilities = scheme.capabilities();
   AttentionContext context = session.context(in.layer, session.whole());
   const AttentionContext added = at_own_positions(context);
   // Keys that each head of queries sees in its own way are held for each of them.
-  const bool apart = form.transform || form.changes_keys;
+  const bool apart = capabilities.transform || capabilities.changes_keys;
   const Parts held = apart ? for_each_query_head(parts) : parts;
   KeyValue step{.key = held.key, .value = held.value};
   // Keys that every later token changes would be rounded as often.
-  if (form.changes_keys) step.key = step.key.to(accumulate_type(step.key.scalar_type()));
+  if (capabilities.changes_keys) step.key = step.key.to(accumulate_type(step.key.scalar_type()));
   const std::int64_t length = parts.key.size(2);
-  if (form.features) {
-    step.features = scheme.remembered(features_of(in, session, in.layout.blocks[0]),
-                                      cache.before(in.layer, length).features);
+  if (capabilities.token_inputs) {
+    step.token_inputs = scheme.cached_token_inputs(token_inputs_of(in, session, in.layout.blocks[0]),
+                                      cache.before(in.layer, length).token_inputs);
   }
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
-  context.features = all.features;
+  context.token_inputs = all.token_inputs;
   if (path == AttentionPath::kernel) {
     return by_kernel(scheme, context,
                      {.query = rotated(scheme, added, parts.query, TokenSide::query),
@@ -242,9 +242,9 @@ at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionS
                                     .attention = session.attention(in.layer),
                                     .context = context,
                                     .bias = bias_of(in, session, context, session.whole()),
-                                    .keys = form.cached_keys})
+                                    .keys = capabilities.cached_keys})
                                 .output;
-  if (form.changes_keys) all.key.copy_(scheme.changed_keys(context, all.key));
+  if (capabilities.changes_keys) all.key.copy_(scheme.changed_keys(context, all.key));
   return output;
 }
 
@@ -286,7 +286,7 @@ at::Tensor cached_self_attention(const SelfAttentionInputs& in, PositionSession&
   ROFORMER_ASSERT(session.causal() && in.layout.blocks.size() == 1 && in.dropout.probability == 0);
   const Parts parts = parts_of(in, with_bias(in), in.layout.blocks[0]);
   const AttentionPath path = cached_attention_path(in, session);
-  const at::Tensor output = path == AttentionPath::features
+  const at::Tensor output = path == AttentionPath::linear
                                 ? by_state(in, session, cache, for_each_query_head(parts))
                                 : by_cache(path, in, session, cache, parts);
   return output.transpose(1, 2).reshape({in.layout.tokens, in.heads * in.head_width()});

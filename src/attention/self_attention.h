@@ -5,7 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "attention/attention_cache.h"
-#include "attention/attention_probe.h"
+#include "attention/attention_observer.h"
 #include "attention/position_session.h"
 #include "tensor/operations.h"
 #include "tensor/token_layout.h"
@@ -22,8 +22,8 @@ struct SelfAttentionInputs {
   std::int64_t layer = 0;
   LayerProjections projections;
   DropoutSpec dropout;              // of the probabilities
-  at::Tensor input;                 // [T, M] of the layer: for schemes with features of tokens
-  AttentionProbe* probe = nullptr;  // of softmax attention, without a cache
+  at::Tensor input;                 // [T, M] of the layer: for schemes with token inputs
+  AttentionObserver* observer = nullptr;  // of softmax attention, without a cache
 
   std::int64_t shared_heads() const { return key_value_heads > 0 ? key_value_heads : heads; }
   std::int64_t head_width() const { return projected.size(1) / (heads + 2 * shared_heads()); }

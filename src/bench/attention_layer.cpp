@@ -5,7 +5,7 @@
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "tensor/operations.h"
-#include "verify/plain_attention.h"
+#include "verify/reference_attention.h"
 
 namespace roformer {
 
@@ -56,20 +56,20 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
                          .unbind(0);
   context.projections = {.query_weight = layer.projection.narrow(0, 0, width),
                          .key_weight = layer.projection.narrow(0, width, width)};
-  at::Tensor features;
+  at::Tensor token_inputs;
   const PositionScheme& scheme = scheme_->of_layer(context.layer);
-  if (scheme.form().features) {
-    features =
-        scheme.features(context.layer, state).view({sequences, length, heads, -1}).transpose(1, 2);
+  if (scheme.capabilities().token_inputs) {
+    token_inputs =
+        scheme.token_inputs(context.layer, state).view({sequences, length, heads, -1}).transpose(1, 2);
   }
-  return plain_attention({.query = parts[0],
+  return reference_attention({.query = parts[0],
                           .key = parts[1],
                           .value = parts[2],
                           .scheme = scheme,
                           .settings = settings_.position,
                           .parameters = parameters_,
                           .context = context,
-                          .features = features})
+                          .token_inputs = token_inputs})
       .transpose(1, 2)
       .reshape({sequences * length, width})
       .to(projected.scalar_type());

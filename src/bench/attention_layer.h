@@ -18,7 +18,7 @@ namespace roformer {
 
 enum class AttentionForm {
   efficient,  // as models compute it
-  plain,      // verify/plain_attention.h: every pair written out, in the parameters' precision
+  plain,      // verify/reference_attention.h: every pair written out, in the parameters' precision
 };
 
 class AttentionLayers {

@@ -18,7 +18,7 @@
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/memory_meter.h"
-#include "verify/plain_attention.h"
+#include "verify/reference_attention.h"
 
 namespace roformer {
 namespace {
@@ -102,7 +102,7 @@ class Contestant {
     constexpr double kBytes = 4;
     const double bytes =
         kBytes * static_cast<double>(options_.layers) *
-        plain_attention_numbers(settings_.position,
+        reference_attention_numbers(settings_.position,
                                 {.batch = options_.sequences,
                                  .heads = settings_.model.heads,
                                  .length = options_.length,

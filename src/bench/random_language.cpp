@@ -49,7 +49,7 @@ class RandomLanguage : public TrainingObjective {
                               ? to_device(causal_batch(source), at::kCPU)
                               : to_device(source, at::kCPU);
     result->target_count = batch.labels.numel();
-    result->batch = model_.made_ready(std::move(batch));
+    result->batch = model_.pad_and_pin(std::move(batch));
     result->tokens = source.tokens();
     return result;
   }

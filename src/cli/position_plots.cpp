@@ -320,7 +320,7 @@ class Plots {
       key.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
     }
     AttentionContext where = context(length);
-    if (scheme->form().draws_positions)
+    if (scheme->capabilities().draws_positions)
       where.drawn_positions = scheme->draw_positions({.lengths = {&length, 1}});
     const auto along = [&](const at::Tensor& x) {
       const at::Tensor all = x.expand({kSamples, h, length, d}).clone();
@@ -335,11 +335,11 @@ class Plots {
     const at::Tensor identity = at::eye(drawn.width);
     where.projections = {.query_weight = identity, .key_weight = identity};
     const at::Tensor q = along(query), k = along(key);
-    if (scheme->form().features) {
+    if (scheme->capabilities().token_inputs) {
       const at::Tensor input = q.transpose(1, 2).reshape({kSamples * length, drawn.width});
-      const at::Tensor features =
-          scheme->features(0, input).view({kSamples, length, h, -1}).transpose(1, 2);
-      where.features = scheme->remembered(features, {});
+      const at::Tensor token_inputs =
+          scheme->token_inputs(0, input).view({kSamples, length, h, -1}).transpose(1, 2);
+      where.token_inputs = scheme->cached_token_inputs(token_inputs, {});
     }
     const at::Tensor scores = attend({.query = q,
                                       .key = k,

@@ -18,8 +18,8 @@ constexpr double kSameScores = 1e-4;  // of the largest
 Attended attend_without(const AttendInputs& in, WithoutPositions what, const at::Tensor& query,
                         const at::Tensor& key, bool with_scores) {
   const OnePosition scheme(in.scheme, what);
-  const SchemeForm form = scheme.form();
-  const bool biased = form.bias || form.bias_of_positions;
+  const SchemeCapabilities capabilities = scheme.capabilities();
+  const bool biased = capabilities.bias || capabilities.bias_of_positions;
   return attend({.query = query,
                  .key = key,
                  .value = in.value,
@@ -32,7 +32,7 @@ Attended attend_without(const AttendInputs& in, WithoutPositions what, const at:
 
 // Whether its terms stay what they are when all tokens stand at one position.
 bool counts_by_content(const AttendInputs& in) {
-  if (in.scheme.form().scores == ContentScores::none) return false;
+  if (in.scheme.capabilities().scores == ContentScores::none) return false;
   const auto scores = [&](WithoutPositions what) {
     return attend_without(in, what, in.query, in.key, /*with_scores=*/true).scores;
   };
@@ -68,14 +68,14 @@ at::Tensor PositionAblation::attend(const AttendInputs& in, const at::Tensor&) {
 
 std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding,
                                            bool rotates) {
-  const SchemeForm form = scheme.form();
+  const SchemeCapabilities capabilities = scheme.capabilities();
   std::vector<std::string> lines;
   if (adds_to_embedding) {
     lines.push_back(
         "queries and keys lose their mean over the texts at each position (less the mean over "
         "positions), which is what the table leaves in them");
   }
-  if (form.transform || form.scores != ContentScores::none) {
+  if (capabilities.transform || capabilities.scores != ContentScores::none) {
     lines.push_back(
         "rotations and terms of content and position are those of query and key at one position; "
         "where that changes no score, because positions are counted by the content, q.k is all "
@@ -83,14 +83,14 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
   } else if (rotates) {
     lines.push_back("queries and keys are rotated as at one position: no relative rotation");
   }
-  if (form.bias || form.bias_of_positions) {
+  if (capabilities.bias || capabilities.bias_of_positions) {
     lines.push_back(
         "the bias is that of distance 0 for every pair: a constant, as its mean or zero would be, "
         "which the softmax does not see");
   }
-  if (form.running_sums) lines.push_back("the sums of the gates' logarithms are left out");
-  if (form.weights) lines.push_back("a softmax takes the place of the scheme's own weights");
-  if (form.value_term) {
+  if (capabilities.running_sums) lines.push_back("the sums of the gates' logarithms are left out");
+  if (capabilities.weights) lines.push_back("a softmax takes the place of the scheme's own weights");
+  if (capabilities.value_term) {
     lines.push_back("what is added to the values is that of distance 0");
   }
   return lines;

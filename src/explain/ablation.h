@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/attention_probe.h"
+#include "attention/attention_observer.h"
 #include "explain/attention_record.h"
 
 namespace roformer {
@@ -23,14 +23,14 @@ struct AblatedPart {
 // scheme adds something to the embedding, queries and keys lose their means at each position, too.
 // A scheme with terms of content whose scores do not change by that counts positions by the
 // content: its heads are left with q.k alone.
-class PositionAblation : public AttentionProbe {
+class PositionAblation : public AttentionObserver {
  public:
   // `means` of all layers, or empty: nothing is taken from queries and keys.
   PositionAblation(const AblatedPart& part, std::span<const PositionMeans> means)
       : part_(part), means_(means) {}
 
   bool wants(std::int64_t layer) const override { return !part_.layer || *part_.layer == layer; }
-  at::Tensor attend(const AttendInputs& inputs, const at::Tensor& features) override;
+  at::Tensor attend(const AttendInputs& inputs, const at::Tensor& token_inputs) override;
 
  private:
   AblatedPart part_;

@@ -46,7 +46,7 @@ struct AttentionRecorder::Layer {
   PositionMoments query, key;
   at::Tensor counts;  // [L, 1]: the texts that reach a position
   struct Drawn {
-    std::vector<at::Tensor> vectors, features;
+    std::vector<at::Tensor> vectors, token_inputs;
     std::vector<std::int64_t> positions;
     std::size_t next = 0;
   } queries, keys;
@@ -56,7 +56,7 @@ struct AttentionRecorder::Layer {
   std::int64_t frequency_sequences = 0;
 
   void draw(Drawn& drawn, const std::vector<std::int64_t>& tokens_wanted, const at::Tensor& x,
-            const at::Tensor& token_features) const {
+            const at::Tensor& token_inputs) const {
     const std::int64_t length = x.size(2), end = tokens + x.size(0) * length;
     for (; drawn.next < tokens_wanted.size() && tokens_wanted[drawn.next] < end; ++drawn.next) {
       const std::int64_t index = tokens_wanted[drawn.next] - tokens;
@@ -64,7 +64,7 @@ struct AttentionRecorder::Layer {
         return all.select(0, index / length).select(1, index % length).clone();
       };
       drawn.vectors.push_back(of(x));
-      if (token_features.defined()) drawn.features.push_back(of(token_features));
+      if (token_inputs.defined()) drawn.token_inputs.push_back(of(token_inputs));
       drawn.positions.push_back(index % length);
     }
   }
@@ -154,7 +154,7 @@ AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(op
 
 AttentionRecorder::~AttentionRecorder() = default;
 
-at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& features) {
+at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& token_inputs) {
   Layer& layer = *layers_.at(static_cast<std::size_t>(in.context.layer));
   const std::int64_t length = in.query.size(2), sequences = in.query.size(0);
   ROFORMER_ASSERT(length <= options_.length);
@@ -162,7 +162,7 @@ at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& f
     layer.scheme = &in.scheme;
     layer.attention = &in.attention;
     layer.context = in.context;
-    layer.context->features = at::Tensor();
+    layer.context->token_inputs = at::Tensor();
     if (in.context.drawn_positions.defined()) {
       layer.context->drawn_positions = in.context.drawn_positions.narrow(0, 0, 1);
     }
@@ -171,7 +171,7 @@ at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& f
   layer.key.add(in.key);
   layer.counts.narrow(0, 0, length).add_(sequences);
   layer.draw(layer.queries, query_tokens_, in.query, {});
-  layer.draw(layer.keys, key_tokens_, in.key, features);
+  layer.draw(layer.keys, key_tokens_, in.key, token_inputs);
   layer.tokens += sequences * length;
   const std::int64_t more = options_.frequency_sequences - layer.frequency_sequences;
   if (more > 0) {
@@ -210,10 +210,10 @@ LayerRecord AttentionRecorder::layer(std::int64_t number) const {
   };
   result.query = contents(layer.queries, result.positions.query);
   result.key = contents(layer.keys, result.positions.key);
-  if (!layer.keys.features.empty()) {
+  if (!layer.keys.token_inputs.empty()) {
     std::vector<at::Tensor> rows;
-    for (const std::size_t i : order_) rows.push_back(layer.keys.features[i]);
-    result.key_features = at::stack(rows);
+    for (const std::size_t i : order_) rows.push_back(layer.keys.token_inputs[i]);
+    result.key_token_inputs = at::stack(rows);
   }
   const std::int64_t longest = layer.context->keys.count();
   result.positions.query = result.positions.query.narrow(1, 0, longest);

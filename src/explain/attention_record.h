@@ -1,7 +1,7 @@
 // What a trained model's attention does on real text, recorded layer by layer in one pass: what
 // positions add to queries and keys, contents drawn from the tokens, where the attention goes, and
 // what rotated pairs of features give to the scores. Nothing of it grows with the number of texts.
-// H heads, L length (of the longest sequence), D head width, F features.
+// H heads, L length (of the longest sequence), D head width, F token inputs of a head.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "attention/attention_probe.h"
+#include "attention/attention_observer.h"
 #include "explain/frequency_use.h"
 
 namespace roformer {
@@ -43,7 +43,7 @@ struct LayerRecord {
   std::optional<AttentionContext> context;  // of one sequence of the greatest length
   PositionMeans positions;
   at::Tensor query, key;    // [N, H, D]: contents, without what positions add
-  at::Tensor key_features;  // [N, H, F], or undefined
+  at::Tensor key_token_inputs;  // [N, H, F], or undefined
   AttentionMasses masses;
   std::optional<FrequencyUse> frequencies;  // of schemes that rotate
 };
@@ -58,13 +58,13 @@ struct RecordOptions {
   std::uint64_t seed = 0;                 // of which tokens the contents are of
 };
 
-class AttentionRecorder : public AttentionProbe {
+class AttentionRecorder : public AttentionObserver {
  public:
   explicit AttentionRecorder(const RecordOptions& options);
   ~AttentionRecorder() override;
 
   bool wants(std::int64_t) const override { return true; }
-  at::Tensor attend(const AttendInputs& inputs, const at::Tensor& features) override;
+  at::Tensor attend(const AttendInputs& inputs, const at::Tensor& token_inputs) override;
 
   // After the last batch.
   LayerRecord layer(std::int64_t layer) const;

@@ -43,7 +43,7 @@ struct ContentGroups {
 };
 
 // One stack while it is explained.
-struct LookedInto {
+struct StackAnalysis {
   const ExplainedStack& stack;
   ContentGroups groups;
   AttentionRecorder recorder;
@@ -51,7 +51,7 @@ struct LookedInto {
   bool adds_to_embedding = false;
   std::vector<std::string> ablation;  // what is switched off, in words
 
-  LookedInto(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
+  StackAnalysis(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
       : stack(of),
         groups(of, texts.sequences),
         recorder({.layers = layers_of(of),
@@ -88,7 +88,7 @@ class Explainer {
         ablations_(ablations),
         bar_("explaining", passes(texts, ablations), "passes") {
     for (const ExplainedStack& stack : texts.stacks) {
-      looked_into_.push_back(std::make_unique<LookedInto>(stack, texts, seed));
+      analyses_.push_back(std::make_unique<StackAnalysis>(stack, texts, seed));
     }
   }
 
@@ -96,7 +96,7 @@ class Explainer {
     Explanation result{
         .texts = texts_.in_words, .sequences = texts_.sequences, .length = texts_.longest};
     measure_loss(result);
-    for (auto& one : looked_into_) add_layers(*one, result);
+    for (auto& one : analyses_) add_layers(*one, result);
     if (ablations_) {
       add_words(result);
       if (result.ablation.empty()) {
@@ -112,7 +112,7 @@ class Explainer {
  private:
   const ExplainedTexts& texts_;
   bool ablations_;
-  std::vector<std::unique_ptr<LookedInto>> looked_into_;
+  std::vector<std::unique_ptr<StackAnalysis>> analyses_;
   RowLosses losses_;
   ProgressBar bar_;
   std::uint64_t done_ = 0;
@@ -132,8 +132,8 @@ class Explainer {
   void step() { bar_.advance_to(++done_); }
 
   void measure_loss(Explanation& result) {
-    std::vector<AttentionProbe*> recorders;
-    for (auto& one : looked_into_) recorders.push_back(&one->recorder);
+    std::vector<AttentionObserver*> recorders;
+    for (auto& one : analyses_) recorders.push_back(&one->recorder);
     losses_ = texts_.losses(recorders);
     result.targets =
         std::accumulate(losses_.targets.begin(), losses_.targets.end(), std::int64_t{0});
@@ -147,7 +147,7 @@ class Explainer {
     step();
   }
 
-  void add_layers(LookedInto& one, Explanation& result) {
+  void add_layers(StackAnalysis& one, Explanation& result) {
     std::vector<const PositionScheme*> schemes;
     std::set<const PositionScheme*> rotating;
     for (std::int64_t i = 0; i < layers_of(one.stack); ++i) {
@@ -164,7 +164,7 @@ class Explainer {
     }
     const PositionScheme& scheme = one.stack.stack->scheme();
     one.adds_to_embedding =
-        scheme.form().draws_positions
+        scheme.capabilities().draws_positions
             ? scheme.embedding_at(one.recorder.layer(0).context->drawn_positions).defined()
             : scheme.embedding(Positions::range(0, 1)).defined();
     if (!one.adds_to_embedding) one.means.clear();
@@ -180,9 +180,9 @@ class Explainer {
 
   // Those of one stack say so.
   void add_words(Explanation& result) const {
-    for (const auto& one : looked_into_) {
+    for (const auto& one : analyses_) {
       for (const std::string& line : one->ablation) {
-        const bool of_all = std::ranges::all_of(looked_into_, [&](const auto& other) {
+        const bool of_all = std::ranges::all_of(analyses_, [&](const auto& other) {
           return std::ranges::find(other->ablation, line) != other->ablation.end();
         });
         std::string text = of_all ? line : fmt::format("in the {}: {}", one->stack.name, line);
@@ -196,14 +196,14 @@ class Explainer {
   // Without these parts; a stack that has none stays as it is.
   LossChange without(const std::vector<std::optional<AblatedPart>>& parts) {
     std::vector<std::unique_ptr<PositionAblation>> ablations;
-    std::vector<AttentionProbe*> probes;
+    std::vector<AttentionObserver*> observers;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       ablations.push_back(
-          parts[i] ? std::make_unique<PositionAblation>(*parts[i], looked_into_[i]->means)
+          parts[i] ? std::make_unique<PositionAblation>(*parts[i], analyses_[i]->means)
                    : nullptr);
-      probes.push_back(ablations.back().get());
+      observers.push_back(ablations.back().get());
     }
-    const LossChange change = loss_change(losses_, texts_.losses(probes));
+    const LossChange change = loss_change(losses_, texts_.losses(observers));
     step();
     return change;
   }

@@ -22,10 +22,10 @@ void add_biases(const std::string& name, const TransformerStack& stack, TrainedP
   std::set<const PositionScheme*> drawn;  // schemes with one bias for all layers
   for (std::int64_t layer = 0; layer < settings.model.layers; ++layer) {
     const PositionScheme& scheme = stack.scheme().of_layer(layer);
-    const auto form_of_bias = scheme.form().bias;
-    if (!form_of_bias || (!form_of_bias->of_each_layer && !drawn.insert(&scheme).second)) continue;
+    const auto form_of_bias = scheme.capabilities().bias;
+    if (!form_of_bias || (!form_of_bias->on_layer && !drawn.insert(&scheme).second)) continue;
     TrainedPositions::Bias bias{
-        .title = form_of_bias->of_each_layer
+        .title = form_of_bias->on_layer
                      ? ExplainedLayer{.stack = name, .number = layer}.title()
                      : all,
         .pairs = bias_of_pairs(stack.scheme(), {.layer = layer,

@@ -64,8 +64,8 @@ ExplainedStack explained_stack(std::string name, const TransformerStack& stack,
   return result;
 }
 
-AttentionProbe* probe_of(std::span<AttentionProbe* const> probes, std::size_t stack) {
-  return stack < probes.size() ? probes[stack] : nullptr;
+AttentionObserver* observer_of(std::span<AttentionObserver* const> observers, std::size_t stack) {
+  return stack < observers.size() ? observers[stack] : nullptr;
 }
 
 // Sums of losses, one for each text, in order.
@@ -107,14 +107,14 @@ std::vector<LanguageBatch> read_rows(const TrainedModel& model, const Dataset& d
 }
 
 RowLosses losses_of_rows(const LanguageModel& model, std::span<const LanguageBatch> batches,
-                         std::int64_t length, AttentionProbe* probe) {
+                         std::int64_t length, AttentionObserver* observer) {
   const c10::AutoGradMode no_gradient(false);
   LossesOfTexts result;
   for (const LanguageBatch& batch : batches) {
     result.begin(batch.ids.numel() / length);
     if (batch.labels.numel() == 0) continue;
     const CrossEntropy loss =
-        model.loss(to_device(batch, model.plan().device), {.training = false}, {}, probe);
+        model.loss(to_device(batch, model.plan().device), {.training = false}, {}, observer);
     const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
     for (std::int64_t i = 0; i < losses.numel(); ++i) {
       const std::int64_t position = batch.target_positions.defined()
@@ -176,7 +176,7 @@ std::vector<TranslationBatch> read_pairs(const ParallelDataset& dataset, Split s
 }
 
 RowLosses losses_of_pairs(const Translator& translator, std::span<const TranslationBatch> batches,
-                          const SelfProbes& probes) {
+                          const StackObservers& observers) {
   const c10::AutoGradMode no_gradient(false);
   LossesOfTexts result;
   for (const TranslationBatch& batch : batches) {
@@ -184,7 +184,7 @@ RowLosses losses_of_pairs(const Translator& translator, std::span<const Translat
     for (const TokenBlock& block : batch.target.blocks) texts += block.sequences;
     result.begin(texts);
     const CrossEntropy loss = translator.loss(to_device(batch, translator.plan().device),
-                                              {.training = false}, /*label_smoothing=*/0, probes);
+                                              {.training = false}, /*label_smoothing=*/0, observers);
     const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
     std::int64_t text = 0;
     for (const TokenBlock& block : batch.target.blocks) {
@@ -213,8 +213,8 @@ ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
   result.sequences = result.stacks.front().tokens / length;
   result.in_words =
       fmt::format("{} rows of {} tokens", format_count(result.sequences), format_count(length));
-  result.losses = [&model, length, batches = std::move(batches)](auto probes) {
-    return losses_of_rows(model, batches, length, probe_of(probes, 0));
+  result.losses = [&model, length, batches = std::move(batches)](auto observers) {
+    return losses_of_rows(model, batches, length, observer_of(observers, 0));
   };
   return result;
 }
@@ -247,9 +247,9 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
   result.in_words =
       fmt::format("{} pairs of sentences ({} tokens and {})", format_count(result.sequences),
                   format_count(encoder.tokens), format_count(decoder.tokens));
-  result.losses = [&translator, batches = std::move(batches)](auto probes) {
+  result.losses = [&translator, batches = std::move(batches)](auto observers) {
     return losses_of_pairs(translator, batches,
-                           {.encoder = probe_of(probes, 0), .decoder = probe_of(probes, 1)});
+                           {.encoder = observer_of(observers, 0), .decoder = observer_of(observers, 1)});
   };
   return result;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/attention_probe.h"
+#include "attention/attention_observer.h"
 #include "data/dataset.h"
 #include "data/parallel_dataset.h"
 #include "explain/ablation.h"
@@ -40,8 +40,8 @@ struct ExplainedTexts {
   std::string in_words;                  // "64 rows of 512 tokens"
   std::string folder;                    // of the data
   std::int64_t frequency_sequences = 0;  // texts that the use of rotary frequencies is measured on
-  // One probe for each stack, null for one that is not looked into; none at all: nobody looks.
-  std::function<RowLosses(std::span<AttentionProbe* const>)> losses;
+  // One observer for each stack, null where a stack is not observed; empty: none is.
+  std::function<RowLosses(std::span<AttentionObserver* const>)> losses;
 };
 
 // The model and the data must outlive what they return. Throw Error: usage for texts that are

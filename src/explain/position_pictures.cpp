@@ -45,7 +45,7 @@ HeatMap::Colours colours_of(const std::vector<std::vector<double>>& rows) {
 at::Tensor bias_of_pairs(const PositionScheme& scheme, const PicturedBias& pictured) {
   const c10::AutoGradMode no_gradient(false);
   const PositionScheme& own = scheme.of_layer(pictured.layer);
-  if (!own.form().bias) return {};
+  if (!own.capabilities().bias) return {};
   const Positions positions = Positions::range(0, pictured.length);
   const at::Tensor bias = own.bias({.queries = positions,
                                     .keys = positions,

@@ -67,12 +67,12 @@ class Group {
  public:
   Group(const ScoreInputs& in, std::int64_t first, std::int64_t count)
       : in_(in), first_(first), count_(count) {
-    scheme_bias_ = in.scheme.form().bias || in.scheme.form().bias_of_positions
+    scheme_bias_ = in.scheme.capabilities().bias || in.scheme.capabilities().bias_of_positions
                        ? in.scheme.bias(in.context)
                        : at::Tensor();
     keys_ = placed(in.key, in.key_positions, first, count);
-    if (in.key_features.defined()) {
-      features_ = in.scheme.remembered(placed(in.key_features, {}, first, count), {});
+    if (in.key_token_inputs.defined()) {
+      token_inputs_ = in.scheme.cached_token_inputs(placed(in.key_token_inputs, {}, first, count), {});
     }
   }
 
@@ -121,7 +121,7 @@ class Group {
   std::int64_t first_, count_;
   at::Tensor scheme_bias_;
   at::Tensor keys_;      // [m, H, L, D]
-  at::Tensor features_;  // [m, H, L, F], remembered
+  at::Tensor token_inputs_;  // [m, H, L, F], remembered
 
   static void add(PairSquares& to, const PairSquares& more, bool over_batch) {
     const at::Tensor all = over_batch ? more.all.sum(0) : more.all;
@@ -144,7 +144,7 @@ class Group {
   at::Tensor scores(std::int64_t a) const {
     const at::Tensor query = placed(in_.query, in_.query_positions, first_ + a, 1);
     AttentionContext context = in_.context;
-    context.features = features_;
+    context.token_inputs = token_inputs_;
     return attend({.query = query.expand_as(keys_).contiguous(),
                    .key = keys_,
                    .value = keys_,

@@ -24,7 +24,7 @@
 // Searle 1971), and the groups of contents are averaged. How far they differ from one another gives
 // the standard errors (the jackknife, Quenouille 1956: each group left out once). A scheme that
 // counts tokens by their content is asked with y at every position. H heads, L length, D head
-// width, F features, N contents.
+// width, F token inputs of a head, N contents.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -45,7 +45,7 @@ struct ScoreInputs {
   // The contents, without what their positions add.
   at::Tensor query;         // [N, H, D], before rotation
   at::Tensor key;           // [N, H, D]
-  at::Tensor key_features;  // [N, H, F] of schemes with features of tokens
+  at::Tensor key_token_inputs;  // [N, H, F] of schemes with token inputs
   // What positions add to queries and keys: [H, L, D], or undefined.
   at::Tensor query_positions, key_positions;
   std::int64_t groups = 1;  // N = groups * m, m > 1

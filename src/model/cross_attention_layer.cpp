@@ -41,8 +41,8 @@ at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pas
       .training = pass.training,
       .type = pass.type,
       .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_)};
-  if (pass.probe != nullptr && pass.probe->layer == layer()) {
-    pass.probe->probabilities = pass.memory->mean_probabilities(inputs);
+  if (pass.cross_request != nullptr && pass.cross_request->layer == layer()) {
+    pass.cross_request->probabilities = pass.memory->mean_probabilities(inputs);
   }
   return pass.memory->attend(inputs);
 }

@@ -49,14 +49,14 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderSettings& settings, Parameter
 }
 
 at::Tensor EncoderDecoder::encode(const at::Tensor& ids, const TokenLayout& source,
-                                  const PassOptions& options, AttentionProbe* self_probe) const {
+                                  const PassOptions& options, AttentionObserver* observer) const {
   return encoder_.forward({.ids = ids,
                            .layout = source,
                            .training = options.training,
                            .dropout_key = options.dropout_key,
                            .feature_key = options.feature_key,
                            .precision = options.precision,
-                           .self_probe = self_probe});
+                           .observer = observer});
 }
 
 at::Tensor EncoderDecoder::decode(const DecoderInputs& in, const PassOptions& options) const {
@@ -69,20 +69,20 @@ at::Tensor EncoderDecoder::decode(const DecoderInputs& in, const PassOptions& op
                            .precision = options.precision,
                            .cache = in.cache,
                            .memory = &in.memory,
-                           .probe = in.probe,
-                           .self_probe = in.self_probe});
+                           .cross_request = in.cross_request,
+                           .observer = in.observer});
 }
 
 at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& options) const {
-  const at::Tensor states = encode(in.source_ids, in.source, options, in.self_probes.encoder);
+  const at::Tensor states = encode(in.source_ids, in.source, options, in.observers.encoder);
   CrossMemory memory(in.source, in.target);
   decoder_.remember(states, memory);
   return decode({.ids = in.target_ids,
                  .layout = in.target,
                  .memory = memory,
                  .rows = in.rows,
-                 .probe = in.probe,
-                 .self_probe = in.self_probes.decoder},
+                 .cross_request = in.cross_request,
+                 .observer = in.observers.decoder},
                 options);
 }
 

@@ -30,9 +30,9 @@ struct PassOptions {
 };
 
 // Who looks into the self-attention of each stack; null: nobody.
-struct SelfProbes {
-  AttentionProbe* encoder = nullptr;
-  AttentionProbe* decoder = nullptr;
+struct StackObservers {
+  AttentionObserver* encoder = nullptr;
+  AttentionObserver* decoder = nullptr;
 };
 
 class EncoderDecoder {
@@ -41,7 +41,7 @@ class EncoderDecoder {
 
   // ids [S] -> [S, M]
   at::Tensor encode(const at::Tensor& ids, const TokenLayout& source, const PassOptions& options,
-                    AttentionProbe* self_probe = nullptr) const;
+                    AttentionObserver* observer = nullptr) const;
 
   struct DecoderInputs {
     at::Tensor ids;  // [T] int64
@@ -49,8 +49,8 @@ class EncoderDecoder {
     const CrossMemory& memory;
     at::Tensor rows;                  // [R] int64, or undefined: all
     AttentionCache* cache = nullptr;  // decoding
-    CrossProbe* probe = nullptr;
-    AttentionProbe* self_probe = nullptr;
+    CrossAttentionRequest* cross_request = nullptr;
+    AttentionObserver* observer = nullptr;
   };
   // -> [T, M], or [R, M] with rows.
   at::Tensor decode(const DecoderInputs& inputs, const PassOptions& options) const;
@@ -62,8 +62,8 @@ class EncoderDecoder {
     at::Tensor target_ids;  // [T] int64
     const TokenLayout& target;
     at::Tensor rows;  // [R] int64 of the target, or undefined: all
-    CrossProbe* probe = nullptr;
-    SelfProbes self_probes = {};
+    CrossAttentionRequest* cross_request = nullptr;
+    StackObservers observers = {};
   };
   at::Tensor forward(const PairInputs& inputs, const PassOptions& options) const;
 

@@ -53,7 +53,7 @@ class SelfAttention : public SubLayer {
         .projections = projections(),
         .dropout = dropout_at(pass, kProbabilities, attention_dropout_),
         .input = input,
-        .probe = pass.self_probe};
+        .observer = pass.observer};
     return pass.cache != nullptr ? cached_self_attention(inputs, pass.session, *pass.cache)
                                  : self_attention(inputs, pass.session);
   }

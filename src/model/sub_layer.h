@@ -1,6 +1,6 @@
-// What the layers of a stack are made of: self-attention, attention to a memory, feed-forward. A
-// sub-layer ends in an output projection, whose bias, dropout, residual and norm the stack takes in
-// one pass with the next sub-layer's norm. T tokens, M width.
+// The parts of a layer: self-attention, attention to a memory, feed-forward. A sub-layer returns
+// the input of its output projection; the stack fuses that projection's bias, dropout and residual
+// with the following norm. T tokens, M width.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "attention/attention_cache.h"
-#include "attention/attention_probe.h"
+#include "attention/attention_observer.h"
 #include "attention/cross_attention.h"
 #include "attention/position_session.h"
 #include "config/model_settings.h"
@@ -21,7 +21,7 @@
 
 namespace roformer {
 
-// One forward pass through a stack, as its sub-layers see it.
+// The inputs of a forward pass that all sub-layers share.
 struct StackPass {
   const TokenLayout& layout;
   PositionSession& session;
@@ -31,29 +31,30 @@ struct StackPass {
   std::uint64_t dropout_key = 0;
   AttentionCache* cache = nullptr;
   const CrossMemory* memory = nullptr;
-  CrossProbe* probe = nullptr;
-  AttentionProbe* self_probe = nullptr;
+  CrossAttentionRequest* cross_request = nullptr;
+  AttentionObserver* observer = nullptr;
 };
 
 class SubLayer {
  public:
   virtual ~SubLayer() = default;
 
-  // input [T, M] -> [T, K]: what the output projection [M, K] is then applied to.
+  // input [T, M] -> [T, K], to which the stack applies the output projection [M, K].
   virtual at::Tensor forward(const at::Tensor& input, const StackPass& pass) const = 0;
   // Whether a token's result depends on other tokens.
   virtual bool mixes_tokens() const = 0;
 
   const Linear& output() const { return output_; }
-  // Undefined where the first layer has none before it (model.first_norm).
+  // Undefined for the first sub-layer if model.first_norm is off.
   const Norm& norm() const { return norm_; }
-  // "layers.3.attention", as its parameters are called.
+  // The prefix of its parameters' names: "layers.3.attention".
   std::string title() const;
-  // Of what the output projection gives.
+  // The dropout of the output projection's result.
   DropoutSpec residual_dropout(const StackPass& pass) const;
 
  protected:
-  // Numbers in the keys of the dropouts of one layer. What has been trained depends on them.
+  // Parts of the random keys of one layer's dropouts. Do not renumber: runs in training depend on
+  // them.
   enum Site : std::uint64_t {
     kProbabilities = 0,
     kAttention = 1,
@@ -80,7 +81,7 @@ class SubLayer {
   Role role_;
 };
 
-// Where a sub-layer stands, and what it is made of. Parameters are named by kind: "attention.*",
+// The inputs of a sub-layer's constructor. Parameters are named by kind: "attention.*",
 // "cross_attention.*", "feed_forward.*" in the layer's scope.
 struct SubLayerInputs {
   const ModelSettings& model;
@@ -90,7 +91,7 @@ struct SubLayerInputs {
 
 std::unique_ptr<SubLayer> make_self_attention(const SubLayerInputs& inputs,
                                               double attention_dropout);
-// `activation_dropout`: of what the activation gives.
+// `activation_dropout`: after the activation.
 std::unique_ptr<SubLayer> make_feed_forward(const SubLayerInputs& inputs,
                                             double activation_dropout);
 
@@ -101,7 +102,7 @@ class CrossAttention : public SubLayer {
                  double attention_dropout);
   at::Tensor forward(const at::Tensor& input, const StackPass& pass) const override;
   bool mixes_tokens() const override { return true; }
-  // Adds this layer's keys and values of the memory's tokens [S, M].
+  // Stores this layer's keys and values of the memory's token states [S, M].
   void remember(const at::Tensor& states, CrossMemory& memory) const;
 
  private:

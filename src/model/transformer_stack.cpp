@@ -26,10 +26,10 @@ Positions positions_of(const StackInputs& in) {
   return Positions::range(begun ? in.cache->positions().largest() + 1 : 0, in.layout.longest);
 }
 
-// Where the tokens stand by a scheme that draws positions, with those in the cache; else undefined.
+// The drawn positions of the tokens, those in the cache included; undefined: the scheme draws none.
 at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& in,
                               std::uint64_t key) {
-  if (!scheme.form().draws_positions) return {};
+  if (!scheme.capabilities().draws_positions) return {};
   const std::vector<std::int64_t> lengths = in.cache != nullptr
                                                 ? std::vector<std::int64_t>{in.layout.longest}
                                                 : sequence_lengths(in.layout.blocks);
@@ -44,7 +44,7 @@ at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& i
   return in.cache->drawn_positions = begun ? at::cat({in.cache->drawn_positions, drawn}, 1) : drawn;
 }
 
-// What the scheme adds to the embedding of the pass's tokens.
+// The scheme's term for the embeddings of this pass's tokens.
 at::Tensor embedded_positions(const PositionScheme& scheme, const Positions& positions,
                               const at::Tensor& drawn) {
   if (!drawn.defined()) return scheme.embedding(positions);
@@ -61,7 +61,7 @@ at::Tensor normed(const at::Tensor& x, const Norm& norm, double epsilon) {
       .normed;
 }
 
-// A pass with all that it refers to, for the backward pass.
+// Owns everything that a pass refers to, so that the backward pass can run its layers again.
 class KeptPass {
  public:
   KeptPass(const StackPass& pass, std::shared_ptr<PositionSession> session)
@@ -115,7 +115,7 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
     cross_scheme_ = make_scheme({.settings = settings_.cross_position,
                                  .shape = shape,
                                  .parameters = parameters.within("cross.")});
-    ROFORMER_ASSERT(cross_scheme_->form().only_rotates());
+    ROFORMER_ASSERT(cross_scheme_->capabilities().only_rotates());
   }
   attention_ = attention_of_layers(settings_.attention, model.layers);
   for (std::int64_t i = 0; i < model.layers; ++i) {
@@ -141,9 +141,9 @@ TransformerStack::TransformerStack(StackSettings settings, const ParameterScope&
   }
 }
 
-bool TransformerStack::rereads(std::int64_t before, std::int64_t after) const {
+bool TransformerStack::requires_cache_rebuild(std::int64_t before, std::int64_t after) const {
   for (std::int64_t layer = 0; layer < settings_.model.layers; ++layer) {
-    if (scheme_->of_layer(layer).rereads(before, after)) return true;
+    if (scheme_->of_layer(layer).requires_cache_rebuild(before, after)) return true;
   }
   return false;
 }
@@ -151,20 +151,20 @@ bool TransformerStack::rereads(std::int64_t before, std::int64_t after) const {
 bool TransformerStack::repeats_its_work() const {
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const bool redraws = attention_[i].kernel == AttentionKernel::favor;
-    if (redraws || scheme_->of_layer(static_cast<std::int64_t>(i)).form().draws_positions) {
+    if (redraws || scheme_->of_layer(static_cast<std::int64_t>(i)).capabilities().draws_positions) {
       return false;
     }
   }
-  return !scheme_->form().draws_positions;
+  return !scheme_->capabilities().draws_positions;
 }
 
 bool TransformerStack::can_cache() const {
-  // Linear attention adds a key's features up; they must not change with the text's length.
+  // Linear attention sums feature maps of keys, so keys must not change as the text grows.
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const PositionScheme& scheme = scheme_->of_layer(static_cast<std::int64_t>(i));
     const bool linear = attention_[i].kernel != AttentionKernel::softmax;
-    const bool stays = !linear || scheme.form().cached_keys == CachedKeys::rotated;
-    if (!scheme.form().can_cache || !stays) return false;
+    const bool stays = !linear || scheme.capabilities().cached_keys == CachedKeys::rotated;
+    if (!scheme.capabilities().can_cache || !stays) return false;
   }
   return settings_.causal;
 }
@@ -173,16 +173,17 @@ void TransformerStack::remember(const at::Tensor& states, CrossMemory& memory) c
   for (const CrossAttention* layer : cross_attentions_) layer->remember(states, memory);
 }
 
-std::vector<at::Tensor> TransformerStack::Flow::tensors() const {
+std::vector<at::Tensor> TransformerStack::ResidualStream::tensors() const {
   return sum.defined() ? std::vector<at::Tensor>{sum, input} : std::vector<at::Tensor>{input};
 }
 
-TransformerStack::Flow TransformerStack::Flow::of(const std::vector<at::Tensor>& tensors) {
+TransformerStack::ResidualStream TransformerStack::ResidualStream::of(
+    const std::vector<at::Tensor>& tensors) {
   if (tensors.size() == 1) return {.sum = {}, .input = tensors[0]};
   return {.sum = tensors[0], .input = tensors[1]};
 }
 
-TransformerStack::Stretch TransformerStack::stretch_from(std::size_t begin) const {
+TransformerStack::LayerRange TransformerStack::layer_range_from(std::size_t begin) const {
   const std::size_t of_layer =
       sub_layers_.size() / static_cast<std::size_t>(settings_.model.layers);
   switch (settings_.recompute) {
@@ -195,44 +196,53 @@ TransformerStack::Stretch TransformerStack::stretch_from(std::size_t begin) cons
   }
 }
 
-TransformerStack::Flow TransformerStack::through(const Stretch& stretch, Flow flow,
-                                                 const StackPass& pass,
-                                                 const at::Tensor& rows) const {
-  for (std::size_t i = stretch.begin; i < stretch.end; ++i) flow = through(i, flow, pass, rows);
-  return flow;
+TransformerStack::ResidualStream TransformerStack::run_layers(const LayerRange& range,
+                                                              ResidualStream stream,
+                                                              const StackPass& pass,
+                                                              const at::Tensor& rows) const {
+  for (std::size_t i = range.begin; i < range.end; ++i) stream = run_layer(i, stream, pass, rows);
+  return stream;
 }
 
-TransformerStack::Flow TransformerStack::through(std::size_t index, const Flow& flow,
-                                                 const StackPass& pass,
-                                                 const at::Tensor& rows) const {
-  const ModelSettings& model = settings_.model;
-  const bool pre = model.norm == NormPlacement::pre, last = index + 1 == sub_layers_.size();
+bool TransformerStack::parallel_to_next(std::size_t index) const {
+  return settings_.model.parallel_residual && sub_layers_[index]->mixes_tokens();
+}
+
+Norm TransformerStack::norm_after(std::size_t index) const {
+  // The parallel feed-forward reads the attention's own input, so the sum between them has no norm.
+  if (parallel_to_next(index)) return {};
+  if (settings_.model.norm == NormPlacement::post) return sub_layers_[index]->norm();
+  const bool last = index + 1 == sub_layers_.size();
+  return last ? final_norm_ : sub_layers_[index + 1]->norm();
+}
+
+TransformerStack::ResidualStream TransformerStack::run_layer(std::size_t index,
+                                                             const ResidualStream& stream,
+                                                             const StackPass& pass,
+                                                             const at::Tensor& rows) const {
+  const bool pre = settings_.model.norm == NormPlacement::pre;
+  const double epsilon = settings_.model.norm_epsilon;
   const SubLayer& layer = *sub_layers_[index];
-  at::Tensor result = layer.forward(flow.input, pass);
+  at::Tensor result = layer.forward(stream.input, pass);
   FiniteCheck::look(result, [&] { return layer.title(); });
-  at::Tensor residual = pre ? flow.sum : flow.input;
+  at::Tensor residual = pre ? stream.sum : stream.input;
   if (index == last_mixing_ && rows.defined()) {
     result = at::index_select(result, 0, rows);
     residual = at::index_select(residual, 0, rows);
   }
-  // The feed-forward part beside it reads what it has read, and its sum needs no norm.
-  const bool beside = model.parallel_residual && layer.mixes_tokens();
-  // With pre-norm each residual_norm makes the next sub-layer's input; with post-norm its output.
-  const Norm norm = beside ? Norm{}
-                    : !pre ? layer.norm()
-                    : last ? final_norm_
-                           : sub_layers_[index + 1]->norm();
+  const Norm norm = norm_after(index);
   const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
                                          .bias = layer.output().bias,
                                          .residual = residual,
                                          .gain = norm.gain,
                                          .shift = norm.shift,
                                          .norm = norm.kind,
-                                         .epsilon = model.norm_epsilon,
+                                         .epsilon = epsilon,
                                          .dropout = layer.residual_dropout(pass)});
-  Flow next{.sum = pre ? state.sum : at::Tensor(),
-            .input = beside ? normed(residual, sub_layers_[index + 1]->norm(), model.norm_epsilon)
-                            : state.normed};
+  ResidualStream next{.sum = pre ? state.sum : at::Tensor(),
+                      .input = parallel_to_next(index)
+                                   ? normed(residual, sub_layers_[index + 1]->norm(), epsilon)
+                                   : state.normed};
   FiniteCheck::look(next.input, [&] { return layer.title() + ".output"; });
   return next;
 }
@@ -270,8 +280,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                        .dropout_key = dropout_key,
                        .cache = in.cache,
                        .memory = in.memory,
-                       .probe = in.probe,
-                       .self_probe = in.self_probe};
+                       .cross_request = in.cross_request,
+                       .observer = in.observer};
   at::Tensor sum =
       embedding_->forward({.ids = in.ids,
                            .token_types = in.token_types,
@@ -281,28 +291,28 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .dropout = {.probability = in.training ? model.dropout : 0,
                                        .key = roformer::dropout_key({dropout_key, 0})}});
   FiniteCheck::look(sum, [] { return "embedding"; });
-  Flow flow{.sum = pre ? sum : at::Tensor(), .input = sum};
+  ResidualStream stream{.sum = pre ? sum : at::Tensor(), .input = sum};
   if (pre && !sub_layers_.empty() && sub_layers_[0]->norm().gain.defined()) {
-    flow.input = normed(sum, sub_layers_[0]->norm(), model.norm_epsilon);
+    stream.input = normed(sum, sub_layers_[0]->norm(), model.norm_epsilon);
   }
-  const bool records = in.training && in.probe == nullptr && c10::GradMode::is_enabled();
+  const bool records = in.training && in.cross_request == nullptr && c10::GradMode::is_enabled();
   std::shared_ptr<const KeptPass> kept;
   for (std::size_t begin = 0; begin < sub_layers_.size();) {
-    const Stretch stretch = stretch_from(begin);
-    begin = stretch.end;
-    if (!stretch.recomputed || !records) {
-      flow = through(stretch, flow, pass, in.rows);
+    const LayerRange range = layer_range_from(begin);
+    begin = range.end;
+    if (!range.recomputed || !records) {
+      stream = run_layers(range, stream, pass, in.rows);
       continue;
     }
     if (kept == nullptr) kept = std::make_shared<const KeptPass>(pass, session);
-    flow = Flow::of(
-        recomputed(flow.tensors(), [this, stretch, kept, again = kept->like(pass),
-                                    rows = in.rows](const std::vector<at::Tensor>& inputs) {
-          return through(stretch, Flow::of(inputs), again, rows).tensors();
+    stream = ResidualStream::of(
+        recomputed(stream.tensors(), [this, range, kept, again = kept->like(pass),
+                                      rows = in.rows](const std::vector<at::Tensor>& inputs) {
+          return run_layers(range, ResidualStream::of(inputs), again, rows).tensors();
         }));
   }
-  if (sub_layers_.empty() && in.rows.defined()) return at::index_select(flow.input, 0, in.rows);
-  return flow.input;
+  if (sub_layers_.empty() && in.rows.defined()) return at::index_select(stream.input, 0, in.rows);
+  return stream.input;
 }
 
 }  // namespace roformer

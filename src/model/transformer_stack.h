@@ -1,6 +1,7 @@
-// The Transformer's stack: an embedding, and layers that are lists of sub-layers, over a flat batch
-// of tokens. BERT's encoder (post-norm) or a pre-norm one; with a causal mask a decoder-only
-// language model; with attention to a memory a translator's decoder. T tokens, M width, R rows.
+// The Transformer stack: an embedding and layers, each a list of sub-layers, over a flat batch of
+// tokens. It serves as BERT's encoder (post-norm), as a pre-norm encoder, with a causal mask as a
+// decoder-only language model, and with attention to a memory as a translator's decoder. T tokens,
+// M width, R rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,8 +32,8 @@ struct StackSettings {
   bool embedding_norm = true;     // with post-norm
   double activation_dropout = 0;  // inside the feed-forward sub-layers
   Recomputation recompute = Recomputation::none;
-  // Each layer attends to a memory, behind its self-attention. Only the rotations of this scheme
-  // take part; by default none.
+  // Each layer attends to a memory after its self-attention. `cross_position` may only rotate
+  // queries and keys; the default does nothing.
   bool cross_attention = false;
   PositionSettings cross_position = PositionSettings("none");
 };
@@ -41,21 +42,21 @@ struct StackInputs {
   at::Tensor ids;          // [T] int64
   at::Tensor token_types;  // [T] int64 or undefined
   const TokenLayout& layout;
-  // Positions of the longest sequence's tokens; none: 0, 1, 2, ... or on from the cache's last.
+  // Positions of the longest sequence's tokens; none: 0, 1, 2, ..., or continued from the cache.
   std::optional<Positions> positions;
-  // [R] int64: only these rows of the result are wanted. Behind the last sub-layer that mixes
-  // tokens nothing else is computed.
+  // [R] int64: the rows of the result that are wanted. After the last sub-layer that mixes tokens
+  // no other rows are computed.
   at::Tensor rows;
   bool training = false;
   std::uint64_t dropout_key = 0;
   std::uint64_t feature_key = 0;          // of FAVOR+'s random matrices (favor_key)
   Precision precision = Precision::fp32;  // fp32 or bf16
-  // Decoding, with a causal mask: what went through before. The ids are those that follow, as many
-  // of each sequence; without training.
+  // Decoding with a causal mask: the tokens seen so far. `ids` then holds the next tokens, the same
+  // number for each sequence. Not for training.
   AttentionCache* cache = nullptr;
-  const CrossMemory* memory = nullptr;   // from remember(); needed with cross-attention
-  CrossProbe* probe = nullptr;           // filled by the layer that it names
-  AttentionProbe* self_probe = nullptr;  // asked by the layers that it wants
+  const CrossMemory* memory = nullptr;             // from remember(); needed with cross-attention
+  CrossAttentionRequest* cross_request = nullptr;  // filled by the layer that it names
+  AttentionObserver* observer = nullptr;           // asked by the layers that it wants
 };
 
 class TransformerStack {
@@ -66,49 +67,53 @@ class TransformerStack {
 
   // [T, M], or [R, M] with rows.
   at::Tensor forward(const StackInputs& inputs) const;
-  // Adds the keys and values that the layers see of the states [S, M] of a memory's tokens.
+  // Stores each layer's cross-attention keys and values of the memory's token states [S, M].
   void remember(const at::Tensor& states, CrossMemory& memory) const;
 
   const StackSettings& settings() const { return settings_; }
   const PositionScheme& scheme() const { return *scheme_; }
   const Embedding& embedding() const { return *embedding_; }
-  // Whether a step of decoding can go on from a cache.
+  // Whether decoding can use a cache.
   bool can_cache() const;
-  // Whether every pass over texts of equal lengths does the same work with other numbers: nothing
-  // is drawn anew by the host.
+  // Whether every pass over texts of equal lengths runs the same operations, so that a recorded
+  // graph can be replayed: the host draws no random tensors.
   bool repeats_its_work() const;
-  // Whether some layer's scheme reads a text of `before` tokens otherwise when it has `after`.
-  bool rereads(std::int64_t before, std::int64_t after) const;
+  // Whether a layer's scheme must read a text again that grows from `before` to `after` tokens.
+  bool requires_cache_rebuild(std::int64_t before, std::int64_t after) const;
 
  private:
-  // What goes from one sub-layer to the next.
-  struct Flow {
-    at::Tensor sum;    // [T, M] of the residuals so far; of pre-norm alone
-    at::Tensor input;  // [T, M] of the next sub-layer
+  // The state between two sub-layers.
+  struct ResidualStream {
+    at::Tensor sum;    // [T, M], pre-norm only: the sum of the residuals so far
+    at::Tensor input;  // [T, M], the input of the next sub-layer
 
     std::vector<at::Tensor> tensors() const;
-    static Flow of(const std::vector<at::Tensor>& tensors);
+    static ResidualStream of(const std::vector<at::Tensor>& tensors);
   };
-  // A stretch of sub-layers, begin .. end - 1.
-  struct Stretch {
+  // The sub-layers begin .. end - 1.
+  struct LayerRange {
     std::size_t begin = 0, end = 0;
     bool recomputed = false;
   };
-  Stretch stretch_from(std::size_t begin) const;
-  Flow through(const Stretch& stretch, Flow flow, const StackPass& pass,
-               const at::Tensor& rows) const;
-  Flow through(std::size_t index, const Flow& flow, const StackPass& pass,
-               const at::Tensor& rows) const;
+  LayerRange layer_range_from(std::size_t begin) const;
+  ResidualStream run_layers(const LayerRange& range, ResidualStream stream, const StackPass& pass,
+                            const at::Tensor& rows) const;
+  ResidualStream run_layer(std::size_t index, const ResidualStream& stream, const StackPass& pass,
+                           const at::Tensor& rows) const;
+  // The norm that the stack fuses with the residual of sub-layer `index`; empty: none.
+  Norm norm_after(std::size_t index) const;
+  // Whether sub-layer `index` is an attention with a feed-forward parallel to it.
+  bool parallel_to_next(std::size_t index) const;
 
   StackSettings settings_;
-  std::uint64_t dropout_word_;  // tells stacks of one model apart; 0: the only one
+  std::uint64_t dropout_word_;  // distinguishes the stacks of one model; 0: there is only one
   std::unique_ptr<Embedding> embedding_;
   std::unique_ptr<PositionScheme> scheme_, cross_scheme_;
-  std::vector<AttentionSettings> attention_;           // of each layer
-  std::vector<std::unique_ptr<SubLayer>> sub_layers_;  // of all layers
+  std::vector<AttentionSettings> attention_;           // one for each layer
+  std::vector<std::unique_ptr<SubLayer>> sub_layers_;  // of all layers, in order
   std::vector<const CrossAttention*> cross_attentions_;
   std::size_t last_mixing_ = 0;  // the last sub-layer that mixes tokens
-  Norm final_norm_;              // pre-norm: of the last sum
+  Norm final_norm_;              // pre-norm only: after the last layer
 };
 
 }  // namespace roformer

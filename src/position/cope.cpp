@@ -21,7 +21,7 @@ class Cope : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const at::Tensor& table = tables_[static_cast<std::size_t>(context.layer)];
     const at::ScalarType type = terms.scores.scalar_type();

@@ -31,7 +31,7 @@ class Dape : public PositionScheme {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) add_layer(in, layer);
   }
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     // The second convolution reads the hidden layer right of the diagonal, where there are keys.
     return {.scores = ContentScores::changed, .can_cache = settings_.kernel == 1};
   }

@@ -47,7 +47,7 @@ class Deberta : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   double score_scale(std::int64_t head_width) const override {
     const int terms = 1 + settings_.content_to_position + settings_.position_to_content;
     return 1 / std::sqrt(static_cast<double>(terms * head_width));

@@ -28,7 +28,7 @@ class DualChunk : public PositionScheme {
   explicit DualChunk(const SchemeInputs& in)
       : settings_(resolved(in.settings.of<DualChunkSettings>(), in.shape.training_length)) {}
 
-  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     return RotationPair{.query = table(context, context.queries, width, 0),

@@ -54,7 +54,7 @@ class ExplicitPositions : public PositionScheme {
          .initial = truncated_normal(settings_.initialization)});
   }
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     return {.transform = settings_.form == ExplicitForm::rope,
             .bias_of_positions = has_biases(),
             .draws_positions = true};

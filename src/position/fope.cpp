@@ -52,7 +52,7 @@ class Fope : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.transform = true}; }
+  SchemeCapabilities capabilities() const override { return {.transform = true}; }
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                          TokenSide side) const override {
     const Positions& positions = side == TokenSide::query ? context.queries : context.keys;

@@ -84,12 +84,12 @@ class Formula : public PositionScheme {
                               formula_names(in.settings.of<FormulaSettings>())),
                 numbers_of(in), in.shape) {}
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     if (replaces_) return {.scores = ContentScores::changed};
     const auto& uses = values_.root().uses;
-    return {.bias = BiasForm{.of_each_layer = uses.layer,
-                             .of_each_length = uses.length,
-                             .of_distance_alone = uses.by_distance}};
+    return {.bias = BiasDependence{.on_layer = uses.layer,
+                             .on_length = uses.length,
+                             .on_distance_alone = uses.by_distance}};
   }
   at::Tensor bias(const AttentionContext& context) const override {
     if (replaces_) return {};

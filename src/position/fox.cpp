@@ -50,10 +50,10 @@ class Fox : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override {
-    if (by_token()) return {.running_sums = true, .features = true};
-    return {.bias = BiasForm{.of_each_layer = settings_.gates == ForgetGates::bias_only,
-                             .of_distance_alone = true}};
+  SchemeCapabilities capabilities() const override {
+    if (by_token()) return {.running_sums = true, .token_inputs = true};
+    return {.bias = BiasDependence{.on_layer = settings_.gates == ForgetGates::bias_only,
+                             .on_distance_alone = true}};
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
@@ -62,19 +62,19 @@ class Fox : public PositionScheme {
                                   .layout = RotaryLayout::half});
   }
 
-  at::Tensor features(std::int64_t layer, const at::Tensor& input) const override {
+  at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const override {
     const Gate& gate = gates_[static_cast<std::size_t>(layer)];
     const at::Tensor x = input.to(gate.weight.scalar_type());
     return (at::matmul(x, gate.weight.t()) + gate.bias).unsqueeze(-1);
   }
   // A cache keeps the sums: nothing of the tokens before changes.
-  at::Tensor remembered(const at::Tensor& added, const at::Tensor& earlier) const override {
+  at::Tensor cached_token_inputs(const at::Tensor& added, const at::Tensor& earlier) const override {
     const at::Tensor before =
         earlier.defined() ? earlier.squeeze(-1).narrow(2, earlier.size(2) - 1, 1) : at::Tensor();
     return summed_log_gates(added.squeeze(-1), before).unsqueeze(-1);
   }
   at::Tensor running_sums(const AttentionContext& context) const override {
-    return context.features.squeeze(-1);
+    return context.token_inputs.squeeze(-1);
   }
 
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {

@@ -35,8 +35,8 @@ class Kerple : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override {
-    return {.bias = BiasForm{.of_each_layer = true, .of_distance_alone = true}};
+  SchemeCapabilities capabilities() const override {
+    return {.bias = BiasDependence{.on_layer = true, .on_distance_alone = true}};
   }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];

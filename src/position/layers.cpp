@@ -35,7 +35,7 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
-  SchemeForm form() const override { return {.draws_positions = that_draws() != nullptr}; }
+  SchemeCapabilities capabilities() const override { return {.draws_positions = that_draws() != nullptr}; }
   // At most one of them adds something or draws positions.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
@@ -57,7 +57,7 @@ class Layers : public PositionScheme {
  private:
   const PositionScheme* that_draws() const {
     for (const Part& part : parts_) {
-      if (part.scheme->form().draws_positions) return part.scheme.get();
+      if (part.scheme->capabilities().draws_positions) return part.scheme.get();
     }
     return nullptr;
   }

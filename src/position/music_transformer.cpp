@@ -29,7 +29,7 @@ class MusicTransformer : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
     const DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t farthest =

@@ -23,15 +23,15 @@ AttentionContext OnePosition::moved(AttentionContext context) const {
   return context;
 }
 
-SchemeForm OnePosition::form() const {
-  const SchemeForm all = scheme_.form();
+SchemeCapabilities OnePosition::capabilities() const {
+  const SchemeCapabilities all = scheme_.capabilities();
   // Asked of all queries at once: what a scheme is told of its tokens is not passed on.
-  SchemeForm form{.value_term = all.value_term, .can_cache = false};
+  SchemeCapabilities capabilities{.value_term = all.value_term, .can_cache = false};
   if (plain()) return form;
-  form.transform = all.transform;
-  if (all.bias) form.bias = BiasForm{.of_each_layer = all.bias->of_each_layer};
-  form.bias_of_positions = all.bias_of_positions;
-  form.scores = all.scores;
+  capabilities.transform = all.transform;
+  if (all.bias) capabilities.bias = BiasDependence{.on_layer = all.bias->on_layer};
+  capabilities.bias_of_positions = all.bias_of_positions;
+  capabilities.scores = all.scores;
   return form;
 }
 

@@ -21,7 +21,7 @@ class OnePosition : public PositionScheme {
   // `scheme` outlives it.
   OnePosition(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
 
-  SchemeForm form() const override;
+  SchemeCapabilities capabilities() const override;
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override;
   at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,

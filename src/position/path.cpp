@@ -31,16 +31,16 @@ class Path : public PositionScheme {
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) add_layer(in, layer);
   }
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     return {.running_sums = settings_.forget_gate,
             .scores = ContentScores::own,
             .changes_keys = true,
-            .features = true,
-            .features_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
+            .token_inputs = true,
+            .token_inputs_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
   }
   // Of each token and head: D numbers of w before the convolution, beta before its sigmoid, and the
   // gate before its own.
-  at::Tensor features(std::int64_t layer, const at::Tensor& input) const override {
+  at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const override {
     const Layer& own = layers_[static_cast<std::size_t>(layer)];
     at::Tensor x = input.to(own.beta.weight.scalar_type());
     const auto of_heads = [&](const Projection& projection) {
@@ -55,7 +55,7 @@ class Path : public PositionScheme {
   }
 
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
-    const at::ScalarType type = context.features.scalar_type();
+    const at::ScalarType type = context.token_inputs.scalar_type();
     HouseholderInputs products = products_of(context);
     products.query = terms.query.to(type);
     products.key = terms.key.to(type);
@@ -64,13 +64,13 @@ class Path : public PositionScheme {
   }
 
   at::Tensor running_sums(const AttentionContext& context) const override {
-    const at::Tensor sums = summed_log_gates(context.features.select(-1, head_width_ + 1));
+    const at::Tensor sums = summed_log_gates(context.token_inputs.select(-1, head_width_ + 1));
     return settings_.gate_scaled ? sums * score_scale(head_width_) : sums;
   }
 
   at::Tensor changed_keys(const AttentionContext& context, const at::Tensor& key) const override {
     HouseholderInputs products = products_of(context);
-    products.key = key.to(context.features.scalar_type());
+    products.key = key.to(context.token_inputs.scalar_type());
     return settled_keys(products);
   }
 
@@ -121,18 +121,18 @@ class Path : public PositionScheme {
 
   // w and beta of the queries' tokens; the keys in front of them are settled.
   HouseholderInputs products_of(const AttentionContext& context) const {
-    const at::Tensor& features = context.features;
-    const std::int64_t count = context.queries.count(), settled = features.size(2) - count;
+    const at::Tensor& token_inputs = context.token_inputs;
+    const std::int64_t count = context.queries.count(), settled = token_inputs.size(2) - count;
     const at::Tensor direction = directions(context, settled, count);
     const at::Tensor length = (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
-    const at::Tensor beta = features.narrow(2, settled, count).select(-1, head_width_);
+    const at::Tensor beta = token_inputs.narrow(2, settled, count).select(-1, head_width_);
     return {.w = direction / length, .beta = 2 * at::sigmoid(beta), .settled = settled};
   }
 
   // silu of the convolution over the token and those in front of it, [B, H, count, D].
   at::Tensor directions(const AttentionContext& context, std::int64_t first,
                         std::int64_t count) const {
-    const at::Tensor all = context.features.narrow(-1, 0, head_width_);
+    const at::Tensor all = context.token_inputs.narrow(-1, 0, head_width_);
     const std::int64_t taps = settings_.convolution;
     if (taps == 0) return all.narrow(2, first, count);
     const std::int64_t before = std::min(first, taps - 1);

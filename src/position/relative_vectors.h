@@ -18,7 +18,7 @@ class RelativeVectors : public PositionScheme {
     at::Tensor value;  // the same; undefined: keys only
   };
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     return {.scores = ContentScores::changed, .value_term = tables_.front().value.defined()};
   }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;

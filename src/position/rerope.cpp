@@ -19,7 +19,7 @@ class Rerope : public PositionScheme {
   explicit Rerope(const SchemeInputs& in) : settings_(in.settings.of<ReropeSettings>()) {}
 
   // A key's rotation depends on how far the query is.
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,

@@ -20,7 +20,7 @@ class Rope : public PositionScheme {
   explicit Rope(const SchemeInputs& in)
       : settings_(in.settings.of<RopeSettings>()), training_length_(in.shape.training_length) {}
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     // Angles that change with the length: keys must be rotated anew.
     const bool by_length =
         settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
@@ -40,7 +40,7 @@ class Rope : public PositionScheme {
         .query = table(context.queries), .key = table(context.keys), .value = settings_.value};
   }
 
-  bool rereads(std::int64_t before, std::int64_t after) const override {
+  bool requires_cache_rebuild(std::int64_t before, std::int64_t after) const override {
     const std::int64_t shorter =
         settings_.original_length > 0 ? settings_.original_length : training_length_;
     return settings_.scaling == RopeScaling::longrope && before <= shorter && after > shorter;

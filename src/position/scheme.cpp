@@ -12,8 +12,8 @@ double PositionScheme::score_scale(std::int64_t head_width) const {
 }
 
 at::Tensor PositionScheme::bias(const AttentionContext& context) const {
-  const SchemeForm own = form();
-  if (!own.bias || !own.bias->of_distance_alone) return {};
+  const SchemeCapabilities own = capabilities();
+  if (!own.bias || !own.bias->on_distance_alone) return {};
   return bias_of_distance(context.queries, context.keys,
                           [&](const at::Tensor& distances) { return bias_at(context, distances); });
 }

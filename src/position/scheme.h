@@ -1,9 +1,8 @@
-// A positional scheme: one class in one file, which answers the questions below and nothing else.
-// Every answer has a default that means "nothing", so that a scheme says only what it is about:
-// where another path is taken for an answer, form() names it. The attention asks these hooks and
-// never a scheme's name. Shapes: B batch, L length, M width, H heads, D head width; masks are true
-// where a key is visible. Sections are those of the specification of the schemes in
-// tests/position/golden.
+// The interface of a positional scheme. A scheme is one class in one file that overrides the hooks
+// it needs: a new rotary scheme needs `rotation` alone (see rope.cpp). Attention calls these hooks
+// and never asks for a scheme's name. Shapes: B batch, L length, Lq queries, Lk keys, M width, H
+// heads, D head width. Masks are true where a key is visible. tests/position/golden specifies every
+// scheme.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,7 +22,7 @@
 
 namespace roformer {
 
-// What a scheme may know of the model when it makes its parameters.
+// The dimensions of the model, for a scheme that creates parameters.
 struct ModelShape {
   std::int64_t layers = 0;
   std::int64_t width = 0;            // M
@@ -43,7 +42,8 @@ struct LayerProjections {
   at::Tensor key_weight;
 };
 
-// One attention call: where its queries and keys stand. Lq < Lk when decoding or with a memory.
+// One attention call: the positions of its queries and keys. Lq < Lk when decoding or with a
+// memory.
 struct AttentionContext {
   Positions queries;
   Positions keys;
@@ -54,23 +54,23 @@ struct AttentionContext {
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
   LayerProjections projections;
-  // Of schemes with features of tokens: those of the keys, [B, H, Lk, F], as remembered() gives
-  // them. The queries' are the last Lq.
-  at::Tensor features;
-  // In a stack: the scheme's shared_parameters() for this layer; empty: themselves.
+  // cached_token_inputs() of all keys, [B, H, Lk, F]; the queries are the last Lq of them. Only for
+  // schemes with token inputs.
+  at::Tensor token_inputs;
+  // In a stack: the scheme's shared_parameters() for this layer; empty: use them directly.
   std::vector<at::Tensor> shared;
-  // Of schemes that draw positions: where the keys stand, float64 [B or 1, Lk]; undefined: at their
-  // positions. The queries stand at the last Lq.
+  // The drawn positions of all keys, float64 [B or 1, Lk]; the queries are the last Lq of them.
+  // Undefined: none were drawn, `keys` holds.
   at::Tensor drawn_positions;
 };
 
 // The positions of the keys, or of the queries: float64 [B or 1, L] on the host.
 at::Tensor key_positions(const AttentionContext& context);
 at::Tensor query_positions(const AttentionContext& context);
-// The queries' tokens alone, as keys too: what rotates them needs no table of all keys.
+// The same call with the queries as the only keys: rotating them then needs no table of all keys.
 AttentionContext at_own_positions(const AttentionContext& context);
 
-// A parameter of those, as the layer is to use it.
+// The shared parameter number `index` as this layer must use it; `own` outside a stack.
 inline const at::Tensor& shared_parameter(const AttentionContext& context, std::size_t index,
                                           const at::Tensor& own) {
   return context.shared.empty() ? own : context.shared.at(index);
@@ -83,7 +83,7 @@ struct RotationPair {
   bool value = false;
 };
 
-// What a scheme whose scores depend on the content is given. [B, H, L, D] and [B, H, Lq, Lk].
+// The inputs of scores(). Vectors are [B, H, L, D], scores [B, H, Lq, Lk].
 struct ScoreTerms {
   at::Tensor query;      // rotated
   at::Tensor key;        // rotated
@@ -93,19 +93,19 @@ struct ScoreTerms {
   double scale = 1;
 };
 
-// What takes the place of the softmax.
+// The result of a scheme that replaces the softmax.
 struct AttentionWeights {
   at::Tensor weights;    // [B, H, Lq, Lk], 0 where hidden
-  at::Tensor remainder;  // [B, H, Lq]: what the weights lack of 1
+  at::Tensor remainder;  // [B, H, Lq]: 1 minus the sum of the weights
 };
 
-// What a scheme that draws positions knows of a batch.
+// The inputs of draw_positions().
 struct DrawInputs {
-  std::span<const std::int64_t> lengths;  // of the sequences, in tokens
+  std::span<const std::int64_t> lengths;  // number of tokens of each sequence
   bool training = false;
-  std::uint64_t key = 0;      // of the batch: random numbers are functions of it
+  std::uint64_t key = 0;      // random numbers are functions of this key of the batch
   at::Tensor earlier;         // decoding: the positions of the tokens before, [1, L']
-  std::int64_t expected = 0;  // decoding: tokens that the text may come to; 0: not known
+  std::int64_t expected = 0;  // decoding: the longest the text may become, in tokens; 0: unknown
 };
 
 enum class TokenSide { query, key };
@@ -113,145 +113,169 @@ enum class TokenSide { query, key };
 // What a key-value cache holds.
 enum class CachedKeys { rotated, unrotated };
 
-// What scores() is: nothing, a change of q.k, or all of them, so that nobody else makes q.k.
+// What scores() does: nothing; changes q.k; computes all scores itself, so that q.k is not
+// computed.
 enum class ContentScores { none, changed, own };
 
-// A bias that the sequences of a batch share, so that it is made once for them.
-struct BiasForm {
-  bool of_each_layer = false;   // else one for all layers
-  bool of_each_length = false;  // it depends on the number of keys
-  // It depends on the distance key - query: then bias_at() gives it, bias() spreads that, and
-  // attention by tiles never holds it for all pairs.
-  bool of_distance_alone = false;
+// What a bias shared by all sequences of a batch depends on. It is computed once for the batch.
+struct BiasDependence {
+  bool on_layer = false;   // false: all layers share one bias
+  bool on_length = false;  // on the number of keys
+  // Only on the distance key - query: bias_at() gives it by distance, bias() expands that, and
+  // tiled attention never stores it for all pairs.
+  bool on_distance_alone = false;
 };
 
-// Which of the answers below a scheme gives, of those that decide how its attention is computed,
-// before any tensor is made: one that has a field here is asked only where the field says so. The
-// same for as long as the scheme lives.
-struct SchemeForm {
-  bool transform = false;  // transformed() in the place of rotation()
-  std::optional<BiasForm> bias;
-  bool bias_of_positions = false;  // bias() differs between sequences; `bias` is empty then
+// Which hooks a scheme implements. Attention chooses its kernel from this before it computes
+// anything, and calls a hook with a field here only where the field is set. Constant for a scheme.
+struct SchemeCapabilities {
+  bool transform = false;  // transformed() replaces rotation()
+  std::optional<BiasDependence> bias;
+  bool bias_of_positions = false;  // bias() differs between sequences; then `bias` is empty
   bool running_sums = false;
   ContentScores scores = ContentScores::none;
   bool changes_keys = false;  // later tokens change the keys of earlier ones: changed_keys()
-  bool weights = false;       // in the place of the softmax
+  bool weights = false;       // weights() replaces the softmax
   bool value_term = false;
-  bool features = false;
-  // How many tokens before a token its features are read with: a cache keeps them, seen or not.
-  std::int64_t features_before = 0;
+  bool token_inputs = false;
+  // cached_token_inputs() of a token reads so many tokens before it; a cache keeps them even where
+  // attention no longer sees them.
+  std::int64_t token_inputs_before = 0;
   bool draws_positions = false;
-  // False where a token's result changes with how many tokens follow it, even if it sees none of
-  // them: then nothing of it can be cached. Rotations that grow with every token (dynamic_ntk) are
-  // cached all the same, keys unrotated: what a token was keeps the angles that it was read with,
-  // and a text that is read anew differs from one that was written.
+  // False if a token's result depends on how many tokens follow it, even unseen ones: such results
+  // cannot be cached. dynamic_ntk, whose angles change with the length, is cached all the same with
+  // unrotated keys: earlier results keep the angles they were computed with, so re-reading a text
+  // can give other logits than generating it did.
   bool can_cache = true;
   CachedKeys cached_keys = CachedKeys::rotated;
 
-  // What attention between two texts can serve: rotations of queries and keys, or nothing.
+  // Cross-attention supports only schemes for which this is true.
   bool only_rotates() const {
     return !bias && !bias_of_positions && !running_sums && scores == ContentScores::none &&
-           !changes_keys && !weights && !value_term && !transform && !features && !draws_positions;
+           !changes_keys && !weights && !value_term && !transform && !token_inputs &&
+           !draws_positions;
   }
 };
 
+// A scheme overrides the hooks of its group and leaves the others alone:
+//   adds to the embeddings     embedding                                      sinusoidal, learned
+//   rotates queries and keys   rotation (or transformed)                      rope, xpos, fope
+//   biases the scores          bias, bias_at (by distance), running_sums      t5, alibi, kerple,
+//   fox rewrites the scores        scores, shared_parameters, changed_keys,       shaw, deberta,
+//   path
+//                              value_term
+//   replaces the softmax       weights, remainder_term                        stick_breaking
+// Every default means "nothing". A hook with a field in SchemeCapabilities is only called where
+// capabilities() sets that field.
 class PositionScheme {
  public:
   virtual ~PositionScheme() = default;
 
-  // The scheme that answers questions 2 to 9 in a layer: another one where layers differ.
-  virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
+  virtual SchemeCapabilities capabilities() const { return {}; }
 
-  // Where layers differ, the stack's own names nothing but draws_positions.
-  virtual SchemeForm form() const { return {}; }
+  // --- Adds to the embeddings ---
 
-  // 1. What is added to the token embedding, [L, M]; undefined: nothing.
+  // Added to the token embedding: [L, M]; undefined: nothing.
   virtual at::Tensor embedding(const Positions& positions) const { return {}; }
-  // The same at positions that the scheme has drawn, [S or 1, L] -> [S or 1, L, M].
-  virtual at::Tensor embedding_at(const at::Tensor& positions) const { return {}; }
 
-  // 2. How q and k are rotated; `width` is the head width or, with linear attention, the features.
+  // --- Rotates queries and keys ---
+
+  // `width`: the head width D or, with linear attention, the width of the feature map.
   virtual std::optional<RotationPair> rotation(const AttentionContext& context,
                                                std::int64_t width) const {
     return std::nullopt;
   }
-
-  // The same by tables that rotations do not have: of their own for each head or sequence, or off
-  // the unit circle. x [B, H, L, D]: queries at the context's queries, or keys at its keys.
+  // Replaces rotation() where one table of angles is not enough: tables for each head or sequence,
+  // or factors off the unit circle. x [B, H, L, D]: queries at context.queries, or keys at
+  // context.keys.
   virtual at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                                  TokenSide side) const {
     return x;
   }
 
-  // 3. A bias that does not depend on content, added after the scale: [1, H, Lq, Lk], or
-  // [B or 1, H, Lq, Lk] where it is one of drawn positions.
+  // --- Biases the scores ---
+
+  // Independent of the content, added after scaling: [1, H, Lq, Lk], or [B or 1, H, Lq, Lk] where
+  // it depends on drawn positions.
   virtual at::Tensor bias(const AttentionContext& context) const;
-  // The same at each distance key - query that the context's pairs have, in their order: float64
-  // [R] -> [1 or H, R] in the context's type.
+  // The bias by distance key - query, for every distance that occurs in the context, in order:
+  // float64 [R] -> [1 or H, R] in the context's type.
   virtual at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const {
     return {};
   }
-  // c of each key, float64 [B, H, Lk]: c_i - c_j is added to the scores, and nowhere kept as a
-  // matrix where nothing else needs one.
+  // c for each key, float64 [B, H, Lk]; query i adds c_i - c_j to its score of key j. The matrix of
+  // differences is only built where other terms need one.
   virtual at::Tensor running_sums(const AttentionContext& context) const { return {}; }
+  // The factor of the content scores q.k: 1/sqrt(D) by default.
+  virtual double score_scale(std::int64_t head_width) const;
+  // Hides keys beyond the model's mask: bool [Lq, Lk], true = visible; undefined: hides nothing.
+  virtual at::Tensor mask(const AttentionContext& context) const { return {}; }
 
-  // 4. Scores from content: the new scores, with the given ones changed in place where that helps.
+  // --- Rewrites the scores from the content ---
+
+  // Returns the new scores; may change terms.scores in place.
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
   }
-  // Parameters of all layers that scores() reads more than once in a layer, for each length of a
-  // batch, say. Their gradients are added up layer by layer, whichever of them is computed again.
+  // Parameters shared by all layers that scores() reads several times in a layer (once for each
+  // length in a batch, say). Their gradients are summed layer by layer, in a fixed order even where
+  // layers are recomputed.
   virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
-  // The keys of earlier tokens, [B, H, Lk, D]: from what they are when the context's queries ask to
-  // what they are for the token behind them. Those in front of the queries have been through this
-  // before, here and in scores().
+  // Updates the keys of earlier tokens, [B, H, Lk, D], from their state for the context's queries
+  // to their state for the token after those queries. Keys before the queries have already been
+  // updated, here and in scores().
   virtual at::Tensor changed_keys(const AttentionContext& context, const at::Tensor& key) const {
     return key;
   }
-
-  // Weights instead of the softmax, from scores that may be overwritten; the context has the mask.
-  virtual AttentionWeights weights(const AttentionContext& context,
-                                   const at::Tensor& scores) const {
-    return {};
-  }
-  // What the remainders [B, H, Lq] add to the output, [B, H, Lq, D]; value [B, H, Lk, D].
-  // Undefined: nothing.
-  virtual at::Tensor remainder_term(const AttentionContext& context, const at::Tensor& remainder,
-                                    const at::Tensor& value) const {
-    return {};
-  }
-
-  // 5. What is added to the output from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
+  // Added to the output, computed from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
   virtual at::Tensor value_term(const AttentionContext& context,
                                 const at::Tensor& probabilities) const {
     return {};
   }
 
-  // 6. The factor of the content scores.
-  virtual double score_scale(std::int64_t head_width) const;
+  // --- Replaces the softmax ---
 
-  // 7. What is hidden beyond the model's mask: bool [Lq, Lk], true = visible; undefined: nothing.
-  virtual at::Tensor mask(const AttentionContext& context) const { return {}; }
+  // May overwrite the scores. The mask is in the context.
+  virtual AttentionWeights weights(const AttentionContext& context,
+                                   const at::Tensor& scores) const {
+    return {};
+  }
+  // What the remainders [B, H, Lq] of the weights add to the output: [B, H, Lq, D]; undefined:
+  // nothing. value [B, H, Lk, D].
+  virtual at::Tensor remainder_term(const AttentionContext& context, const at::Tensor& remainder,
+                                    const at::Tensor& value) const {
+    return {};
+  }
 
-  // 8. Features of tokens: what the scheme reads from the layer's input beside q, k and v, token by
-  // token, [T, M] -> [T, H, F]. A cache keeps what remembered() makes of them with those of the
-  // tokens before: added and earlier [B, H, L, F], `earlier` undefined at the beginning.
-  virtual at::Tensor features(std::int64_t layer, const at::Tensor& input) const { return {}; }
-  virtual at::Tensor remembered(const at::Tensor& added, const at::Tensor& earlier) const {
+  // --- Reads the layer's input (gates, for instance) ---
+
+  // Token by token, [T, M] -> [T, H, F].
+  virtual at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const { return {}; }
+  // What a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it stored
+  // before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
+  virtual at::Tensor cached_token_inputs(const at::Tensor& added, const at::Tensor& earlier) const {
     return added;
   }
 
-  // Places that are drawn for each batch and are its tokens' positions: float64 [S or 1, L] for the
-  // longest of its S sequences, or of the tokens behind the earlier ones.
-  virtual at::Tensor draw_positions(const DrawInputs& inputs) const { return {}; }
+  // --- Draws positions (a random subset of a longer range, for instance) ---
 
-  // 9. Whether a text of `before` tokens is read otherwise when it has come to `after` (longrope's
-  // two lists of factors): the cache of a language model is then made anew, once. A translator goes
-  // on with what its decoder has read.
-  virtual bool rereads(std::int64_t before, std::int64_t after) const { return false; }
+  // float64 [S or 1, L] for the longest of the S sequences or, while decoding, for the new tokens.
+  virtual at::Tensor draw_positions(const DrawInputs& inputs) const { return {}; }
+  // embedding() at drawn positions, [S or 1, L] -> [S or 1, L, M].
+  virtual at::Tensor embedding_at(const at::Tensor& positions) const { return {}; }
+
+  // --- Differs between layers, or with the length of the text ---
+
+  // The scheme of one layer. Where layers differ, the stack's scheme itself only draws positions.
+  virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
+  // True if a text that grows from `before` to `after` tokens must be read again (longrope switches
+  // its frequencies there). A language model then rebuilds its cache; a translator keeps it.
+  virtual bool requires_cache_rebuild(std::int64_t before, std::int64_t after) const {
+    return false;
+  }
 };
 
-// What every scheme's constructor gets. Parameters (8) are named "position.*" and
+// The inputs of every scheme's constructor. Its parameters are named "position.*" and
 // "layers.N.attention.position.*".
 struct SchemeInputs {
   const PositionSettings& settings;

@@ -29,7 +29,7 @@ class SelfExtend : public PositionScheme {
   explicit SelfExtend(const SchemeInputs& in) : settings_(in.settings.of<SelfExtendSettings>()) {}
 
   // A key's rotation depends on how far the query is.
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,

@@ -87,7 +87,7 @@ class StickBreaking : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.weights = true}; }
+  SchemeCapabilities capabilities() const override { return {.weights = true}; }
   AttentionWeights weights(const AttentionContext& context,
                            const at::Tensor& scores) const override {
     return stick_breaking_weights(scores, context.mask);

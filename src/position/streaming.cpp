@@ -25,13 +25,13 @@ class Streaming : public PositionScheme {
   explicit Streaming(const SchemeInputs& in)
       : settings_(in.settings.of<StreamingSettings>()), slopes_(alibi_slopes(in.shape.heads)) {}
 
-  SchemeForm form() const override {
+  SchemeCapabilities capabilities() const override {
     // A key's rotation depends on how far the query is.
-    SchemeForm form{.cached_keys = CachedKeys::unrotated};
+    SchemeCapabilities capabilities{.cached_keys = CachedKeys::unrotated};
     if (settings_.form == StreamingForm::alibi)
-      form.bias = BiasForm();
+      capabilities.bias = BiasDependence();
     else
-      form.scores = ContentScores::changed;
+      capabilities.scores = ContentScores::changed;
     return form;
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,

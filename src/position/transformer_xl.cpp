@@ -49,7 +49,7 @@ class TransformerXl : public PositionScheme {
     if (!settings_.untie) layers_.erase(layers_.begin());
   }
 
-  SchemeForm form() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   std::vector<at::Tensor> shared_parameters() const override {
     if (settings_.untie) return {};
     return {layers_.front().u, layers_.front().w};

@@ -50,7 +50,7 @@ class Tupe : public PositionScheme {
     }
   }
 
-  SchemeForm form() const override { return {.bias = BiasForm()}; }
+  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence()}; }
   double score_scale(std::int64_t head_width) const override {
     return 1 / std::sqrt(2 * static_cast<double>(head_width));
   }

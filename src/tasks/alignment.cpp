@@ -13,7 +13,7 @@
 namespace roformer {
 namespace {
 
-CrossProbe probe_of(const Translator& translator, std::int64_t layer) {
+CrossAttentionRequest request_for(const Translator& translator, std::int64_t layer) {
   const std::int64_t layers = translator.model().decoder().settings().model.layers;
   if (layer > layers) {
     throw_usage("decoding.alignment_layer",
@@ -42,15 +42,15 @@ struct Forced {
 // Of each pair [target tokens, source tokens].
 std::vector<at::Tensor> attention_of(const Translator& translator, const Forced& forced,
                                      std::int64_t layer) {
-  CrossProbe probe = probe_of(translator, layer);
+  CrossAttentionRequest request = request_for(translator, layer);
   const at::Device device = translator.plan().device;
   translator.model().forward({.source_ids = copy_to(forced.source_ids, device),
                               .source = TokenLayout::of_lengths(forced.source_lengths),
                               .target_ids = copy_to(forced.target_ids, device),
                               .target = TokenLayout::of_lengths(forced.target_lengths),
-                              .probe = &probe},
+                              .cross_request = &request},
                              {.precision = translator.plan().precision});
-  return std::move(probe.probabilities);
+  return std::move(request.probabilities);
 }
 
 Alignment alignment_of(const at::Tensor& probabilities) {

@@ -94,7 +94,7 @@ LanguageModel::LanguageModel(const Settings& settings, std::int64_t vocabulary,
   parameters_.flatten();
 }
 
-LanguageBatch LanguageModel::made_ready(LanguageBatch batch) const {
+LanguageBatch LanguageModel::pad_and_pin(LanguageBatch batch) const {
   const std::int64_t targets = batch.labels.numel(), missing = in_whole_products(targets) - targets;
   if (batch.target_positions.defined() && targets > 0 && missing > 0 &&
       !runs_loops(head_.table())) {
@@ -117,7 +117,7 @@ at::Tensor LanguageModel::rows_of(const at::Tensor& targets) const {
 
 CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& mode,
                                  const std::optional<Positions>& positions,
-                                 AttentionProbe* probe) const {
+                                 AttentionObserver* observer) const {
   const std::uint64_t features =
       mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
   const at::Tensor states = encoder_.forward({.ids = batch.ids,
@@ -128,7 +128,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
                                               .dropout_key = mode.key,
                                               .feature_key = features,
                                               .precision = plan_.precision,
-                                              .self_probe = probe});
+                                              .observer = observer});
   return head_.loss(states, batch.labels);
 }
 

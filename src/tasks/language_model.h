@@ -49,14 +49,14 @@ class LanguageModel {
 
   // The batch in the memory that a GPU copies from at once, and there with as many targets as
   // products are made of, the first position again without a label. For who makes batches ahead.
-  LanguageBatch made_ready(LanguageBatch batch) const;
+  LanguageBatch pad_and_pin(LanguageBatch batch) const;
   // As TrainingObjective has it.
   bool repeats_its_work() const { return encoder_.repeats_its_work(); }
 
-  // Cross entropy at the batch's targets. The probe is asked by the layers that it wants.
+  // Cross entropy at the batch's targets. The observer is asked by the layers that it wants.
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt,
-                    AttentionProbe* probe = nullptr) const;
+                    AttentionObserver* observer = nullptr) const;
   // Adds what a step of decoding multiplies by, for the time that it is in use; the logits' table
   // in fp32. Nothing on a GPU, and nothing in fp32, where every matrix would take its memory twice
   // for the little that one row a text gains.

@@ -58,7 +58,7 @@ class LanguageTask : public TrainingTask {
     LanguageBatch batch = batches_[static_cast<std::size_t>(stage)]->training(number);
     result->target_count = batch.labels.numel();
     result->tokens = batch.ids.numel();
-    result->batch = model_.made_ready(std::move(batch));
+    result->batch = model_.pad_and_pin(std::move(batch));
     return result;
   }
 

@@ -56,7 +56,7 @@ class ProbeTask : public TrainingTask {
         1 + static_cast<std::int64_t>(Random(key).below(static_cast<std::uint64_t>(largest_)));
     auto made =
         std::make_unique<ProbeBatch>(probe_batch(form_, size, settings_.training.batch, key));
-    made->batch = model_.made_ready(std::move(made->batch));
+    made->batch = model_.pad_and_pin(std::move(made->batch));
     return made;
   }
 

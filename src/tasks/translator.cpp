@@ -109,14 +109,14 @@ void Translator::add_to(InferenceWeights& weights, WeightForm form) const {
 }
 
 CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,
-                              double label_smoothing, const SelfProbes& probes) const {
+                              double label_smoothing, const StackObservers& probes) const {
   const AttentionSettings& attention = model_.decoder().settings().attention;
   const at::Tensor states = model_.forward(
       {.source_ids = batch.source_ids,
        .source = batch.source,
        .target_ids = batch.target_ids,
        .target = batch.target,
-       .self_probes = probes},
+       .observers = probes},
       {.training = mode.training,
        .dropout_key = mode.key,
        .feature_key = mode.training ? favor_key(attention, parameters_.seed(), mode.step) : 0,

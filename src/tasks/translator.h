@@ -66,7 +66,7 @@ class Translator {
   // Cross entropy at every label of a batch on the device. The probes are asked by the layers that
   // they want.
   CrossEntropy loss(const TranslationBatch& batch, const ForwardMode& mode,
-                    double label_smoothing = 0, const SelfProbes& probes = {}) const;
+                    double label_smoothing = 0, const StackObservers& probes = {}) const;
 
  private:
   Translator(const Translator& lender, ParameterStore parameters);

@@ -110,7 +110,7 @@ class Trainer {
         graphs_(make_pass_graphs(task, settings_, &processes_)),
         average_(make_average(task.parameters(), settings_, processes_)),
         state_(begin(setup)),
-        looked_at_(state_.consumed),
+        last_checked_(state_.consumed),
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         account_(state_, divergence_, [this] { confirm(); }),
@@ -164,7 +164,7 @@ class Trainer {
   TrainingState state_;
   // Up to where periods were compared with what is consumed. All that is decided by what is
   // consumed is decided by this, which is the same in all processes; their clocks are not.
-  Consumed looked_at_;
+  Consumed last_checked_;
   int stop_signal_ = 0;  // that one of the processes has received
   int steps_since_stop_ = 0;
   double done_at_start_;
@@ -225,7 +225,7 @@ class Trainer {
 
   // Share of the training that is done, in [0, 1].
   double done() const {
-    return std::min(1.0, looked_at_.in(settings_.steps.unit) / settings_.steps.amount);
+    return std::min(1.0, last_checked_.in(settings_.steps.unit) / settings_.steps.amount);
   }
 
   std::optional<StopReason> stop_reason() const {
@@ -234,7 +234,7 @@ class Trainer {
     if (stop_signal_ != 0 && (state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
       return StopReason::signal;
     }
-    if (reached(settings_.steps, looked_at_)) return StopReason::finished;
+    if (reached(settings_.steps, last_checked_)) return StopReason::finished;
     if (settings_.patience > 0 && state_.without_improvement >= settings_.patience) {
       return StopReason::patience;
     }
@@ -247,7 +247,7 @@ class Trainer {
     if (settings_.steps.unit != Period::Unit::minutes) {
       return 1 / std::max(steps_in(settings_.steps, batch_measure(task_, numbers_)), 1.0);
     }
-    return looked_at_.steps == 0 ? 0 : done() / static_cast<double>(looked_at_.steps);
+    return last_checked_.steps == 0 ? 0 : done() / static_cast<double>(last_checked_.steps);
   }
 
   double learning_rate() const {
@@ -285,8 +285,8 @@ class Trainer {
     count_time(watch.lap());
     agree();
     steps_since_stop_ += stop_signal_ != 0;
-    const Consumed before = std::exchange(looked_at_, state_.consumed);
-    const auto due = [&](const Period& every) { return crosses(every, before, looked_at_); };
+    const Consumed before = std::exchange(last_checked_, state_.consumed);
+    const auto due = [&](const Period& every) { return crosses(every, before, last_checked_); };
     const bool log_due = due(settings_.log_every);
     const bool stage_done = plan_.ends_stage(state_.consumed.steps);
     save_owed_ |= due(settings_.save_every) || stage_done;

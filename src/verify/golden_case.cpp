@@ -50,8 +50,8 @@ class Run {
     if (const auto x = inputs_.find("x"); x != inputs_.end()) {
       const std::int64_t length = x->second.size(1);
       const at::Tensor embedded = embed(x->second);
-      if (scheme_->form().features) {
-        features_ = scheme_->features(0, embedded.flatten(0, 1))
+      if (scheme_->capabilities().token_inputs) {
+        token_inputs_ = scheme_->token_inputs(0, embedded.flatten(0, 1))
                         .view({embedded.size(0), length, setup_.shape.heads, -1})
                         .transpose(1, 2);
       }
@@ -64,7 +64,7 @@ class Run {
     } else {
       query = inputs_.at("q"), key = inputs_.at("k"), value = inputs_.at("v");
     }
-    if (setup_.features) features_ = setup_.features(inputs_);
+    if (setup_.token_inputs) token_inputs_ = setup_.token_inputs(inputs_);
     const std::int64_t queries = query.size(2), keys = key.size(2);
     context_ = {.queries = Positions::range(keys - queries, queries),
                 .keys = Positions::range(0, keys),
@@ -73,7 +73,7 @@ class Run {
                 .drawn_positions = setup_.drawn_positions};
     if (golden_.mask.defined()) context_.mask = golden_.mask.to(device_);
     context_.causal = setup_.shape.causal || hides_the_future();
-    if (features_.defined()) context_.features = scheme_->remembered(features_, {});
+    if (token_inputs_.defined()) context_.token_inputs = scheme_->cached_token_inputs(token_inputs_, {});
     if (setup_.attention.kernel == AttentionKernel::softmax) {
       softmax(query, key, value);
     } else {
@@ -108,7 +108,7 @@ class Run {
   std::unique_ptr<PositionScheme> scheme_;
   AttentionContext context_;
   at::Tensor bias_, denominator_;
-  at::Tensor features_;  // of tokens, before they are remembered
+  at::Tensor token_inputs_;  // of tokens, before they are remembered
   AttentionWeights weights_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
@@ -214,10 +214,10 @@ at::Tensor Run::extra(const std::string& name) const {
   if (name == "pos_bias") return bias_.squeeze(0);
   if (name == "weights") return weights_.weights;
   if (name == "remainder") return weights_.remainder;
-  if (name == "log_fgate") return at::log_sigmoid(features_.select(-1, features_.size(-1) - 1));
+  if (name == "log_fgate") return at::log_sigmoid(token_inputs_.select(-1, token_inputs_.size(-1) - 1));
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
-    if (!scheme_->form().transform && !scheme_->rotation(context_, width)) {
+    if (!scheme_->capabilities().transform && !scheme_->rotation(context_, width)) {
       throw_failure("", "nothing is rotated");
     }
     return name == "q_rot" ? rotated(*scheme_, context_, inputs_.at("q"), TokenSide::query)

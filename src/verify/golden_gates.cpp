@@ -51,7 +51,7 @@ void path(const GoldenCase& in, GoldenSetup& out) {
     path.convolution = 0;  // w is what comes of it
     path.forget_gate = in.inputs.contains("f");
     out.without_parameters = true;
-    out.features = [](const GoldenArrays& inputs) {
+    out.token_inputs = [](const GoldenArrays& inputs) {
       std::vector<at::Tensor> parts{inputs.at("w"), inputs.at("b").unsqueeze(-1)};
       if (inputs.contains("f")) parts.push_back(inputs.at("f").unsqueeze(-1));
       return at::cat(parts, -1);
@@ -97,7 +97,7 @@ void fox(const GoldenCase& in, GoldenSetup& out) {
     return;
   }
   out.without_parameters = true;
-  out.features = [](const GoldenArrays& inputs) { return inputs.at("f").unsqueeze(-1); };
+  out.token_inputs = [](const GoldenArrays& inputs) { return inputs.at("f").unsqueeze(-1); };
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ struct GoldenSetup {
   // Inputs of the case stand for what a layer's own parameters would make, which it lacks then.
   bool without_parameters = false;
   double content_scale = 1;  // of x, before what the scheme adds to it
-  // Of schemes with features of tokens: [B, H, Lk, F] from the case's inputs.
-  std::function<at::Tensor(const GoldenArrays& inputs)> features;
+  // Of schemes with token inputs: [B, H, Lk, F] from the case's inputs.
+  std::function<at::Tensor(const GoldenArrays& inputs)> token_inputs;
   at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], where the case gives them
   // Schemes whose constants the case gives: made of the case's tensors directly.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;

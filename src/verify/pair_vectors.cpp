@@ -55,7 +55,7 @@
 namespace roformer {
 namespace {
 
-using Inputs = PlainAttentionInputs;
+using Inputs = ReferenceAttentionInputs;
 
 at::Tensor parameter(const Inputs& in, const std::string& name) {
   const Parameter* found = in.parameters.find(name);
@@ -249,7 +249,7 @@ PairVectors fox(const Inputs& in) {
   const auto& settings = in.settings.of<FoxSettings>();
   if (settings.gates != ForgetGates::trained || settings.rope_base > 0) return {};
   return {.scores = [&in] {
-    const at::Tensor log_gates = at::log_sigmoid(in.features.squeeze(-1));
+    const at::Tensor log_gates = at::log_sigmoid(in.token_inputs.squeeze(-1));
     return scaled_products(in) + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates});
   }};
 }
@@ -380,7 +380,7 @@ PairVectors path(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<PathSettings>();
     const std::int64_t width = in.query.size(-1), length = in.query.size(2);
-    at::Tensor w = in.features.narrow(-1, 0, width);
+    at::Tensor w = in.token_inputs.narrow(-1, 0, width);
     if (settings.convolution > 0) {
       const at::Tensor flat = w.transpose(-2, -1).flatten(1, 2);  // [B, H D, L]
       const at::Tensor kernel = layer_tensor(in, "convolution").unsqueeze(1);
@@ -391,7 +391,7 @@ PairVectors path(const Inputs& in) {
       w = at::silu(mixed).view({w.size(0), w.size(1), width, length}).transpose(-2, -1);
     }
     w = w / (w.square().sum(-1, true) + settings.epsilon).sqrt();
-    const at::Tensor beta = 2 * at::sigmoid(in.features.select(-1, width));
+    const at::Tensor beta = 2 * at::sigmoid(in.token_inputs.select(-1, width));
     std::vector<at::Tensor> rows;
     for (std::int64_t i = 0; i < length; ++i) {
       at::Tensor rest = in.query.select(2, i);
@@ -407,7 +407,7 @@ PairVectors path(const Inputs& in) {
     const double scale = in.scheme.score_scale(width);
     const at::Tensor scores = at::stack(rows, 2) * scale;
     if (!settings.forget_gate) return scores;
-    const at::Tensor log_gates = at::log_sigmoid(in.features.select(-1, width + 1));
+    const at::Tensor log_gates = at::log_sigmoid(in.token_inputs.select(-1, width + 1));
     return scores + at::einsum("ijl,bhl->bhij", {tokens_between(in), log_gates}) *
                         (settings.gate_scaled ? scale : 1);
   }};
@@ -438,7 +438,7 @@ std::function<double(std::int64_t, std::int64_t)> counted_distance(
   };
 }
 
-PairVectors pair_vectors(const PlainAttentionInputs& in) {
+PairVectors pair_vectors(const ReferenceAttentionInputs& in) {
   static const std::map<std::string, PairVectors (*)(const Inputs&)> kSchemes{
       {"shaw", shaw},
       {"nezha", nezha},

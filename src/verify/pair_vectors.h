@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "verify/plain_attention.h"
+#include "verify/reference_attention.h"
 
 namespace roformer {
 
@@ -27,6 +27,6 @@ std::function<double(std::int64_t i, std::int64_t j)> counted_distance(
     const PositionSettings& settings);
 
 // Nothing is set for schemes without such terms.
-PairVectors pair_vectors(const PlainAttentionInputs& inputs);
+PairVectors pair_vectors(const ReferenceAttentionInputs& inputs);
 
 }  // namespace roformer

@@ -61,7 +61,7 @@ TEST_CASE("only what changes scores, or the probabilities, has them made") {
   CHECK(path_of("rope", {.dropout = 0.1}) == AttentionPath::scores);
   CHECK(path_of("rope", {.attention = {.log_n = LogNScaling::query}}) == AttentionPath::scores);
   CHECK(path_of("rope", {.attention = {.kernel = AttentionKernel::elu}}) ==
-        AttentionPath::features);
+        AttentionPath::linear);
 }
 
 TEST_CASE("a step of decoding goes by LibTorch's kernel where the cache holds rotated keys") {
@@ -74,5 +74,5 @@ TEST_CASE("a step of decoding goes by LibTorch's kernel where the cache holds ro
   CHECK(step("rerope") == AttentionPath::scores);
   CHECK(path_of("none", {.attention = {.kernel = AttentionKernel::favor},
                          .causal = true,
-                         .cached = true}) == AttentionPath::features);
+                         .cached = true}) == AttentionPath::linear);
 }

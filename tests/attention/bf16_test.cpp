@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attention/attend.h"
-#include "attention/plain_attention.h"
+#include "attention/sdpa_attention.h"
 #include "attention/self_attention.h"
 #include "catch.h"
 #include "config/schemes/formula.h"
@@ -179,7 +179,7 @@ TEST_CASE("LibTorch's kernel keeps it, too") {
       leaves.push_back(x.to(type, false, /*copy=*/true).requires_grad_(true));
     }
     const at::Tensor output =
-        plain_attention({.query = leaves[0], .key = leaves[1], .value = leaves[2], .scale = 0.25});
+        sdpa_attention({.query = leaves[0], .key = leaves[1], .value = leaves[2], .scale = 0.25});
     CHECK(output.scalar_type() == type);
     (output.to(at::kDouble) * outer).sum().backward();
     return leaves;

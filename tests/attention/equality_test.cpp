@@ -117,7 +117,7 @@ TEST_CASE("positions with gaps give what contiguous positions give around the ga
   const at::Tensor x = at::randn({6, SmallScheme::kWidth}, at::kDouble);
   for (const std::string& name : position_names()) {
     const SmallScheme small(name, true);
-    if (small.scheme->form().scores != ContentScores::none && name == "cope")
+    if (small.scheme->capabilities().scores != ContentScores::none && name == "cope")
       continue;  // counts keys, not positions
     const Positions gaps = Positions::of({0, 1, 4, 5, 9, 10});
     const at::Tensor with_gaps = layer(small, x, TokenLayout::uniform(1, 6), gaps);
@@ -148,10 +148,10 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
                              .type = at::kDouble,
                              .projections = projections};
     context.mask = causal_mask(context.queries, context.keys);
-    if (const at::Tensor features =
-            small.features(at::randn({2, length, SmallScheme::kWidth}, at::kDouble));
-        features.defined()) {
-      context.features = small.scheme->remembered(features, {});
+    if (const at::Tensor token_inputs =
+            small.token_inputs(at::randn({2, length, SmallScheme::kWidth}, at::kDouble));
+        token_inputs.defined()) {
+      context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
     }
     const auto run = [&](const at::Tensor& query, const KeyValue& cached,
                          const AttentionContext& at, CachedKeys keys) {
@@ -170,16 +170,16 @@ TEST_CASE("a decoding step is the last row, with the keys as the scheme caches t
     step.queries = Positions::range(length - 1, 1);
     step.mask = at::Tensor();
     KeyValue cached = to_cache(*small.scheme, context, {.key = k, .value = v});
-    if (small.scheme->form().changes_keys) {  // by the tokens in front of the last
+    if (small.scheme->capabilities().changes_keys) {  // by the tokens in front of the last
       AttentionContext before = context;
       before.queries = before.keys = Positions::range(0, length - 1);
-      before.features = context.features.narrow(2, 0, length - 1);
+      before.token_inputs = context.token_inputs.narrow(2, 0, length - 1);
       const at::Tensor changed =
           small.scheme->changed_keys(before, cached.key.narrow(2, 0, length - 1));
       cached.key = at::cat({changed, cached.key.narrow(2, length - 1, 1)}, 2);
     }
     const at::Tensor last =
-        run(q.narrow(2, length - 1, 1), cached, step, small.scheme->form().cached_keys);
+        run(q.narrow(2, length - 1, 1), cached, step, small.scheme->capabilities().cached_keys);
     INFO(name);
     CHECK(distance(full.narrow(2, length - 1, 1), last) < 1e-12);
   }
@@ -194,7 +194,7 @@ TEST_CASE("fused attention with a bias is the explicit softmax, with gradients")
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
       SmallScheme small(name, causal);
-      if (small.scheme->form().scores != ContentScores::none) continue;
+      if (small.scheme->capabilities().scores != ContentScores::none) continue;
       const at::Tensor outer = at::randn({layout.tokens, SmallScheme::kInner}, at::kDouble);
       at::Tensor x = at::randn({layout.tokens, SmallScheme::kWidth}, at::kDouble);
       x.set_requires_grad(true);

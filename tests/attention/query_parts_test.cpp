@@ -48,22 +48,22 @@ std::vector<at::Tensor> run_parts(const SmallScheme& small, const PartSides& sid
   const at::Tensor weight =
       at::full({SmallScheme::kInner, SmallScheme::kWidth}, 0.1, input.options().dtype(stored));
   context.projections = {.query_weight = weight, .key_weight = weight};
-  const at::Tensor features = small.features(input);
-  if (features.defined()) context.features = small.scheme->remembered(features, {});
-  const SchemeForm form = small.scheme->form();
+  const at::Tensor token_inputs = small.token_inputs(input);
+  if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
+  const SchemeCapabilities capabilities = small.scheme->capabilities();
   const at::Tensor output = attend({.query = query,
                                     .key = key,
                                     .value = value,
                                     .scheme = *small.scheme,
                                     .attention = attention,
                                     .context = context,
-                                    .bias = form.bias_of_positions ? small.scheme->bias(context)
+                                    .bias = capabilities.bias_of_positions ? small.scheme->bias(context)
                                                                    : session.bias(1, extent),
                                     .most_queries = most_queries})
                                 .output;
   (output * sides.outer.to(type)).sum().backward();
   std::vector<at::Tensor> result{output.detach(), query.grad(), key.grad(), value.grad()};
-  if (features.defined()) result.push_back(input.grad());
+  if (token_inputs.defined()) result.push_back(input.grad());
   for (const Parameter& parameter : small.parameters.all()) {
     if (parameter.value.grad().defined()) result.push_back(parameter.value.grad().clone());
   }
@@ -124,8 +124,8 @@ TEST_CASE("a long text is attended to in parts as it would be at once") {
                              .causal = true,
                              .mask = causal_mask(positions, positions),
                              .type = at::kDouble};
-    const at::Tensor features = small.features(input);
-    if (features.defined()) context.features = small.scheme->remembered(features, {});
+    const at::Tensor token_inputs = small.token_inputs(input);
+    if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
     const auto output = [&](std::int64_t most_queries) {
       return attend({.query = query,
                      .key = key,

@@ -55,7 +55,7 @@ TEST_CASE("attention by rows with running sums is the explicit softmax, with gra
                                       .causal = true,
                                       .mask = mask,
                                       .type = type,
-                                      .features = sums.unsqueeze(-1)}})
+                                      .token_inputs = sums.unsqueeze(-1)}})
                       .output);
     double worst = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -81,11 +81,11 @@ struct SmallScheme {
     }
   }
 
-  // The features of tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
+  // The scheme's inputs for the tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
   // where the scheme has none.
-  at::Tensor features(const at::Tensor& input) const {
-    if (!scheme->form().features) return {};
-    return scheme->features(1, input.flatten(0, 1))
+  at::Tensor token_inputs(const at::Tensor& input) const {
+    if (!scheme->capabilities().token_inputs) return {};
+    return scheme->token_inputs(1, input.flatten(0, 1))
         .view({input.size(0), input.size(1), kHeads, -1})
         .transpose(1, 2);
   }

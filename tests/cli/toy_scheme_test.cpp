@@ -51,7 +51,7 @@ class Previous : public PositionScheme {
                                    .initial = constant(initial),
                                    .decay = false});
   }
-  SchemeForm form() const override { return {.bias = BiasForm()}; }
+  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence()}; }
   at::Tensor bias(const AttentionContext& context) const override {
     const at::Tensor past =
         context.queries.tensor().unsqueeze(1) - context.keys.tensor().unsqueeze(0);

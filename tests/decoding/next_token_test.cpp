@@ -146,7 +146,7 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
       most = std::max(most, model.remembered());
     }
     // Schemes that draw positions count the tokens, and keep them.
-    CHECK(most <= (decoder.encoder->scheme().form().draws_positions ? 400 : 64 + 10));
+    CHECK(most <= (decoder.encoder->scheme().capabilities().draws_positions ? 400 : 64 + 10));
   };
   for (const std::string& name : position_names()) {
     DYNAMIC_SECTION(name << " with a window") {

@@ -27,7 +27,7 @@ inline std::vector<ScoreShares> exact_shares(const ScoreInputs& in) {
         rows.view({-1, 1, 1, width}).expand({rows.size(0), heads, length, width});
     return positions.defined() ? all + positions : all.contiguous();
   };
-  const bool biased = in.scheme.form().bias || in.scheme.form().bias_of_positions;
+  const bool biased = in.scheme.capabilities().bias || in.scheme.capabilities().bias_of_positions;
   const at::Tensor key = placed(basis.repeat({units, 1}), in.key_positions);
   const at::Tensor s =
       attend({.query = placed(basis.repeat_interleave(units, 0), in.query_positions),

@@ -68,12 +68,12 @@ struct Case {
     if (own.defined()) context.mask = context.mask.defined() ? context.mask.logical_and(own) : own;
     const at::Tensor weight = normals({SmallScheme::kInner, SmallScheme::kWidth}, 3) * 0.5;
     context.projections = {.query_weight = weight, .key_weight = weight.flip(0)};
-    if (small.scheme->form().draws_positions) {
+    if (small.scheme->capabilities().draws_positions) {
       context.drawn_positions = small.scheme->draw_positions({.lengths = {&kLength, 1}});
     }
-    if (small.scheme->form().features) {
-      inputs.key_features =
-          small.features(normals({groups * kGroup, 1, SmallScheme::kWidth}, 4)).select(2, 0);
+    if (small.scheme->capabilities().token_inputs) {
+      inputs.key_token_inputs =
+          small.token_inputs(normals({groups * kGroup, 1, SmallScheme::kWidth}, 4)).select(2, 0);
     }
   }
 };

@@ -300,7 +300,7 @@ TEST_CASE("a step of decoding with shared heads gives the whole text's states, a
       CHECK(distance(at::cat(steps, 0), whole) < 1e-10);
       // Keys that a scheme rotates or changes head by head stand apart.
       const PositionScheme& scheme = small.stack.scheme().of_layer(1);
-      if (scheme.form().transform || scheme.form().changes_keys) continue;
+      if (scheme.capabilities().transform || scheme.capabilities().changes_keys) continue;
       const at::Tensor nothing = at::empty({1, 2, 0, 4}, at::kDouble);
       CHECK(cache.append(1, {.key = nothing, .value = nothing}).value.size(1) == 2);
     }

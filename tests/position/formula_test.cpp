@@ -185,7 +185,7 @@ TEST_CASE("a score as a formula is the score with its bias, and gradients flow t
   const MadeScheme made(of_text("score", "score * (1 + log(i + 1)) - slope[layer, h] * abs(i - j)",
                                 "{slope: {per: layer_head, initial: \"0.1 * (h + 1)\"}}"),
                         true, at::kDouble);
-  REQUIRE(made.scheme->form().scores != ContentScores::none);
+  REQUIRE(made.scheme->capabilities().scores != ContentScores::none);
   const at::Tensor scores =
       at::randn({2, kFormulaHeads, 12, 12}, at::kDouble).set_requires_grad(true);
   const at::Tensor result = made.scheme->scores(context, {.scores = scores});

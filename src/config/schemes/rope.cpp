@@ -86,15 +86,35 @@ void check_rotated_features(const SchemeCheck& check) {
                             fraction, check.head_width(), share));
 }
 
-void check_scaling(const SchemeCheck& check) {
-  const auto& rope = check.options<RopeSettings>();
+bool is_yarn(RopeScaling scaling) {
+  return scaling == RopeScaling::yarn || scaling == RopeScaling::yarn_paper;
+}
+
+// Scalings whose angles depend on the length of the text.
+bool depends_on_length(RopeScaling scaling) {
+  return scaling == RopeScaling::dynamic_ntk || scaling == RopeScaling::longrope;
+}
+
+// Scalings that change the base of the frequencies.
+bool changes_base(RopeScaling scaling) {
+  return scaling == RopeScaling::ntk || scaling == RopeScaling::dynamic_ntk;
+}
+
+// Options that only one scaling uses.
+void check_unused_options(const SchemeCheck& check, const RopeSettings& rope) {
   if (rope.scaling == RopeScaling::none && rope.factor != 1) {
     check.problem({check.option("factor"), check.option("scaling")},
-                  fmt::format("got {}, but there is no scaling that would use it", rope.factor),
+                  fmt::format("got {}, but no scaling is set that uses it", rope.factor),
                   "choose " + check.option("scaling"));
   }
-  const bool yarn = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::yarn_paper;
-  if (yarn && rope.beta_fast <= rope.beta_slow) {
+  if (rope.scaling != RopeScaling::p_rope && rope.proportion != 1) {
+    check.problem({check.option("proportion"), check.option("scaling")},
+                  fmt::format("got {}, but only the scaling p_rope uses it", rope.proportion));
+  }
+}
+
+void check_bands(const SchemeCheck& check, const RopeSettings& rope) {
+  if (is_yarn(rope.scaling) && rope.beta_fast <= rope.beta_slow) {
     check.problem(
         {check.option("beta_fast"), check.option("beta_slow")},
         fmt::format("got {}, wanted more than beta_slow ({})", rope.beta_fast, rope.beta_slow));
@@ -105,55 +125,72 @@ void check_scaling(const SchemeCheck& check) {
                   fmt::format("got {}, wanted more than low_frequency_factor ({})",
                               rope.high_frequency_factor, rope.low_frequency_factor));
   }
+}
+
+// longrope needs one factor for each rotated pair; the other scalings take none.
+void check_longrope_factors(const SchemeCheck& check, const RopeSettings& rope) {
+  const bool used = rope.scaling == RopeScaling::longrope;
   const std::int64_t pairs = rotary_width(rope.fraction, check.head_width()) / 2;
   for (const auto& [option, list] :
        {std::pair("short_factor", &rope.short_factor), {"long_factor", &rope.long_factor}}) {
     const auto given = static_cast<std::int64_t>(list->size());
-    const bool used = rope.scaling == RopeScaling::longrope;
     if (used ? given == pairs : given == 0) continue;
     check.problem({check.option(option), check.option("scaling"), "model.width", "model.heads"},
                   used ? fmt::format("{} has {} numbers, wanted one for each of {} pairs", option,
                                      given, pairs)
                        : "is for the scaling longrope only");
   }
+}
+
+void check_longrope_with_linear_attention(const SchemeCheck& check, const RopeSettings& rope) {
   const AttentionSettings& attention = check.settings().attention;
-  const std::int64_t features = linear_feature_count(attention, check.head_width());
-  if (rope.scaling == RopeScaling::longrope && attention.kernel != AttentionKernel::softmax &&
-      attention.linear_rotation == LinearRotation::numerator && features != check.head_width()) {
-    check.problem({check.option("scaling"), "attention.features", "attention.linear_rotation"},
-                  fmt::format("longrope has a factor for each pair of a head's {} features, but {} "
-                              "are rotated",
-                              check.head_width(), features),
-                  fmt::format("attention.features: {}", check.head_width()));
+  if (rope.scaling != RopeScaling::longrope || attention.kernel == AttentionKernel::softmax ||
+      attention.linear_rotation != LinearRotation::numerator) {
+    return;
   }
-  const bool by_length =
-      rope.scaling == RopeScaling::dynamic_ntk || rope.scaling == RopeScaling::longrope;
-  if (by_length && check.settings().task == TaskKind::translation &&
-      check.settings().position.cross == "rope") {
+  const std::int64_t feature_width = linear_feature_count(attention, check.head_width());
+  if (feature_width == check.head_width()) return;
+  check.problem({check.option("scaling"), "attention.features", "attention.linear_rotation"},
+                fmt::format("longrope has a factor for each pair of a head's {} features, but {} "
+                            "are rotated",
+                            check.head_width(), feature_width),
+                fmt::format("attention.features: {}", check.head_width()));
+}
+
+void check_length_in_translation(const SchemeCheck& check, const RopeSettings& rope) {
+  if (!depends_on_length(rope.scaling)) return;
+  const Settings& settings = check.settings();
+  if (settings.task == TaskKind::translation && settings.position.cross == "rope") {
     check.problem({check.option("scaling"), "position.cross"},
-                  fmt::format("{} grows with the text, and a source and its translation have "
-                              "lengths of their own",
+                  fmt::format("{} depends on the length of the text, and a source and its "
+                              "translation have different lengths",
                               to_word(rope.scaling)),
                   "position.cross: none, or a scaling that is the same at all lengths");
   }
-  if (by_length && task_facts(check.settings().task).translates &&
-      uses_linear_attention(attention)) {
+  if (task_facts(settings.task).translates && uses_linear_attention(settings.attention)) {
     check.problem({check.option("scaling"), "attention.kernel"},
-                  fmt::format("{} turns the keys of a translation anew as it grows, and linear "
-                              "attention keeps none of them",
+                  fmt::format("{} rotates the keys of a translation again as it grows, and linear "
+                              "attention does not keep them",
                               to_word(rope.scaling)),
                   "attention.kernel: softmax, or a scaling that is the same at all lengths");
   }
-  if (rope.proportion != 1 && rope.scaling != RopeScaling::p_rope) {
-    check.problem({check.option("proportion"), check.option("scaling")},
-                  fmt::format("got {}, but only the scaling p_rope uses it", rope.proportion));
-  }
-  const bool by_base = rope.scaling == RopeScaling::ntk || rope.scaling == RopeScaling::dynamic_ntk;
-  if (by_base && rotary_width(rope.fraction, check.head_width()) <= 2) {
-    check.problem(
-        {check.option("scaling"), check.option("fraction"), "model.width", "model.heads"},
-        fmt::format("{} needs at least two pairs of rotated features", to_word(rope.scaling)));
-  }
+}
+
+void check_pairs_for_base(const SchemeCheck& check, const RopeSettings& rope) {
+  if (!changes_base(rope.scaling) || rotary_width(rope.fraction, check.head_width()) > 2) return;
+  check.problem(
+      {check.option("scaling"), check.option("fraction"), "model.width", "model.heads"},
+      fmt::format("{} needs at least two pairs of rotated features", to_word(rope.scaling)));
+}
+
+void check_scaling(const SchemeCheck& check) {
+  const auto& rope = check.options<RopeSettings>();
+  check_unused_options(check, rope);
+  check_bands(check, rope);
+  check_longrope_factors(check, rope);
+  check_longrope_with_linear_attention(check, rope);
+  check_length_in_translation(check, rope);
+  check_pairs_for_base(check, rope);
 }
 
 void check_rope(const SchemeCheck& check) {

@@ -7,7 +7,7 @@
 
 namespace roformer {
 
-struct PlainAttention {
+struct SdpaInputs {
   at::Tensor query;       // [B, H, Lq, D]
   at::Tensor key, value;  // [B, H, Lk, D]; on a CPU they may have fewer heads, a divisor of H
   at::Tensor additive;    // broadcasts to [B, H, Lq, Lk], -infinity hides; or undefined
@@ -16,6 +16,6 @@ struct PlainAttention {
 };
 
 // -> [B, H, Lq, D]. Nothing of the size of all pairs is held but the bias.
-at::Tensor plain_attention(const PlainAttention& in);
+at::Tensor sdpa_attention(const SdpaInputs& in);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-#include "attention/plain_attention.h"
+#include "attention/sdpa_attention.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-at::Tensor plain_attention(const PlainAttention& in) {
+at::Tensor sdpa_attention(const SdpaInputs& in) {
   const bool causal = in.causal && !in.additive.defined() && in.query.size(2) > 1;
   if (const FewQueryAttention few{.query = in.query,
                                   .key = in.key,

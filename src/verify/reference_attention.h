@@ -1,7 +1,6 @@
-// Attention as the papers write it down: a score for every pair of positions in a matrix of its
-// own, vectors of distances gathered for every pair as [L, L, D], rotations as products with
-// matrices. Large and slow on purpose: what the efficient forms are tested against and compared
-// with.
+// Attention as the papers write it: one score matrix over all pairs of positions, the vectors of
+// distances gathered for every pair as [L, L, D], rotations as matrix products. Large and slow on
+// purpose: the efficient forms are tested against it and compared with it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +11,7 @@
 
 namespace roformer {
 
-struct PlainAttentionInputs {
+struct ReferenceAttentionInputs {
   at::Tensor query;  // [B, H, L, D], not rotated
   at::Tensor key;    // [B, H, L, D]
   at::Tensor value;  // [B, H, L, D]
@@ -20,17 +19,16 @@ struct PlainAttentionInputs {
   const PositionSettings& settings;  // that the scheme was made with
   const ParameterStore& parameters;  // that it added its own to
   AttentionContext context;          // without a mask
-  at::Tensor features =
-      {};  // of schemes with features of tokens, as features() gives them: [B, H, L, F]
+  at::Tensor token_inputs = {};  // [B, H, L, F], the scheme's token_inputs()
 };
 
 // Softmax attention -> [B, H, L, D].
-at::Tensor plain_attention(const PlainAttentionInputs& inputs);
+at::Tensor reference_attention(const ReferenceAttentionInputs& inputs);
 
 // About as many numbers are in memory at once in a forward and backward pass.
-struct PlainAttentionSize {
+struct ReferenceAttentionSize {
   std::int64_t batch = 0, heads = 0, length = 0, head_width = 0;
 };
-double plain_attention_numbers(const PositionSettings& settings, const PlainAttentionSize& size);
+double reference_attention_numbers(const PositionSettings& settings, const ReferenceAttentionSize& size);
 
 }  // namespace roformer

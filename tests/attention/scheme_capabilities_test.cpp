@@ -1,4 +1,4 @@
-// What form() names must answer; a bias, weights or drawn positions that it does not name were
+// What capabilities() names must answer; a bias, weights or drawn positions that it does not name were
 // forgotten there.
 #include <ATen/ATen.h>
 
@@ -21,32 +21,32 @@ AttentionContext context_of(const SmallScheme& small) {
                            .layer = 1,
                            .causal = small.causal,
                            .type = at::kDouble};
-  const at::Tensor features =
-      small.features(at::randn({1, kLength, SmallScheme::kWidth}, at::kDouble));
-  if (features.defined()) context.features = small.scheme->remembered(features, {});
+  const at::Tensor token_inputs =
+      small.token_inputs(at::randn({1, kLength, SmallScheme::kWidth}, at::kDouble));
+  if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
   return context;
 }
 
 void check_answers(const SmallScheme& small) {
   const PositionScheme& scheme = *small.scheme;
-  const SchemeForm form = scheme.form();
+  const SchemeCapabilities capabilities = scheme.capabilities();
   const AttentionContext context = context_of(small);
-  CHECK(scheme.bias(context).defined() == (form.bias || form.bias_of_positions));
-  CHECK(!(form.bias && form.bias_of_positions));
+  CHECK(scheme.bias(context).defined() == (capabilities.bias || capabilities.bias_of_positions));
+  CHECK(!(capabilities.bias && capabilities.bias_of_positions));
   const at::Tensor distances = at::arange(-kLength + 1, kLength, at::kDouble);
-  if (form.bias && form.bias->of_distance_alone) {
+  if (capabilities.bias && capabilities.bias->on_distance_alone) {
     CHECK(scheme.bias_at(context, distances).size(1) == distances.size(0));
   }
-  if (form.running_sums) CHECK(scheme.running_sums(context).defined());
-  if (form.features) CHECK(context.features.size(2) == kLength);
+  if (capabilities.running_sums) CHECK(scheme.running_sums(context).defined());
+  if (capabilities.token_inputs) CHECK(context.token_inputs.size(2) == kLength);
   const at::Tensor pairs =
       at::rand({1, SmallScheme::kHeads, kLength, kLength}, at::kDouble).softmax(-1);
-  CHECK(scheme.weights(context, pairs.clone()).weights.defined() == form.weights);
-  if (form.value_term) CHECK(scheme.value_term(context, pairs).defined());
+  CHECK(scheme.weights(context, pairs.clone()).weights.defined() == capabilities.weights);
+  if (capabilities.value_term) CHECK(scheme.value_term(context, pairs).defined());
   const std::vector<std::int64_t> lengths{kLength};
-  CHECK(scheme.draw_positions({.lengths = lengths}).defined() == form.draws_positions);
+  CHECK(scheme.draw_positions({.lengths = lengths}).defined() == capabilities.draws_positions);
   // A rotation and a transform are two answers to one question.
-  if (form.transform) CHECK(!scheme.rotation(context, SmallScheme::kHeadWidth));
+  if (capabilities.transform) CHECK(!scheme.rotation(context, SmallScheme::kHeadWidth));
 }
 
 }  // namespace
@@ -66,37 +66,37 @@ TEST_CASE("the hooks that a scheme's form names are those that answer") {
 TEST_CASE("forms that decide how scores are made and keys are kept are those of the papers") {
   const auto form_of = [](const char* name,
                           const std::function<void(PositionSettings&)>& change = {}) {
-    return SmallScheme(name, true, at::kDouble, change).scheme->form();
+    return SmallScheme(name, true, at::kDouble, change).scheme->capabilities();
   };
   for (const char* name : {"shaw", "nezha", "transformer_xl", "deberta", "music_transformer",
                            "cope", "dape", "rerope", "self_extend", "dual_chunk", "streaming"}) {
     INFO(name);
-    CHECK(form_of(name).scores == ContentScores::changed);
+    CHECK(capabilities_of(name).scores == ContentScores::changed);
   }
-  const SchemeForm path = form_of("path");
-  CHECK((path.scores == ContentScores::own && path.changes_keys && path.features));
-  CHECK(path.features_before > 0);
-  CHECK((form_of("fox").running_sums && form_of("fox").features));
-  CHECK((form_of("shaw").value_term && form_of("nezha").value_term));
-  CHECK((form_of("fope").transform && form_of("explicit_positions").transform));
+  const SchemeCapabilities path = capabilities_of("path");
+  CHECK((path.scores == ContentScores::own && path.changes_keys && path.token_inputs));
+  CHECK(path.token_inputs_before > 0);
+  CHECK((capabilities_of("fox").running_sums && capabilities_of("fox").token_inputs));
+  CHECK((capabilities_of("shaw").value_term && capabilities_of("nezha").value_term));
+  CHECK((capabilities_of("fope").transform && capabilities_of("explicit_positions").transform));
   for (const char* name : {"rerope", "self_extend", "streaming"}) {
-    CHECK(form_of(name).cached_keys == CachedKeys::unrotated);
+    CHECK(capabilities_of(name).cached_keys == CachedKeys::unrotated);
   }
   for (const RopeScaling scaling : {RopeScaling::none, RopeScaling::dynamic_ntk}) {
-    const SchemeForm rope = form_of("rope", [scaling](PositionSettings& all) {
+    const SchemeCapabilities rope = capabilities_of("rope", [scaling](PositionSettings& all) {
       all.of<RopeSettings>().scaling = scaling;
       all.of<RopeSettings>().factor = 2;
     });
     CHECK((rope.cached_keys == CachedKeys::unrotated) == (scaling != RopeScaling::none));
   }
-  CHECK(form_of("dape").can_cache);
+  CHECK(capabilities_of("dape").can_cache);
   CHECK(
-      !form_of("dape", [](PositionSettings& all) { all.of<DapeSettings>().kernel = 3; }).can_cache);
-  for (const char* name : {"kerple", "fire"}) CHECK(form_of(name).bias.value().of_each_layer);
-  const SchemeForm formula = form_of("formula", [](PositionSettings& all) {
+      !capabilities_of("dape", [](PositionSettings& all) { all.of<DapeSettings>().kernel = 3; }).can_cache);
+  for (const char* name : {"kerple", "fire"}) CHECK(capabilities_of(name).bias.value().on_layer);
+  const SchemeCapabilities formula = capabilities_of("formula", [](PositionSettings& all) {
     all.of<FormulaSettings>().bias = "abs(i - j) * (layer + 1) / length";
   });
-  CHECK((formula.bias.value().of_each_layer && formula.bias.value().of_each_length));
+  CHECK((formula.bias.value().on_layer && formula.bias.value().on_length));
 }
 
 TEST_CASE("options that change what a scheme answers change its form") {

@@ -1,4 +1,4 @@
-#include "verify/plain_attention.h"
+#include "verify/reference_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/diag_embed.h>
@@ -38,7 +38,7 @@ at::Tensor rotated_by_matrices(const at::Tensor& x, const Rotation& rotation) {
 
 }  // namespace
 
-at::Tensor plain_attention(const PlainAttentionInputs& in) {
+at::Tensor reference_attention(const ReferenceAttentionInputs& in) {
   const at::ScalarType type = in.query.scalar_type();
   const double scale = in.scheme.score_scale(in.query.size(-1));
   const PairVectors pairs = pair_vectors(in);
@@ -67,7 +67,7 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   if (pairs.content_bias.defined()) {
     scores = scores + scale * at::matmul(pairs.content_bias.unsqueeze(1), key.transpose(-2, -1));
   }
-  const at::Tensor bias = in.scheme.form().bias ? in.scheme.bias(in.context) : at::Tensor();
+  const at::Tensor bias = in.scheme.capabilities().bias ? in.scheme.bias(in.context) : at::Tensor();
   if (bias.defined()) scores = scores + bias;
   if (pairs.weights) {
     const at::Tensor weights = pairs.weights(scores);
@@ -88,7 +88,7 @@ at::Tensor plain_attention(const PlainAttentionInputs& in) {
   return output;
 }
 
-double plain_attention_numbers(const PositionSettings& settings, const PlainAttentionSize& size) {
+double reference_attention_numbers(const PositionSettings& settings, const ReferenceAttentionSize& size) {
   const auto length = static_cast<double>(size.length);
   const auto scores = static_cast<double>(size.batch * size.heads) * length * length;
   const auto vectors = length * length * static_cast<double>(size.head_width);

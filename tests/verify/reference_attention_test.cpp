@@ -1,5 +1,5 @@
 // The efficient form of every scheme against the plain one, which writes every pair out.
-#include "verify/plain_attention.h"
+#include "verify/reference_attention.h"
 #include "config/schemes/dape.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/explicit_positions.h"
@@ -46,7 +46,7 @@ void compare_forms(SmallScheme& small) {
                            .causal = small.causal,
                            .training = true,
                            .type = at::kDouble};
-  if (small.scheme->form().draws_positions) {
+  if (small.scheme->capabilities().draws_positions) {
     const std::vector<std::int64_t> lengths{kLength, kLength};
     context.drawn_positions =
         small.scheme->draw_positions({.lengths = lengths, .training = true, .key = 3});
@@ -65,19 +65,19 @@ void compare_forms(SmallScheme& small) {
     return result;
   };
   const at::Tensor input = at::randn({2, kLength, SmallScheme::kWidth}, at::kDouble);
-  const auto plain = gradients(plain_attention({.query = query,
+  const auto plain = gradients(reference_attention({.query = query,
                                                 .key = key,
                                                 .value = value,
                                                 .scheme = *small.scheme,
                                                 .settings = small.settings,
                                                 .parameters = small.parameters,
                                                 .context = context,
-                                                .features = small.features(input)}));
+                                                .token_inputs = small.token_inputs(input)}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
-  if (const at::Tensor features = small.features(input); features.defined())
-    masked.features = small.scheme->remembered(features, {});
+  if (const at::Tensor token_inputs = small.token_inputs(input); token_inputs.defined())
+    masked.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
   const auto efficient = gradients(attend({.query = query,
                                            .key = key,
                                            .value = value,
