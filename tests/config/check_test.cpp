@@ -45,7 +45,7 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
         "--training.warmup: 2000 is longer than the training (1000) (hint: --training.warmup 0 "
         "--training.warmup_ratio 0.1 is a tenth of any training)");
   CHECK(has(message({{"run", "a/b"}}), "wanted the name of one folder"));
-  CHECK(has(message({{"position.factor", "4"}}), "there is no scaling that would use it"));
+  CHECK(has(message({{"position.factor", "4"}}), "no scaling is set that uses it"));
 }
 
 TEST_CASE("blocks that cannot stand together are refused") {

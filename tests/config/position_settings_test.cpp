@@ -123,7 +123,7 @@ TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the s
                                 {"position.scaling", "dynamic_ntk"},
                                 {"position.factor", "4"}});
             }),
-            "lengths of their own"));
+            "different lengths"));
   CHECK(has(refusal([] {
               default_settings({{"task", "translation"},
                                 {"attention.kernel", "elu"},
