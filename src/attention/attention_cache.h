@@ -1,6 +1,6 @@
-// What the self-attentions of one stack remember of the texts so far: keys and values, or the sums
-// of linear attention. The texts of a batch are equally long; they can change places, double and
-// leave.
+// The cache of one stack's self-attention layers while decoding: keys and values, or the sums of
+// linear attention. All texts of a batch have the same length; they can be reordered, duplicated
+// and dropped.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,33 +18,33 @@ namespace roformer {
 
 class AttentionCache {
  public:
-  // Begins a step whose tokens stand at these positions; every layer then takes them once.
+  // Begins a step with tokens at these positions. Every layer then appends to the cache once.
   void begin_step(const Positions& positions);
-  // Where all tokens stand, those of the step last.
+  // The positions of all tokens, the current step's last.
   const Positions& positions() const { return positions_; }
   std::int64_t length() const { return positions_.count(); }  // 0 before the first step
 
-  // Of the tokens' indices, in order, those that stay (all of them: nothing is copied); of
-  // schemes that draw no positions.
+  // Keeps only the tokens with these indices, in order (keeping all copies nothing). Not for
+  // schemes that draw positions.
   void keep(const std::vector<std::int64_t>& indices);
-  // Holds twice as much as after the last keep(), and not little.
+  // Whether the cache has doubled since the last keep(), ignoring small caches.
   bool has_doubled() const { return length() >= 2 * std::max(kept_, kLeastKept); }
 
-  // Text i goes on from text sources[i].
+  // Text i continues the old text sources[i].
   void reorder(std::span<const std::int64_t> sources);
 
-  // Softmax attention: adds the step's keys and values, [B, H, L, D], in the form that to_cache()
-  // gives. Returns those of all positions: views [B, H, length(), D] that the next step's append
-  // may invalidate.
+  // Softmax attention: appends the step's keys and values, [B, H, L, D], as to_cache() returns
+  // them. Returns those of all positions: views [B, H, length(), D], invalidated by the next
+  // append.
   KeyValue append(std::int64_t layer, const KeyValue& added);
-  // Of the layer, without the step's `added` tokens.
+  // The layer's keys and values before the step's `added` tokens.
   KeyValue before(std::int64_t layer, std::int64_t added) const {
     return keys_values_.held(layer, length() - added);
   }
-  // Where all tokens stand, of schemes that draw positions, [1, length()]: with the step's.
+  // For schemes that draw positions: those of all tokens, the step's included, [1, length()].
   at::Tensor drawn_positions;
-  std::int64_t expected_length = 0;  // that the texts may come to; 0: not known
-  // Linear attention: the layer's state, and its random features, which the first step makes.
+  std::int64_t expected_length = 0;  // the longest the texts may become; 0: unknown
+  // Linear attention: the layer's state and its random matrix, drawn at the first step.
   struct Linear {
     LinearState state;
     at::Tensor matrix;

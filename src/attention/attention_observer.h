@@ -1,5 +1,5 @@
-// Sees each call of softmax self-attention in the layers that it asks for, and may replace the output.
-// `explain` uses it to record attention and to remove positions from a trained model.
+// Sees each call of softmax self-attention in the layers that it asks for, and may replace the
+// output. `explain` uses it to record attention and to remove positions from a trained model.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// Which of its ways an attention layer takes, from what its scheme's form and the pass ask for.
+// Chooses the implementation of an attention layer from its scheme's capabilities and the pass.
 #pragma once
 
 #include "attention/self_attention.h"
@@ -6,18 +6,18 @@
 namespace roformer {
 
 enum class AttentionPath {
-  packed,  // packed_attention: a GPU's kernel over texts end to end
-  tiles,   // fused_attention: all texts at once, no score in memory
-  // Texts of equal length at a time:
-  running_sums,  // running_sum_attention: some queries after the other
-  kernel,        // sdpa_attention: LibTorch's own
+  packed,  // packed_attention: a GPU kernel over concatenated texts
+  tiles,   // fused_attention: all texts at once, no score matrix in memory
+  // One call for each group of texts of equal length:
+  running_sums,  // running_sum_attention: blocks of queries
+  kernel,        // sdpa_attention: LibTorch's kernel
   scores,        // attend: scores that a scheme changes, or an observer wants to see
   linear,        // linear_attention
 };
 
-// The first of them that gives the right numbers.
+// The first of these that computes the right result.
 AttentionPath attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
-// Of a step of decoding, which sees the keys of a cache: kernel, scores or linear.
+// The same for a decoding step with a cache: kernel, scores or linear.
 AttentionPath cached_attention_path(const SelfAttentionInputs& inputs, PositionSession& session);
 
 }  // namespace roformer

@@ -1,8 +1,8 @@
-// How near the denominators of linear attention come to zero: as long as a DenominatorCheck lives,
-// those that this thread computes are counted. With positive features a denominator can be small
-// only beside what the features could add up to, |phi(q)| times the sum of |phi(k)|. Where RoPE
-// rotates the numerator alone (RoFormer eq. 19) that bound is what the numerator can reach: a
-// denominator of a hundredth of it lets the weights of a token add up to a hundred instead of one.
+// Counts how close the denominators of linear attention are to zero. While a DenominatorCheck
+// lives, it counts the denominators that its thread computes. Feature maps are positive, so a
+// denominator is small only relative to its bound, |phi(q)| times the sum of |phi(k)|. If RoPE
+// rotates only the numerator (RoFormer eq. 19), the numerator can reach that bound: a denominator
+// at a hundredth of it lets the weights of a token sum to a hundred instead of one.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@ namespace roformer {
 struct DenominatorFigures {
   std::int64_t count = 0;
   std::int64_t small = 0;  // below kSmallDenominator of their bound
-  double least = 1;        // of all, as a share of its bound
+  double least = 1;        // the smallest ratio of a denominator to its bound
 
   double small_share() const {
     return count > 0 ? static_cast<double>(small) / static_cast<double>(count) : 0;
@@ -33,9 +33,9 @@ class DenominatorCheck {
   // Waits for the device.
   DenominatorFigures figures() const;
 
-  // Called by linear attention, which asks first: the bound costs something.
+  // Linear attention computes the bound only if a check is wanted.
   static bool wanted() { return present_ != nullptr; }
-  // Of one shape; where the bound is 0 (no key is visible) there is nothing to count.
+  // Both of one shape. Entries with bound 0 (no visible key) are not counted.
   static void look(const at::Tensor& denominator, const at::Tensor& bound);
 
  private:

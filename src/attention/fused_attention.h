@@ -1,5 +1,5 @@
-// Softmax attention of packed q, k, v without its [L, L] matrix in memory, with the projection's
-// bias and the rotation of q and k merged into one pass.
+// Softmax attention over packed q, k, v that never stores the [L, L] matrix. One pass adds the
+// projection's bias and rotates q and k.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,19 +21,19 @@ struct FusedAttentionInputs {
   std::int64_t key_value_heads = 0;  // G, a divisor of H
   double scale = 1;
   bool causal = false;  // hide future keys; a full `additive` hides them itself
-  // Of a sequence of the given length.
+  // The rotation for a sequence of the given length.
   std::function<std::optional<RotationPair>(std::int64_t length)> rotation;
-  // [1, 1 or H, L, L], or of differences of positions [1 or H, 2L - 1] (TiledAttention), or
-  // undefined.
+  // The additive term for a length: [1, 1 or H, L, L], or by difference of positions
+  // [1 or H, 2L - 1] (TiledAttention), or undefined.
   std::function<at::Tensor(std::int64_t length)> additive;
-  // c, float64 [H, T]: c_i - c_j is added to the score of query i and key j of a sequence, and
-  // `additive` gives nothing then; undefined: nothing. On a CPU only.
+  // c, float64 [H, T]: c_i - c_j is added to the score of query i and key j of a sequence. Requires
+  // that `additive` is undefined. CPU only.
   at::Tensor sums = {};
-  at::Tensor text_starts = {};  // of packed_attention(): PositionSession::text_starts()
+  at::Tensor text_starts = {};  // for packed_attention(): PositionSession::text_starts()
 };
 
-// -> [T, H * D]. `additive` has one of its forms for all lengths, and gets a gradient where it
-// wants one.
+// -> [T, H * D]. `additive` must use the same form for all lengths. Its gradient is computed if
+// required.
 at::Tensor fused_attention(const FusedAttentionInputs& inputs);
 
 }  // namespace roformer

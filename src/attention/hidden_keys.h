@@ -1,6 +1,6 @@
-// Keys that no token to come will see: behind the window of every layer, or between the first
-// tokens and the last ones of a scheme that looks at those alone. A cache that drops them holds as
-// much after a million tokens as after a thousand.
+// Drops cached keys that no later token can see: those outside the window of every layer, or those
+// between the first and the last tokens if a scheme sees only these. The cache then stays bounded
+// however long the text grows.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace roformer {
 
-// Drops from a cache of softmax attention what a token at position `next` does not see in any of
-// the layers. What is hidden from one token stays hidden from all behind it: so it is with every
-// window, and with the masks of all schemes. A look costs a row of masks; it is taken when the
-// cache has doubled, so that memory is at most twice what is seen (and 64 tokens at least).
+// Drops from a softmax cache every key that the token at position `next` sees in no layer. Windows
+// and all schemes' masks guarantee that a key hidden from one token is hidden from all later ones.
+// Checking costs one row of masks, so it runs only when the cache has doubled: memory is at most
+// twice the visible keys (and at least 64 tokens).
 void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
                         std::span<const AttentionSettings> layers, std::int64_t next);
 

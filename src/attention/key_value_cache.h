@@ -1,5 +1,5 @@
-// Keys and values of what a decoder has seen, layer by layer, so that one more token costs one row
-// of attention. Memory doubles when it is full, so that a step appends in place.
+// The keys and values of each layer for the tokens decoded so far, so that one more token costs one
+// row of attention. Capacity doubles when full, so steps append in place.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,14 +14,14 @@ namespace roformer {
 
 class KeyValueCache {
  public:
-  // Writes keys and values [B, H, L, D] behind the `held` that are there. Returns views
+  // Appends keys and values [B, H, L, D] after the first `held`. Returns views
   // [B, H, held + L, D] of all.
   KeyValue append(std::int64_t layer, const KeyValue& added, std::int64_t held);
-  // Views of the first `held` tokens' of a layer; undefined tensors where there are none.
+  // Views of a layer's first `held` tokens; undefined tensors if it has none.
   KeyValue held(std::int64_t layer, std::int64_t held) const;
-  // Of every layer's tokens those of these indices, int64 [kept] in order.
+  // Keeps only the tokens with these indices in every layer, int64 [kept] in order.
   void keep(const at::Tensor& indices);
-  // Row i goes on from row sources[i]. Rows that stay are not copied.
+  // Row i continues the old row sources[i]. Rows that stay in place are not copied.
   void reorder(std::span<const std::int64_t> sources);
 
  private:

@@ -1,6 +1,6 @@
-// Linear attention: exp(q.k) is replaced by a product of features, so that time and memory grow
-// with the length and not with its square. Rotary positions act on the features in the numerator
-// alone (RoFormer eq. 19) or on q and k before them (the Performer's code). Section 12.
+// Linear attention replaces exp(q.k) by a product of feature maps, so that time and memory grow
+// linearly with the length. Rotary positions rotate the feature maps in the numerator only
+// (RoFormer eq. 19), or q and k before the feature maps (the Performer's code). Section 12.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,7 +19,8 @@ struct LinearAttentionInputs {
   const AttentionSettings& attention;
   AttentionContext context;  // its mask: undefined or of keys, [B, 1, 1, Lk]
   at::Tensor matrix;         // [F, D] of FAVOR+; undefined for elu
-  // FAVOR+'s stabiliser of the keys is at least this, [B, H, 1, 1]: that of earlier keys.
+  // A lower bound for FAVOR+'s stabiliser of the keys, [B, H, 1, 1]: the stabiliser of earlier
+  // keys.
   at::Tensor least_stabilizer;
 };
 
@@ -30,7 +31,7 @@ struct LinearFeatures {
 };
 LinearFeatures linear_features(const LinearAttentionInputs& inputs);
 
-// What keys that came before add up to.
+// Sums over earlier keys.
 struct LinearSums {
   at::Tensor numerator;    // [B, H, F, D]: of rotated features times values
   at::Tensor denominator;  // [B, H, 1, F]: of features
@@ -45,7 +46,7 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before = {});
 
-// The key of the matrices of a training step: another one every attention.redraw steps. Outside of
+// The random key of a training step's matrices; it changes every attention.redraw steps. Outside
 // training it is 0, so that evaluations are repeatable and comparable.
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step);
 // [features, D] float64: orthogonal rows in blocks of D, their lengths those of Gaussian vectors

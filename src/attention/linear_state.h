@@ -1,7 +1,7 @@
-// The recurrent state of causal linear attention: sums over the keys so far, so that one more token
-// costs the same however long the text is. A token's result stays as it was read; a text computed
-// anew gives its earlier tokens FAVOR+'s stabiliser of the later ones, which with an epsilon is not
-// quite the same. B texts, H heads, F features, D head width.
+// The recurrent state of causal linear attention: sums over the keys so far, so that every token
+// costs the same however long the text is. Results of earlier tokens are not updated. Recomputing
+// the whole text instead would use the FAVOR+ stabiliser of all its tokens, and with an epsilon the
+// results would differ slightly. B texts, H heads, F features, D head width.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,12 +15,12 @@ namespace roformer {
 
 class LinearState {
  public:
-  // Adds the tokens at inputs.context.queries and returns what their queries see, [B, H, L, D]: the
-  // last L rows of the whole text's linear_attention. The scheme rotates a key by its own position
-  // alone (scheme.capabilities().cached_keys).
+  // Adds the tokens at inputs.context.queries and returns their attention output, [B, H, L, D]: the
+  // last L rows of linear_attention over the whole text. Requires a scheme that rotates a key only
+  // by its own position (CachedKeys::rotated).
   at::Tensor append(const LinearAttentionInputs& inputs, const at::Tensor& value);
 
-  // Text i goes on from text sources[i].
+  // Text i continues the old text sources[i].
   void reorder(std::span<const std::int64_t> sources);
 
  private:

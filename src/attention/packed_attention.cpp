@@ -62,7 +62,7 @@ at::Tensor for_tokens(const TokenLayout& layout, const TableOf& table_of) {
 
 Rotation rotation_of_tokens(const FusedAttentionInputs& in, Rotation RotationPair::*side) {
   // One length: our own kernel goes through its table text by text.
-  if (in.layout.blocks.size() == 1 && capabilities_of(in.projected) == Form::gpu_kernels) {
+  if (in.layout.blocks.size() == 1 && form_of(in.projected) == Form::gpu_kernels) {
     return (*in.rotation(in.layout.longest)).*side;
   }
   std::vector<Rotation> tables;

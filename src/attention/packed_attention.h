@@ -1,7 +1,6 @@
-// Softmax attention on GPUs over texts of any lengths as they lie, end to end and without padding:
-// LibTorch's flash kernel for sequences of different lengths (Dao 2023, FlashAttention-2), and
-// cuDNN's where all have one. For schemes that rotate queries and keys and add nothing to the
-// scores.
+// Softmax attention on GPUs over concatenated texts without padding: LibTorch's flash kernel for
+// texts of different lengths (Dao 2023, FlashAttention-2), cuDNN's for texts of equal length. For
+// schemes that only rotate queries and keys.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,11 +11,11 @@
 
 namespace roformer {
 
-// Whether the kernel takes such rows: bfloat16, heads of a multiple of 8 features and at most 128,
-// on a GPU for which LibTorch has it.
+// Whether the kernel supports this input: bfloat16, a head width that is a multiple of 8 and at
+// most 128, and a GPU for which LibTorch has the kernel.
 bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width);
 
-// As fused_attention, with nothing additive; `projected` is left as it is.
+// Like fused_attention without an additive term; `projected` is not overwritten.
 at::Tensor packed_attention(const FusedAttentionInputs& inputs);
 
 }  // namespace roformer

@@ -165,7 +165,7 @@ QueryKeyValue in_one_pass(const PackedHeads& packed,
 
 QueryKeyValue biased_and_rotated(const PackedHeads& packed,
                                  const std::optional<PackedRotation>& rotation) {
-  if (capabilities_of(packed.projected) == Form::composed) return composed(packed, rotation);
+  if (form_of(packed.projected) == Form::composed) return composed(packed, rotation);
   return in_one_pass(packed, rotation);
 }
 

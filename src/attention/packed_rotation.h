@@ -1,5 +1,5 @@
-// Bias and rotation of packed queries, keys and values of texts that lie end to end, each token
-// with rows of its own in the tables.
+// Adds the bias to packed queries, keys and values of concatenated texts and rotates them. The
+// rotation tables have a row for each token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,12 +11,11 @@
 
 namespace roformer {
 
-// Of tables [T, width / 2], or, for kernels of our own, [L, width / 2] where all texts have L
-// tokens.
+// Tables are [T, width / 2]; our kernels also take [L, width / 2] if all texts have L tokens.
 struct PackedRotation {
   Rotation query;
-  Rotation key;        // the same tensors where keys are rotated as queries are
-  bool value = false;  // values are rotated as keys are
+  Rotation key;        // the same tensors if keys are rotated like queries
+  bool value = false;  // values are rotated like keys
 };
 
 struct PackedHeads {
@@ -32,7 +31,7 @@ struct QueryKeyValue {
   at::Tensor value;  // [T, G, D]
 };
 
-// In new memory, in one pass over it where loops or kernels of our own run.
+// Returns new memory, written in one pass where our loops or kernels run.
 QueryKeyValue biased_and_rotated(const PackedHeads& packed,
                                  const std::optional<PackedRotation>& rotation);
 

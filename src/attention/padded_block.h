@@ -1,4 +1,4 @@
-// Sequences of different lengths side by side in one block, for operations that take them at once.
+// Pads sequences of different lengths into one block for operations that need equal lengths.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,12 +22,12 @@ struct PaddedBlock {
   static PaddedBlock of_lengths(std::span<const std::int64_t> lengths);
 };
 
-// flat [T, C] -> [sequences, length, C], zeros behind the shorter sequences; a view where all are
-// equally long.
+// flat [T, C] -> [sequences, length, C], shorter sequences padded with zeros; a view if all have
+// the same length.
 at::Tensor padded(const at::Tensor& flat, const PaddedBlock& block);
-// values [sequences, length, C] -> [T, C], without what stands behind the shorter sequences.
+// values [sequences, length, C] -> [T, C], without the padding.
 at::Tensor unpadded(const at::Tensor& values, const PaddedBlock& block);
-// [sequences, 1, 1, length] bool, true = a token; undefined where there is nothing to hide.
+// [sequences, 1, 1, length] bool, true = a token; undefined if there is no padding.
 at::Tensor padding_mask(const PaddedBlock& block);
 
 // The length of each sequence.

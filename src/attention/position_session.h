@@ -1,7 +1,7 @@
-// One forward pass's use of a positional scheme: biases and masks are made once for the longest
-// sequence and shared by the layers (where the scheme shares them) and by all sequences. Queries
-// and keys are the same tokens, or the queries are the last of the keys' (a step of decoding). A
-// recomputed layer borrows what it gets here.
+// The use of a positional scheme in one forward pass: biases and masks are computed once for the
+// longest sequence and shared by all sequences, and by all layers if the scheme shares them.
+// Queries and keys are the same tokens, or the queries are the last of the keys (a decoding step).
+// Recomputed layers use the same session.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,21 +22,20 @@ struct SessionInputs {
   const PositionScheme& scheme;
   const AttentionSettings& attention;
   std::span<const AttentionSettings> layers = {};  // of each layer; empty: `attention` for all
-  // Of the longest sequence; shorter ones take its first positions.
+  // Positions in the longest sequence; shorter ones use the first of them.
   Positions queries, keys;
   bool causal = false;
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables and biases
   at::Device device = at::kCPU;
-  // Random features of linear attention are a function of this key and the layer: another one
-  // (favor_key) draws them anew.
+  // The random matrices of linear attention are a function of this key (favor_key) and the layer.
   std::uint64_t feature_key = 0;
-  // Of the keys, float64 [S or 1, Lk], of schemes that draw positions; undefined: drawn for one
-  // sequence by the key 0.
+  // The drawn positions of the keys, float64 [S or 1, Lk]; undefined: drawn here for one sequence
+  // with the key 0. Only for schemes that draw positions.
   at::Tensor drawn_positions = {};
 };
 
-// How many of a session's positions a call is about: the first of queries and keys.
+// The number of queries and keys of a call: the first ones of the session.
 struct Extent {
   std::int64_t queries = 0, keys = 0;
 
@@ -58,8 +57,8 @@ class PositionSession {
     return {.queries = inputs_.queries.count(), .keys = inputs_.keys.count()};
   }
 
-  // Where the queries and keys of an extent stand, without a mask: of these sequences of the batch,
-  // or of any where all stand alike.
+  // The context of an extent's queries and keys, without a mask. `sequences` selects sequences of
+  // the batch where their positions differ.
   struct Sequences {
     std::int64_t first = 0, count = 1;
   };
@@ -69,21 +68,20 @@ class PositionSession {
   }
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
   at::Tensor mask(std::int64_t layer, const Extent& extent);
-  // Whether nothing is added to the scores, and nothing hidden but by the causality of equal
-  // queries and keys. Asks without making a mask.
+  // Whether nothing is added to the scores and only causality, with equal queries and keys, hides
+  // keys. Makes no mask.
   bool adds_nothing(std::int64_t layer);
-  // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Has a graph where
+  // The scheme's bias, [1, H, Lq, Lk] in the session's type, or undefined. Carries gradients if
   // trained.
   at::Tensor bias(std::int64_t layer, const Extent& extent);
-  // The bias with every mask as -infinity, [1, 1 or H, Lq, Lk] in the session's type. Undefined
-  // where there is nothing but the causality of equal queries and keys. Has a graph where the bias
-  // is trained.
+  // The bias with all masks as -infinity, [1, 1 or H, Lq, Lk] in the session's type. Undefined if
+  // adds_nothing(). Carries gradients if the bias is trained.
   at::Tensor additive(std::int64_t layer, const Extent& extent);
-  // The same, but for causality, where it depends on the difference of contiguous positions alone:
-  // [1 or H, Lq + Lk - 1], entry Lq - 1 - i + j that of query i and key j. Nothing of the size of
-  // all pairs is made. Undefined also where it does not.
+  // The same without causality, by difference of positions: [1 or H, Lq + Lk - 1], entry
+  // Lq - 1 - i + j for query i and key j. Undefined also if it depends on more than that difference
+  // or positions are not contiguous. Never stores all pairs.
   at::Tensor additive_of_differences(std::int64_t layer, const Extent& extent);
-  // Where each text of the pass begins, and the end: [texts + 1] int32 on the session's device.
+  // The first token of each text and the end of the last: [texts + 1] int32 on the device.
   const at::Tensor& text_starts(const TokenLayout& layout);
   // The matrix of FAVOR+ features, [features, head_width] in the session's type; undefined for
   // other kernels.
@@ -91,14 +89,14 @@ class PositionSession {
 
  private:
   SessionInputs inputs_;
-  // Layers of the same scheme and window share a mask, of the same scheme a bias.
+  // Layers with the same scheme and window share a mask; layers with the same scheme, a bias.
   struct Mask {
     bool asked = false, made = false;
     at::Tensor of_scheme;  // once asked
     at::Tensor visible;    // of the whole extent, once made
   };
   using MaskKey = std::pair<const PositionScheme*, std::int64_t>;
-  // Scheme, layer or -1 for all, keys or -1 for all lengths.
+  // Scheme; layer, or -1 for all; number of keys, or -1 for all lengths.
   using BiasKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
   std::map<MaskKey, Mask> masks_;
   std::map<BiasKey, at::Tensor> biases_;

@@ -1,5 +1,5 @@
-// Attention of some queries after the other: their scores stay in a core's reach, and under
-// causality what comes after the last of them is never computed.
+// Splits attention by queries: the scores of a part fit in a core's cache, and under causality keys
+// after the part's last query are never used.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,20 +17,20 @@ struct QueryPart {
   std::int64_t keys = 0;
 };
 
-// All queries of a context in parts of at most `most`. Under causality they are the last of its
-// tokens, and a part's last query sees its last key.
+// Splits all queries of a context into parts of at most `most`. Under causality the queries are the
+// last of the tokens, and a part's last query is its last key.
 std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t most);
 
-// What a scheme is asked of a part alone, but for the token inputs.
+// The context of one part, without token inputs.
 AttentionContext part_of(const AttentionContext& context, const QueryPart& part);
-// A part of what all pairs have, [.., Lq or 1, Lk]; undefined stays so.
+// The part's slice of a tensor over all pairs, [.., Lq or 1, Lk]; undefined stays undefined.
 at::Tensor pairs_of(const at::Tensor& pairs, const QueryPart& part);
 
-// x [B, H, Lq, ..] by the parts' queries.
+// Splits x [B, H, Lq, ..] into the parts' queries.
 std::vector<at::Tensor> by_queries(const at::Tensor& x, const std::vector<QueryPart>& parts);
-// x [B, H, Lk, ..] by the parts' keys, which overlap; their gradients are added up in one tensor.
+// Splits x [B, H, Lk, ..] into the parts' keys, which overlap. Gradients are summed in one tensor.
 std::vector<at::Tensor> by_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
-// The same without those of the part before: a part's own, the first also what is in front of it.
+// The same without the keys of the previous part. The first part includes all keys before it.
 std::vector<at::Tensor> by_own_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
 
 }  // namespace roformer

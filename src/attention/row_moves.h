@@ -1,5 +1,5 @@
-// Which rows of a batch take the place of which: beam search goes on with some rows several times
-// and with others never. In memory that has one row for each, only rows that change are copied.
+// Reorders the rows of a batch in place: beam search continues some rows several times and drops
+// others. Only rows that change are copied.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,24 +15,24 @@ class RowMoves {
   // Row i of the result is row sources[i] of the `rows` there are.
   RowMoves(std::span<const std::int64_t> sources, std::int64_t rows);
 
-  // Every row stays where it is, and none is dropped.
+  // True if every row keeps its place.
   bool nothing() const { return copies_.empty() && count() == rows_; }
   std::int64_t count() const { return static_cast<std::int64_t>(sources_.size()); }
   std::int64_t copies() const { return static_cast<std::int64_t>(copies_.size()); }
 
-  // `memory` [rows, ..., capacity, D], of which the first `used` positions of dimension 2 count ->
-  // [count(), ..., capacity, D]: the same memory where it has rows enough.
+  // `memory` [rows, ..., capacity, D] -> [count(), ..., capacity, D], the same memory if it has
+  // enough rows. Only the first `used` positions of dimension 2 are copied.
   at::Tensor apply(const at::Tensor& memory, std::int64_t used) const;
 
  private:
   struct Copy {
     std::int64_t from = 0, to = 0;
   };
-  static constexpr std::int64_t kSpare = -1;  // the one row beside the memory
+  static constexpr std::int64_t kSpare = -1;  // a temporary row outside the memory
 
   std::vector<std::int64_t> sources_;
   std::int64_t rows_;
-  std::vector<Copy> copies_;  // in an order in which nothing is overwritten before it is read
+  std::vector<Copy> copies_;  // ordered so that every row is read before it is overwritten
 
   void copy_heads(const at::Tensor& memory, std::int64_t used) const;
 };

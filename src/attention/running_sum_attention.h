@@ -1,8 +1,7 @@
-// Causal softmax attention whose scores fall by c_i - c_j, the differences of running sums that
-// each head and text has of its own (a forget gate's logarithms, say). Rows of queries go by a few
-// at a time, forward and backward, so that no [L, L] matrix of a bias, of scores or of
-// probabilities is ever kept. On a CPU, where nothing but the future is hidden, tiles do the same
-// faster (tensor/tiled_attention.h).
+// Causal softmax attention that adds c_i - c_j to the scores, where c are running sums for each
+// head and text (of a forget gate's logarithms, for instance). It processes blocks of queries,
+// forward and backward, and never stores an [L, L] matrix. On CPUs with only causal masking, tiles
+// are faster (tensor/tiled_attention.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,13 +13,13 @@ struct RunningSumInputs {
   at::Tensor key;    // [B, H, L, D], of the same tokens
   at::Tensor value;  // [B, H, L, D]
   at::Tensor sums;   // c, float64 [B, H, L]
-  // Bool [L, L], true = visible, which hides the future, too; undefined: hides that alone.
+  // Bool [L, L], true = visible; must hide future keys, too. Undefined: causality only.
   at::Tensor mask;
   double scale = 1;
 };
 
-// -> [B, H, L, D]. Within a block of rows c counts from the block's first row, in float64: a
-// difference of neighbours is exact however large the sums have grown.
+// -> [B, H, L, D]. Within a block, c is relative to the block's first row in float64, so that
+// differences of neighbours stay exact however large the sums are.
 at::Tensor running_sum_attention(const RunningSumInputs& inputs);
 
 }  // namespace roformer

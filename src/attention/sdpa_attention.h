@@ -1,6 +1,5 @@
-// Softmax attention over queries and keys that are rotated as the scheme says, with fixed biases
-// and nothing else, by the fastest kernel for the device and the number of queries. B texts, H
-// heads.
+// Scaled dot-product attention over rotated queries and keys with an optional additive term, by the
+// fastest kernel for the device and the number of queries. B texts, H heads.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,11 +10,11 @@ struct SdpaInputs {
   at::Tensor query;       // [B, H, Lq, D]
   at::Tensor key, value;  // [B, H, Lk, D]; on a CPU they may have fewer heads, a divisor of H
   at::Tensor additive;    // broadcasts to [B, H, Lq, Lk], -infinity hides; or undefined
-  bool causal = false;    // without `additive` query i sees the keys up to i; one query sees all
+  bool causal = false;    // without `additive`: query i sees keys up to i; a single query sees all
   double scale = 1;
 };
 
-// -> [B, H, Lq, D]. Nothing of the size of all pairs is held but the bias.
+// -> [B, H, Lq, D]. Stores nothing of the size [Lq, Lk] except the additive term.
 at::Tensor sdpa_attention(const SdpaInputs& in);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// Self-attention over a flat batch of tokens: takes the fastest path that gives the right numbers
-// for the scheme's answers.
+// Self-attention over a flat batch of tokens, by the fastest path that supports the scheme
+// (attention_path.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,11 +18,11 @@ struct SelfAttentionInputs {
   at::Tensor bias;  // [(H + 2G) * D] or undefined: none
   const TokenLayout& layout;
   std::int64_t heads = 0;            // H
-  std::int64_t key_value_heads = 0;  // G, a divisor of H; each serves H / G neighbours. 0: H
+  std::int64_t key_value_heads = 0;  // G, a divisor of H; each serves H / G query heads. 0: H
   std::int64_t layer = 0;
   LayerProjections projections;
-  DropoutSpec dropout;              // of the probabilities
-  at::Tensor input;                 // [T, M] of the layer: for schemes with token inputs
+  DropoutSpec dropout;                    // of the probabilities
+  at::Tensor input;                       // [T, M] of the layer: for schemes with token inputs
   AttentionObserver* observer = nullptr;  // of softmax attention, without a cache
 
   std::int64_t shared_heads() const { return key_value_heads > 0 ? key_value_heads : heads; }
@@ -32,10 +32,10 @@ struct SelfAttentionInputs {
 // -> [T, H * D]
 at::Tensor self_attention(const SelfAttentionInputs& inputs, PositionSession& session);
 
-// The same in a step of decoding, whose queries see the cache's tokens and their own: causal, and
-// without dropout. The layout is one block, texts of equal length in the cache's order; the
-// session's queries are the step's positions, its keys all positions of the cache, which has begun
-// the step.
+// The same for a decoding step, whose queries see the cached tokens and the step's own: causal,
+// without dropout. The layout is one block of texts of equal length in the cache's order. The
+// session's queries are the step's positions, its keys all positions of the cache, after
+// begin_step().
 at::Tensor cached_self_attention(const SelfAttentionInputs& inputs, PositionSession& session,
                                  AttentionCache& cache);
 

@@ -1,13 +1,13 @@
-// The two products of explicit attention with sums and scores in the accumulating type: bfloat16
-// queries and keys give float scores, and the gradient of the probabilities is float again, so
-// that neither the softmax nor its slope is computed from rounded numbers.
+// The two matrix products of explicit attention in the accumulating type: bfloat16 queries and keys
+// give float scores, and the gradient of the probabilities is float, too, so that neither the
+// softmax nor its gradient is computed from rounded numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace roformer {
 
-// a b, [.., M, K] [.., K, N] -> [.., M, N] in the accumulating type; without a gradient.
+// a b, [.., M, K] [.., K, N] -> [.., M, N] in the accumulating type. Not differentiable.
 at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b);
 
 // scale * query key^T. query [B, H, Lq, D], key [B, H, Lk, D] -> [B, H, Lq, Lk] in the
