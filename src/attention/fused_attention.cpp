@@ -33,7 +33,7 @@ struct State {
   std::int64_t heads() const { return attention.heads; }
   std::int64_t key_value_heads() const { return attention.key_value_heads; }
   std::int64_t head_width() const { return projected.size(1) / (heads() + 2 * key_value_heads()); }
-  // Before part 0, 1, 2, which are q, k, v, and behind them.
+  // The first head of part 0, 1, 2 (q, k, v), and the number of all heads.
   std::int64_t heads_before(std::int64_t part) const {
     return part == 0 ? 0 : heads() + (part - 1) * key_value_heads();
   }
@@ -52,7 +52,7 @@ bool same_rotation(const Rotation& a, const Rotation& b) {
   return a.cosine.is_same(b.cosine);
 }
 
-// Calls pass(first part, parts, rotation) for neighbouring parts that are rotated alike.
+// Calls pass(first part, parts, rotation) for neighbouring parts with the same rotation.
 template <typename Pass>
 void for_parts(const std::optional<RotationPair>& pair, const Pass& pass) {
   if (!pair) return pass(0, 3, nullptr);
@@ -198,7 +198,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
     state->blocks.push_back({.tokens = tokens, .rotation = inputs.rotation(tokens.length)});
     prepare(*state, state->blocks.back(), bias);
   }
-  // What is added to each pair hides future keys already.
+  // The additive term for all pairs already hides future keys.
   state->attention.causal = inputs.causal && (state->attention.additive.empty() ||
                                               of_differences(state->attention.additive[0]));
   const at::Tensor output =

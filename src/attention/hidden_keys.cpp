@@ -10,8 +10,8 @@
 namespace roformer {
 namespace {
 
-// Whether the number of keys, not their positions alone, enters what attention computes or where
-// the next token is said to stand.
+// Whether attention or the next token's position depends on the number of keys and not only on
+// their positions.
 bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings> layers) {
   if (scheme.capabilities().draws_positions) return true;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -23,7 +23,7 @@ bool counts_keys(const PositionScheme& scheme, std::span<const AttentionSettings
   return false;
 }
 
-// Bool [1, keys] of what the token sees in any layer; undefined where one layer hides nothing.
+// Bool [1, keys], true for keys that the token sees in some layer; undefined if a layer hides none.
 at::Tensor seen(PositionSession& session, std::int64_t layers) {
   at::Tensor all;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
@@ -47,7 +47,7 @@ void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
                            .causal = true});
   const at::Tensor mask = seen(session, static_cast<std::int64_t>(layers.size()));
   const at::Tensor row = mask.defined() ? mask[0].cpu() : at::Tensor();
-  // The last one says where the next token stands.
+  // The position of the next token is derived from the last key, so it must stay.
   std::int64_t last_read = 1;
   for (std::int64_t layer = 0; layer < std::ssize(layers); ++layer) {
     last_read = std::max(last_read, scheme.of_layer(layer).capabilities().token_inputs_before);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSmallest = 64;  // tokens of the first allocation
 
-// Writes `added` behind the first `held` tokens, in more memory where there is too little.
+// Writes `added` after the first `held` tokens; allocates more memory if needed.
 at::Tensor store(at::Tensor& memory, const at::Tensor& added, std::int64_t held) {
   const std::int64_t length = held + added.size(2);
   if (!memory.defined() || memory.size(2) < length) {
@@ -38,7 +38,8 @@ KeyValue KeyValueCache::append(std::int64_t layer, const KeyValue& added, std::i
   KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const at::Tensor key = store(memory.key, added.key, held);
   KeyValue all{.key = key, .value = store(memory.value, added.value, held)};
-  if (added.token_inputs.defined()) all.token_inputs = store(memory.token_inputs, added.token_inputs, held);
+  if (added.token_inputs.defined())
+    all.token_inputs = store(memory.token_inputs, added.token_inputs, held);
   return all;
 }
 
@@ -46,7 +47,9 @@ KeyValue KeyValueCache::held(std::int64_t layer, std::int64_t held) const {
   if (held == 0 || layer >= static_cast<std::int64_t>(layers_.size())) return {};
   const KeyValue& memory = layers_[static_cast<std::size_t>(layer)];
   const auto view = [&](const at::Tensor& x) { return x.defined() ? x.narrow(2, 0, held) : x; };
-  return {.key = view(memory.key), .value = view(memory.value), .token_inputs = view(memory.token_inputs)};
+  return {.key = view(memory.key),
+          .value = view(memory.value),
+          .token_inputs = view(memory.token_inputs)};
 }
 
 void KeyValueCache::keep(const at::Tensor& indices) {
@@ -60,7 +63,7 @@ void KeyValueCache::keep(const at::Tensor& indices) {
 }
 
 void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
-  // Layers of linear attention have nothing here.
+  // Layers with linear attention store nothing here.
   const auto held = std::find_if(layers_.begin(), layers_.end(),
                                  [](const KeyValue& layer) { return layer.key.defined(); });
   if (held == layers_.end()) return;

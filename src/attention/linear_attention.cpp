@@ -21,11 +21,11 @@
 namespace roformer {
 namespace {
 
-// Of a denominator. Below it the quotient goes to 0, and its gradient, which has the denominator's
-// square below the line, stays a number.
+// The least denominator: keeps the quotient's gradient, which divides by the denominator's square,
+// finite.
 constexpr double kLeastDenominator = 1e-18;
 
-// Of keys [.., L, F] and values [.., L, D]: [.., F, D].
+// The sum of key^T value over tokens: [.., L, F] and [.., L, D] -> [.., F, D].
 at::Tensor state_of(const at::Tensor& key, const at::Tensor& value) {
   return at::matmul(key.transpose(-2, -1), value);
 }
@@ -76,7 +76,7 @@ LinearFeatures linear_features(const LinearAttentionInputs& in) {
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before) {
   const std::int64_t queries = features.query.size(-2), keys = features.key.size(-2);
-  // Keys that all queries see, then those that come with them.
+  // First the keys that all queries see, then those of the queries' own tokens.
   const std::int64_t shared = causal ? keys - queries : keys;
   at::Tensor sums = before.denominator;  // [B, H, 1, F]
   if (shared > 0) {

@@ -28,7 +28,7 @@ void loop_softmax(const at::Tensor& scores, const SharedRows& bias, const at::Te
   });
 }
 
-// Where there are loops, in the scores' own memory.
+// In place where our loops run.
 at::Tensor softmax_of(const at::Tensor& scores, const at::Tensor& bias, const at::Tensor& mask) {
   if (runs_loops(scores)) {
     ROFORMER_ASSERT(scores.is_contiguous());
@@ -46,7 +46,7 @@ at::Tensor softmax_of(const at::Tensor& scores, const at::Tensor& bias, const at
   if (!mask.defined()) return at::_softmax(scores, -1, /*half_to_float=*/false);
   const at::Tensor hidden = mask.logical_not();
   scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
-  // A row of nothing but -infinity comes out as NaN.
+  // A row with only -infinity would give NaN.
   return at::_softmax(scores, -1, /*half_to_float=*/false).masked_fill_(hidden, 0);
 }
 

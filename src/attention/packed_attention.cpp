@@ -21,8 +21,8 @@
 namespace roformer {
 namespace {
 
-// What LibTorch itself would take for one text of these tokens. cuDNN's kernel and the flash kernel
-// need the same GPUs.
+// The kernel that LibTorch itself would choose for one text of these tokens. cuDNN's kernel and the
+// flash kernel require the same GPUs.
 bool has_flash_kernel(const at::Tensor& projected, std::int64_t head_width) {
   const at::Tensor head = projected.detach().narrow(1, 0, head_width).unsqueeze(0).unsqueeze(0);
   const auto choice = static_cast<at::SDPBackend>(at::_fused_sdp_choice(head, head, head));
@@ -30,9 +30,9 @@ bool has_flash_kernel(const at::Tensor& projected, std::int64_t head_width) {
 }
 
 // cuDNN's kernel takes 0.7 times as long as the flash kernel (H200, 32 texts of 512 tokens, 12
-// heads of 64: 100 and 262 us forward and backward where that takes 133 and 385). It plans for each
-// number and length of texts anew, 50 ms, and has no deterministic form here: for texts of one
-// length, of which there are few.
+// heads of 64: 100 and 262 us forward and backward where that takes 133 and 385). It spends 50 ms
+// planning for every new number or length of texts and has no deterministic mode here, so it is
+// used only for texts of one length.
 bool has_cudnn_kernel(const FusedAttentionInputs& in) {
   constexpr long kVersion = 91500;  // from which LibTorch itself prefers it on those GPUs
   constexpr int kHopper = 90;

@@ -115,7 +115,7 @@ at::Tensor rotated_heads(const at::Tensor& heads, const Rotation& rotation) {
   return rotated(heads.transpose(0, 1).unsqueeze(0), rotation).squeeze(0).transpose(0, 1);
 }
 
-// Of [T, (H + 2G) * D].
+// The parts of a packed tensor [T, (H + 2G) * D].
 QueryKeyValue split(const at::Tensor& all, const PackedHeads& sizes) {
   const std::int64_t heads = sizes.heads, shared = sizes.key_value_heads;
   const at::Tensor each = all.unflatten(1, {heads + 2 * shared, -1});
@@ -136,8 +136,8 @@ QueryKeyValue composed(const PackedHeads& packed, const std::optional<PackedRota
   return heads;
 }
 
-// One node of the graph with three outputs: views cut out of a recorded tensor would each get a
-// gradient of its whole size.
+// One autograd node with three outputs: views of one tensor would each get a gradient of the whole
+// tensor's size.
 QueryKeyValue in_one_pass(const PackedHeads& packed,
                           const std::optional<PackedRotation>& rotation) {
   GradientRecorder recorder("position/rotate_packed", {packed.projected, packed.bias});

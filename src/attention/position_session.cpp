@@ -19,9 +19,8 @@
 namespace roformer {
 namespace {
 
-// Positions as a column and as a row, of which a mask of all pairs is made without their distances:
-// those would take eight bytes each. Made where they are needed, since only they have to be copied
-// then.
+// Positions as a column and a row: masks are computed from these by broadcasting, without a matrix
+// of distances (eight bytes a pair). Created on the target device, so that only they are copied.
 at::Tensor column_of(const Positions& queries, at::Device device) {
   return on_device(queries.tensor(), device).unsqueeze(1);
 }
@@ -30,7 +29,7 @@ at::Tensor row_of(const Positions& keys, at::Device device) {
   return on_device(keys.tensor(), device).unsqueeze(0);
 }
 
-// A parameter whose uses in one layer are added up before they meet those of the others.
+// A shared parameter whose gradients are summed within a layer before they are summed over layers.
 at::Tensor of_one_layer(const at::Tensor& parameter) {
   GradientRecorder recorder("position/shared", {parameter});
   return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
@@ -118,7 +117,7 @@ const at::Tensor& PositionSession::visible(std::int64_t layer) {
     const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal, inputs_.device);
     mask = mask.defined() ? mask.logical_and(window) : window;
   }
-  // One query behind all keys sees them all.
+  // A single query after all keys sees every key.
   if (inputs_.causal && !(queries.count() == 1 && queries[0] >= keys.largest())) {
     const at::Tensor past = causal_mask(queries, keys, inputs_.device);
     mask = mask.defined() ? mask.logical_and(past) : past;
@@ -132,7 +131,7 @@ at::Tensor PositionSession::mask(std::int64_t layer, const Extent& extent) {
   return all.defined() ? cut(all, extent) : all;
 }
 
-// What a bias is made for: everything at once, unless it depends on the length.
+// The extent that a bias is computed for: the whole session, unless it depends on the length.
 Extent PositionSession::bias_extent(std::int64_t layer, const Extent& extent) const {
   const auto bias = scheme(layer).capabilities().bias;
   return bias && bias->on_length ? extent : whole();

@@ -24,7 +24,7 @@ RowMoves::RowMoves(std::span<const std::int64_t> sources, std::int64_t rows)
     wanted[static_cast<std::size_t>(to)] = from;
     ++readers[static_cast<std::size_t>(from)];
   }
-  // Fills a row that nobody reads any more, then the one that it was read from, and so on.
+  // Overwrites a row that no copy still reads, then the row it was copied from, and so on.
   const auto follow = [&](std::int64_t to) {
     while (wanted[static_cast<std::size_t>(to)] != kSpare &&
            readers[static_cast<std::size_t>(to)] == 0) {
@@ -36,7 +36,7 @@ RowMoves::RowMoves(std::span<const std::int64_t> sources, std::int64_t rows)
     }
   };
   for (std::int64_t to = 0; to < rows; ++to) follow(to);
-  // What is left are rings of rows that read each other, once each: one row steps aside.
+  // Only cycles remain, in which every row is read once: one row of each moves to the spare row.
   for (std::int64_t first = 0; first < rows; ++first) {
     if (wanted[static_cast<std::size_t>(first)] == kSpare) continue;
     copies_.push_back({.from = first, .to = kSpare});
@@ -79,7 +79,7 @@ at::Tensor RowMoves::apply(const at::Tensor& memory, std::int64_t used) const {
   return memory.narrow(0, 0, count());
 }
 
-// The heads move alike and apart from each other: each thread takes some.
+// Every head is copied in the same way, so threads share the heads.
 void RowMoves::copy_heads(const at::Tensor& memory, std::int64_t used) const {
   const auto bytes = static_cast<std::int64_t>(memory.element_size());
   const std::int64_t heads = memory.size(1);

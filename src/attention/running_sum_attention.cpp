@@ -25,7 +25,7 @@ constexpr std::int64_t kScores = std::int64_t{1} << 22;  // held at a time
 
 struct RowBlocks {
   at::Tensor query, key, value, sums, mask;
-  at::Tensor future;  // without a mask: bool [kRows, kRows], true where a key is behind its query
+  at::Tensor future;  // without a mask: bool [kRows, kRows], true where a key is after its query
   double scale = 1;
 
   std::vector<TextBlock> all() const {
@@ -97,10 +97,11 @@ at::Tensor running_sum_attention(const RunningSumInputs& in) {
           const at::Tensor probabilities = blocks->probabilities(block, block.rows_of(logarithm));
           block.seen_of(to_value).add_(at::matmul(probabilities.to(type).transpose(-2, -1), g));
           const at::Tensor slope = wide_product(g, block.seen_of(blocks->value).transpose(-2, -1));
-          // The rows' own sums and not output times gradient, of which bfloat16 has lost digits
-          // that would add up along the running sums.
+          // Sums over the rows themselves; output times gradient would carry bfloat16's rounding
+          // errors, which accumulate along the running sums.
           slope.sub_((slope * probabilities).sum(-1, true)).mul_(probabilities);
-          // A row of slopes sums to nothing, as the probabilities sum to one: only columns count.
+          // Gradients of a row's scores sum to zero because probabilities sum to one, so only the
+          // column sums contribute.
           block.seen_of(to_sums).sub_(slope.sum(-2));
           const at::Tensor narrow = slope.mul_(blocks->scale).to(type);
           block.rows_of(to_query).copy_(at::matmul(narrow, key));

@@ -30,8 +30,8 @@ at::Tensor sdpa_attention(const SdpaInputs& in) {
     return at::scaled_dot_product_attention(in.query, in.key, in.value, mask_of(type),
                                             /*dropout_p=*/0.0, causal, in.scale);
   }
-  // Its backward pass takes the slope of the scores from the output: one of few digits loses what
-  // is left at a nearly certain key (tensor/cpu/attention_tile.h).
+  // The kernel's backward pass computes the gradient of the scores from the output: a rounded
+  // output loses the small gradient at a nearly certain key (tensor/cpu/attention_tile.h).
   const bool learns =
       at::GradMode::is_enabled() &&
       (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());

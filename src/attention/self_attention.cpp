@@ -10,8 +10,8 @@
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "attention/packed_attention.h"
-#include "attention/sdpa_attention.h"
 #include "attention/running_sum_attention.h"
+#include "attention/sdpa_attention.h"
 #include "base/error.h"
 #include "tensor/dispatch.h"
 
@@ -37,7 +37,7 @@ Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const To
           .value = all.narrow(1, in.heads + shared, shared)};
 }
 
-// [B, G, L, D] -> [B, H, L, D]: each head as often as it serves heads of queries.
+// [B, G, L, D] -> [B, H, L, D]: repeats each head for the query heads that it serves.
 at::Tensor for_each_query_head(const at::Tensor& x, std::int64_t heads) {
   const std::int64_t shared = x.size(1);
   if (shared == heads) return x;
@@ -53,9 +53,9 @@ Parts for_each_query_head(const Parts& parts) {
           .value = for_each_query_head(parts.value, heads)};
 }
 
-at::Tensor by_linear_attention(const SelfAttentionInputs& in, PositionSession& session, const Parts& parts,
-                       const AttentionContext& context) {
-  // In 8 bits of mantissa a sum over the keys would stand still long before the text ends.
+at::Tensor by_linear_attention(const SelfAttentionInputs& in, PositionSession& session,
+                               const Parts& parts, const AttentionContext& context) {
+  // With bfloat16's 8 bits of mantissa a sum over many keys would stop growing.
   const at::ScalarType type = parts.value.scalar_type(), wide = accumulate_type(type);
   const LinearFeatures features =
       linear_features({.query = parts.query.to(wide),
@@ -69,7 +69,7 @@ at::Tensor by_linear_attention(const SelfAttentionInputs& in, PositionSession& s
 
 // The scheme's inputs for a block's tokens, [B, H, L, F]; undefined where it has none.
 at::Tensor token_inputs_of(const SelfAttentionInputs& in, const PositionSession& session,
-                       const TokenBlock& block) {
+                           const TokenBlock& block) {
   if (!session.scheme(in.layer).capabilities().token_inputs) return {};
   const at::Tensor input = in.input.narrow(0, block.begin, block.sequences * block.length);
   return session.scheme(in.layer)
@@ -101,15 +101,15 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
   return session.bias(in.layer, extent);
 }
 
-// Of queries and keys that are rotated as the scheme says.
+// Attention over rotated queries and keys, by LibTorch's kernel.
 at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
                      const Parts& turned, const at::Tensor& additive) {
   return sdpa_attention({.query = turned.query,
-                          .key = turned.key,
-                          .value = turned.value,
-                          .additive = additive,
-                          .causal = context.causal,
-                          .scale = scheme.score_scale(turned.query.size(-1))});
+                         .key = turned.key,
+                         .value = turned.value,
+                         .additive = additive,
+                         .causal = context.causal,
+                         .scale = scheme.score_scale(turned.query.size(-1))});
 }
 
 Parts rotated_parts(const PositionScheme& scheme, const AttentionContext& context,
@@ -188,7 +188,7 @@ at::Tensor block_by_block(AttentionPath path, const SelfAttentionInputs& in,
   return outputs.size() == 1 ? outputs[0] : at::cat(outputs, 0);
 }
 
-// With the sums of the text so far.
+// Linear attention with the sums of the text so far.
 at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, AttentionCache& cache,
                     const Parts& parts) {
   AttentionCache::Linear& layer = cache.linear(in.layer);
@@ -206,23 +206,24 @@ at::Tensor by_state(const SelfAttentionInputs& in, PositionSession& session, Att
                             parts.value);
 }
 
-// With the keys and values of the text so far.
+// Softmax attention with the cached keys and values.
 at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionSession& session,
                     AttentionCache& cache, const Parts& parts) {
   const PositionScheme& scheme = session.scheme(in.layer);
   const SchemeCapabilities capabilities = scheme.capabilities();
   AttentionContext context = session.context(in.layer, session.whole());
   const AttentionContext added = at_own_positions(context);
-  // Keys that each head of queries sees in its own way are held for each of them.
+  // If every query head transforms its keys differently, the cache stores keys for each query head.
   const bool apart = capabilities.transform || capabilities.changes_keys;
   const Parts held = apart ? for_each_query_head(parts) : parts;
   KeyValue step{.key = held.key, .value = held.value};
-  // Keys that every later token changes would be rounded as often.
+  // Keys that every later token changes would be rounded at every token.
   if (capabilities.changes_keys) step.key = step.key.to(accumulate_type(step.key.scalar_type()));
   const std::int64_t length = parts.key.size(2);
   if (capabilities.token_inputs) {
-    step.token_inputs = scheme.cached_token_inputs(token_inputs_of(in, session, in.layout.blocks[0]),
-                                      cache.before(in.layer, length).token_inputs);
+    step.token_inputs =
+        scheme.cached_token_inputs(token_inputs_of(in, session, in.layout.blocks[0]),
+                                   cache.before(in.layer, length).token_inputs);
   }
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
   context.token_inputs = all.token_inputs;

@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-// Where the first layer of the head and its last stand among the parameters.
+// The names of the head's first and last layer among the parameters.
 std::string dense_name(ClassifierHead kind) {
   if (kind == ClassifierHead::modernbert) return "head.dense";
   return kind == ClassifierHead::roformer ? "classifier.dense" : "pooler";

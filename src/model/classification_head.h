@@ -1,8 +1,8 @@
-// Heads that say one thing of a whole sequence from the state of its first token, or their mean:
-// BERT's (pooler: dense and tanh; dropout; classifier), that of Hugging Face's RoFormer (dropout,
-// dense, activation, dropout, output), that of its ModernBERT (dense, activation, norm, as in front
-// of the language head's decoder and under the same names; dropout; classifier), and a linear one
-// (dropout, output). B sequences, M width, C outputs: one a class, or a single score.
+// Heads that classify or score a whole sequence from the state of its first token or the mean of
+// all states: BERT's (pooler: dense and tanh; dropout; classifier), RoFormer's of Hugging Face
+// (dropout, dense, activation, dropout, output), ModernBERT's (dense, activation, norm, named like
+// the layers before the language head's decoder; dropout; classifier), and a linear one (dropout,
+// output). B sequences, M width, C outputs: one for each class, or a single score.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +28,8 @@ class ClassificationHead {
   ClassificationHead(const ClassificationHeadSettings& settings, const TransformerStack& stack,
                      ParameterStore& parameters);
 
-  // states [B, M], one a sequence, in any floating type; `key` of the dropout, which is only
-  // applied when training. -> [B, C] in the parameters' type.
+  // states [B, M] of any floating type; `key`: the random key of the dropout, applied only when
+  // training. -> [B, C] in the parameters' type.
   at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key) const;
 
   std::int64_t outputs() const { return settings_.outputs; }

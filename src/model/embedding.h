@@ -1,6 +1,6 @@
-// From ids to the first layer's input: token table, token types, scale, what the positional scheme
-// adds, norm, dropout, and a projection where the table is narrower than the layers. T tokens,
-// V vocabulary, E width of the table, M width of the layers.
+// Computes the first layer's input from token ids: token table, token types, scale, the positional
+// scheme's term, norm, dropout, and a projection if the table is narrower than the layers. T
+// tokens, V vocabulary, E width of the table, M width of the layers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -43,7 +43,7 @@ class Embedding {
   Linear projection_;         // [M, E], undefined where E is M
 };
 
-// A token table of its own, [V, E], for embeddings that share it.
+// A token table [V, E] that several embeddings share.
 at::Tensor add_token_table(const ModelSettings& model, const ParameterScope& scope);
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
-// An encoder and a decoder that attends to it: a translator. Parameters are named "encoder.*" and
-// "decoder.*"; what the two share, and the output projection, stand outside. S source tokens, T
-// target tokens, M width, V vocabulary, R rows.
+// A translator: an encoder and a decoder that attends to it. Their parameters are named "encoder.*"
+// and "decoder.*"; shared parameters and the output projection have no prefix. S source tokens,
+// T target tokens, M width, V vocabulary, R rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +21,7 @@ struct EncoderDecoderSettings {
   bool output_bias = false;
 };
 
-// What both stacks are told alike.
+// Options of a pass that both stacks use.
 struct PassOptions {
   bool training = false;
   std::uint64_t dropout_key = 0;
@@ -29,7 +29,7 @@ struct PassOptions {
   Precision precision = Precision::fp32;
 };
 
-// Who looks into the self-attention of each stack; null: nobody.
+// Observers of each stack's self-attention; null: none.
 struct StackObservers {
   AttentionObserver* encoder = nullptr;
   AttentionObserver* decoder = nullptr;
@@ -55,7 +55,7 @@ class EncoderDecoder {
   // -> [T, M], or [R, M] with rows.
   at::Tensor decode(const DecoderInputs& inputs, const PassOptions& options) const;
 
-  // The two with the memory between them: a pair of sequences at each index of the layouts.
+  // Encodes and decodes pairs of sequences: both layouts list the pairs in the same order.
   struct PairInputs {
     at::Tensor source_ids;  // [S] int64
     const TokenLayout& source;
@@ -71,8 +71,8 @@ class EncoderDecoder {
 
   const TransformerStack& encoder() const { return encoder_; }
   const TransformerStack& decoder() const { return decoder_; }
-  // For a loss that never holds all logits (linear_cross_entropy). The bias is zero and not trained
-  // where the settings want none.
+  // For a loss that never stores all logits (linear_cross_entropy). The bias is a constant zero if
+  // the settings have none.
   const at::Tensor& output_table() const { return output_; }      // [V, M]
   const at::Tensor& output_bias() const { return output_bias_; }  // [V]
 

@@ -1,7 +1,6 @@
-// The head of a language model. BERT's: dense, activation, norm, then the decoder, tied to the
-// token table, with a bias. Or the decoder alone, without one, as today's causal models have it.
-// Only the positions that carry a loss are ever given to it; a causal model uses it at all
-// positions.
+// The head of a language model: BERT's (dense, activation, norm, then a decoder tied to the token
+// table, with a bias), or the decoder alone without a bias, as in today's causal models. It is only
+// applied to positions that have a loss; in a causal model these are all positions.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,17 +20,17 @@ class LanguageHead {
   CrossEntropy loss(const at::Tensor& states, const at::Tensor& labels) const;
   // [P, V] in the parameters' type.
   at::Tensor logits(const at::Tensor& states) const;
-  // [V, E]: what the logits are products with.
+  // [V, E]: the decoder's weight.
   const at::Tensor& table() const { return table_; }
 
  private:
   at::Tensor transform(const at::Tensor& states) const;  // [P, E]
 
   ModelSettings model_;
-  Linear dense_;      // [E, M]; undefined where there is the decoder alone
+  Linear dense_;      // [E, M]; undefined for the decoder alone
   Norm norm_;         // [E]
-  at::Tensor table_;  // [V, E], the embedding's where tied
-  at::Tensor bias_;   // [V]; zeros that are not trained where there is the decoder alone
+  at::Tensor table_;  // [V, E], the embedding's if tied
+  at::Tensor bias_;   // [V]; constant zeros for the decoder alone
 };
 
 }  // namespace roformer

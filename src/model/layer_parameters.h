@@ -1,4 +1,4 @@
-// The two groups of parameters that every layer is made of.
+// Linear maps and norms: the parameters that every layer consists of.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,14 +23,14 @@ struct LinearShape {
 // NAME.weight and NAME.bias.
 Linear add_linear(const ParameterScope& scope, const std::string& name, const LinearShape& shape);
 
-// x [T, in] -> [T, out], with the bias where there is one.
+// x [T, in] -> [T, out], with the bias if defined.
 at::Tensor apply(const Linear& linear, const at::Tensor& x);
 
 struct Norm {
   at::Tensor gain, shift;  // [size]; shift undefined without biases
   NormKind kind = NormKind::layer_norm;
 };
-// As the model's norms are.
+// Adds a norm of the model's kind.
 Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size,
               const ModelSettings& model);
 

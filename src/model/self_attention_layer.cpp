@@ -82,7 +82,7 @@ class SelfAttention : public SubLayer {
     return at::cat({norm(parts[0], query_gain_), norm(parts[1], key_gain_), parts[2]}, 1);
   }
 
-  // A head of keys stands as often as it serves heads of queries.
+  // Repeats each key head for the query heads that it serves.
   LayerProjections projections() const {
     const at::Tensor& weight = query_key_value_.weight;
     const std::int64_t queries = heads_ * head_width_, keys = key_value_heads_ * head_width_;

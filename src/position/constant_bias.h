@@ -1,5 +1,5 @@
-// Keeps the biases of a scheme without parameters from one step to the next: those of the positions
-// that were asked for last, as long as they are not too large together.
+// Caches the biases of a scheme without parameters across steps: the most recently used ones, up to
+// a total size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,7 +17,7 @@ namespace roformer {
 
 class ConstantBias {
  public:
-  // The bias of the context, from `make` where it is none of those kept.
+  // The bias of the context; calls `make` if it is not cached.
   at::Tensor get(const AttentionContext& context, const std::function<at::Tensor()>& make) {
     constexpr std::int64_t kMostBytes = std::int64_t{128} << 20;
     for (auto entry = kept_.begin(); entry != kept_.end(); ++entry) {

@@ -111,7 +111,7 @@ class Dape : public PositionScheme {
     layers_.push_back(std::move(result));
   }
 
-  // [1, H, Lq, Lk], 0 for keys behind the query.
+  // [1, H, Lq, Lk], 0 for keys after the query.
   at::Tensor bias_of_past(const AttentionContext& context, const Layer& layer) const {
     const bool alibi = settings_.kind == DapeKind::alibi;
     const auto make = [&] {

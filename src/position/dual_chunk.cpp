@@ -15,7 +15,7 @@
 namespace roformer {
 namespace {
 
-// Where query i stands for keys that lie so many chunks before its own.
+// The position of query i for keys that are so many chunks before its own.
 std::int64_t query_position(std::int64_t i, std::int64_t chunks,
                             const DualChunkSettings& settings) {
   const std::int64_t period = settings.chunk - settings.local;

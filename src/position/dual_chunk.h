@@ -7,8 +7,8 @@
 
 namespace roformer {
 
-// What query i counts as its distance to key j <= i; 0 for a later key (section 27). The settings
-// are resolved.
+// The distance that query i uses for key j <= i; 0 for a later key (section 27). The settings are
+// resolved.
 double dual_chunk_distance(std::int64_t i, std::int64_t j, const DualChunkSettings& settings);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// Positions that are drawn instead of counted, and the scheme over them with slopes from outside.
+// Positions that are drawn instead of counted, and the scheme over them with given slopes.
 #pragma once
 
 #include <ATen/core/Tensor.h>

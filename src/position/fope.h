@@ -1,4 +1,4 @@
-// The frequencies of Fourier position embedding, and what its coefficients begin with.
+// The frequencies of Fourier position embedding and the initial values of its coefficients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,12 +10,12 @@
 
 namespace roformer {
 
-// base^(-2i/dim), dim = max(fourier_dim, head width), of which those are kept that complete
-// floor_ratio rotations in the training's length.
+// base^(-2i/dim) with dim = max(fourier_dim, head width), without the frequencies that complete
+// less than floor_ratio rotations in the training length.
 std::vector<double> fope_frequencies(const FopeSettings& settings, std::int64_t head_width,
                                      std::int64_t training_length);
 
-// [frequencies, pairs] float64: pair t begins with frequency t * ceil(frequencies / pairs) alone.
+// [frequencies, pairs] float64: initially pair t has only frequency t * ceil(frequencies / pairs).
 at::Tensor fope_identity(std::int64_t frequencies, std::int64_t pairs);
 
 }  // namespace roformer

@@ -1,5 +1,4 @@
-// What a forget gate needs beside its scheme: the logarithms of gates, their sums, and the biases
-// that gates begin with.
+// Forget gates: the logarithms of gates, their sums, and the gates' initial biases.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,8 +8,8 @@
 
 namespace roformer {
 
-// c of each token, the sum of ln sigmoid(z) up to it, in float64 from whatever z is: [.., L] ->
-// [.., L]; `before` [.., 1], the sum up to the token in front, or undefined. Lin 2025, eq. 5.
+// The sum c of ln sigmoid(z) up to each token, in float64 for any type of z: [.., L] -> [.., L].
+// `before` [.., 1] is the sum up to the previous token, or undefined. Lin 2025, eq. 5.
 at::Tensor summed_log_gates(const at::Tensor& logits, const at::Tensor& before = {});
 
 // b_h = -ln(expm1(1 / t_h)), so that ln sigmoid(b_h) = -1 / t_h, with t from the shortest to the

@@ -33,7 +33,7 @@ struct ProductChunk {
 
   at::Tensor own(const at::Tensor& key) const { return key.narrow(2, begin, end - begin); }
 
-  // Keys in front of the chunk, and its own, as they stand behind it.
+  // The keys before the chunk and its own, as the token after the chunk sees them.
   at::Tensor carried(const at::Tensor& before, const at::Tensor& key) const {
     const at::Tensor carrier = at::matmul(inverse.transpose(-2, -1), w);
     const auto through = [&](const at::Tensor& keys, const at::Tensor& products) {
@@ -46,7 +46,7 @@ struct ProductChunk {
     return at::cat({through(before, at::matmul(before, scaled.transpose(-2, -1))), result}, 2);
   }
 
-  // Of queries of the chunk's own tokens with the keys in front of it and its own: [B, H, c, end].
+  // Products of the chunk's queries with the keys before it and its own: [B, H, c, end].
   at::Tensor scores(const at::Tensor& query, const at::Tensor& before,
                     const at::Tensor& key) const {
     const at::Tensor mine = own(key).transpose(-2, -1);

@@ -10,18 +10,18 @@ namespace roformer {
 
 struct HouseholderInputs {
   at::Tensor query;  // [B, H, Lq, D], of the last Lq tokens
-  at::Tensor key;    // [B, H, Lk, D]: the first `settled` as they stand for the token behind them
-  at::Tensor w;      // [B, H, Lk - settled, D] of the tokens behind those, of about unit length
+  at::Tensor key;    // [B, H, Lk, D]: the first `settled` as the token after them sees them
+  at::Tensor w;      // [B, H, Lk - settled, D] of the remaining tokens, of about unit length
   at::Tensor beta;   // [B, H, Lk - settled]
   std::int64_t settled = 0;
   double scale = 1;
 };
 
-// scale * the products -> [B, H, Lq, Lk], 0 for keys behind the query. By LibTorch's operations,
-// with their gradients; Yang 2025, section 3.
+// scale * the products -> [B, H, Lq, Lk], 0 for keys after the query. Differentiable, composed of
+// LibTorch's operations. Yang 2025, section 3.
 at::Tensor householder_scores(const HouseholderInputs& inputs);
 
-// The keys as they stand for the token behind all of them, [B, H, Lk, D].
+// The keys as the token after all of them sees them, [B, H, Lk, D].
 at::Tensor settled_keys(const HouseholderInputs& inputs);
 
 }  // namespace roformer

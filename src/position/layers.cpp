@@ -35,7 +35,9 @@ class Layers : public PositionScheme {
     return *of_layer_.at(static_cast<std::size_t>(layer));
   }
 
-  SchemeCapabilities capabilities() const override { return {.draws_positions = that_draws() != nullptr}; }
+  SchemeCapabilities capabilities() const override {
+    return {.draws_positions = that_draws() != nullptr};
+  }
   // At most one of them adds something or draws positions.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
@@ -66,7 +68,7 @@ class Layers : public PositionScheme {
   std::vector<const PositionScheme*> of_layer_;
 };
 
-// What a check of the settings has not seen: a stack of fewer layers than the model's.
+// Not covered by the check of the settings: a stack with fewer layers than the model.
 std::vector<SchemePart> parts_of(const SchemeInputs& in) {
   try {
     return scheme_parts(in.settings, in.shape.layers);

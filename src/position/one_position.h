@@ -1,7 +1,6 @@
-// A scheme asked as if all queries and keys stood at one position: what its attention would be
-// without positions, as far as its hooks can say. Rotations are then the same for all, biases those
-// of distance 0, and so are the terms between content and position. What it weighs is content
-// alone.
+// Wraps a scheme and evaluates it as if all queries and keys had the same position, which shows its
+// attention without positions: all rotations are equal, and biases and content-position terms are
+// those of distance 0, so that only the content matters.
 #pragma once
 
 #include "position/scheme.h"

@@ -1,5 +1,4 @@
-// The positions that tokens stand at. Most often start, start + 1, ...; explicit where a text has
-// gaps.
+// The positions of tokens: usually start, start + 1, ...; an explicit list for a text with gaps.
 #pragma once
 
 #include <ATen/core/Tensor.h>

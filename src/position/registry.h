@@ -1,5 +1,5 @@
-// The schemes' classes by name: those of config/schemes/list.h, whose files here define
-// `make_NAME`, and what was registered beside them.
+// Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
+// registered ones.
 #pragma once
 
 #include <memory>

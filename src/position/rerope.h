@@ -5,8 +5,8 @@
 
 namespace roformer {
 
-// The distance that `past` = i - j counts as: itself below the window, then the window (ReRoPE) or
-// growing at 1 / leak (leaky); the sign is kept (section 11 of the specification).
+// The distance used for `past` = i - j: itself inside the window, then the window (ReRoPE) or
+// growing at the rate 1 / leak (leaky). The sign is kept (section 11 of the specification).
 double rerope_distance(double past, const ReropeSettings& settings);
 
 }  // namespace roformer

@@ -21,7 +21,7 @@ class Rope : public PositionScheme {
       : settings_(in.settings.of<RopeSettings>()), training_length_(in.shape.training_length) {}
 
   SchemeCapabilities capabilities() const override {
-    // Angles that change with the length: keys must be rotated anew.
+    // Angles change with the length, so cached keys must be rotated again.
     const bool by_length =
         settings_.scaling == RopeScaling::dynamic_ntk || settings_.scaling == RopeScaling::longrope;
     return {.cached_keys = by_length ? CachedKeys::unrotated : CachedKeys::rotated};

@@ -1,5 +1,5 @@
-// Cosine and sine tables for rotary schemes. Angles are products in double, so that position 10^5
-// is as exact as position 1; tables are float (double for double models) and made once per key.
+// Cosine and sine tables for rotary schemes. Angles are computed in double, so that position 10^5
+// is as exact as position 1. Tables are float (double for double models) and computed once per key.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -40,22 +40,23 @@ struct RotaryKey {
 // base^(-2i/width), i = 0 .. width/2 - 1.
 std::vector<double> rotary_frequencies(std::int64_t width, double base);
 
-// pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] in halves is rotating x in neighbours, taken at pi.
+// pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] by halves equals rotating x by neighbours, permuted
+// by pi.
 std::vector<std::int64_t> half_permutation(std::int64_t width);
 
 Rotation make_rotation(const RotaryKey& key);
 
-// The tables that were asked for last.
+// Caches the most recently used tables.
 class RotaryTables {
  public:
   const Rotation& get(const RotaryKey& key);
-  // Of the context's type, on its device.
+  // The table in the context's type and on its device.
   Rotation at(const AttentionContext& context, const Positions& positions,
               const RotaryAngles& angles) {
     return get(
         {.positions = positions, .angles = angles, .type = context.type, .device = context.device});
   }
-  // Queries and keys by the same angles, where they stand.
+  // Rotates queries and keys by the same angles at their positions.
   RotationPair pair(const AttentionContext& context, const RotaryAngles& angles) {
     return {.query = at(context, context.queries, angles),
             .key = at(context, context.keys, angles)};

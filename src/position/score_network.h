@@ -1,5 +1,5 @@
-// A network of two layers across the heads of all pairs, of which only a few rows are in memory at
-// a time: what DAPE adds to scores and bias.
+// The network of DAPE: two layers over the heads at each pair, computed for a few rows at a time to
+// bound memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// Rows of scores as the loops of score_kernels.h take them.
+// Rows of scores in the form that the loops of score_kernels.h take.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,8 +17,8 @@ void for_score_rows(const at::Tensor& scores, const Function& function) {
   for_rows(keys > 0 ? scores.numel() / keys : 0, keys, function);
 }
 
-// What can be broadcast to scores [B, H, Lq, Lk], row by row, written out only as far as its rows
-// differ: row r of the scores takes row r % count() of it.
+// A tensor that broadcasts to scores [B, H, Lq, Lk], expanded only as far as its rows differ: row r
+// of the scores uses row r % count().
 class SharedRows {
  public:
   // Undefined: nothing.
@@ -32,7 +32,7 @@ class SharedRows {
   std::int64_t count_ = 1;
 };
 
-// What the rows of scores see of a mask, bool, true = visible; undefined: all.
+// The mask for each row of scores, bool, true = visible; undefined: all visible.
 class VisibleRows {
  public:
   VisibleRows(const at::Tensor& scores, const at::Tensor& mask)

@@ -1,4 +1,4 @@
-// Tables of sines and cosines, which several schemes share. Angles are computed in double.
+// Tables of sines and cosines for several schemes. Angles are computed in double.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -83,7 +83,7 @@ class Streaming : public PositionScheme {
 
   bool clipped() const { return settings_.distance == StreamingDistance::clipped; }
 
-  // Where a query stands for the first tokens: behind all that it sees.
+  // The position of a query for the first tokens: after all keys that it sees.
   std::int64_t slot_of_last() const {
     return clipped() ? settings_.recent : settings_.sinks + settings_.recent - 1;
   }

@@ -10,7 +10,7 @@ namespace roformer {
 // Whether query i sees key j (section 26).
 bool streaming_sees(std::int64_t i, std::int64_t j, const StreamingSettings& settings);
 
-// What query i counts as its distance to key j; 0 for a key that it does not see.
+// The distance that query i uses for key j; 0 for a key that it does not see.
 double streaming_distance(std::int64_t i, std::int64_t j, const StreamingSettings& settings);
 
 }  // namespace roformer
