@@ -14,8 +14,8 @@ bool is_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
 // Whether a softmax of q.k, fixed biases and running sums is all there is.
 bool is_plain(const SelfAttentionInputs& in, const PositionSession& session) {
   const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
-  return capabilities.scores == ContentScores::none && !capabilities.value_term && !capabilities.weights &&
-         !capabilities.bias_of_positions && in.dropout.probability == 0 &&
+  return capabilities.scores == ContentScores::none && !capabilities.value_term &&
+         !capabilities.weights && !capabilities.bias_of_positions && in.dropout.probability == 0 &&
          session.attention(in.layer).log_n == LogNScaling::none;
 }
 
@@ -36,8 +36,10 @@ AttentionPath attention_path(const SelfAttentionInputs& in, PositionSession& ses
     const bool sums = !capabilities.running_sums || (loops && nothing);
     if (sums && can_tile_attention(in.projected, width)) return AttentionPath::tiles;
   }
-  if (capabilities.running_sums) return capabilities.bias ? AttentionPath::scores : AttentionPath::running_sums;
-  return !loops || (capabilities.transform && !capabilities.bias) ? AttentionPath::kernel : AttentionPath::scores;
+  if (capabilities.running_sums)
+    return capabilities.bias ? AttentionPath::scores : AttentionPath::running_sums;
+  return !loops || (capabilities.transform && !capabilities.bias) ? AttentionPath::kernel
+                                                                  : AttentionPath::scores;
 }
 
 AttentionPath cached_attention_path(const SelfAttentionInputs& in, PositionSession& session) {

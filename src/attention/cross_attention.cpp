@@ -303,10 +303,10 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
   }
   const auto rotation = in.scheme.rotation(context, query.size(3));
   return sdpa_attention({.query = rotation ? rotated(query, rotation->query) : query,
-                          .key = memory.key,
-                          .value = memory.value,
-                          .additive = group.additive,
-                          .scale = in.scheme.score_scale(query.size(3))});
+                         .key = memory.key,
+                         .value = memory.value,
+                         .additive = group.additive,
+                         .scale = in.scheme.score_scale(query.size(3))});
 }
 
 }  // namespace roformer

@@ -59,17 +59,18 @@ at::Tensor AttentionLayers::attend_plainly(const at::Tensor& state, const Layer&
   at::Tensor token_inputs;
   const PositionScheme& scheme = scheme_->of_layer(context.layer);
   if (scheme.capabilities().token_inputs) {
-    token_inputs =
-        scheme.token_inputs(context.layer, state).view({sequences, length, heads, -1}).transpose(1, 2);
+    token_inputs = scheme.token_inputs(context.layer, state)
+                       .view({sequences, length, heads, -1})
+                       .transpose(1, 2);
   }
   return reference_attention({.query = parts[0],
-                          .key = parts[1],
-                          .value = parts[2],
-                          .scheme = scheme,
-                          .settings = settings_.position,
-                          .parameters = parameters_,
-                          .context = context,
-                          .token_inputs = token_inputs})
+                              .key = parts[1],
+                              .value = parts[2],
+                              .scheme = scheme,
+                              .settings = settings_.position,
+                              .parameters = parameters_,
+                              .context = context,
+                              .token_inputs = token_inputs})
       .transpose(1, 2)
       .reshape({sequences * length, width})
       .to(projected.scalar_type());

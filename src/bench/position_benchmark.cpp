@@ -103,10 +103,10 @@ class Contestant {
     const double bytes =
         kBytes * static_cast<double>(options_.layers) *
         reference_attention_numbers(settings_.position,
-                                {.batch = options_.sequences,
-                                 .heads = settings_.model.heads,
-                                 .length = options_.length,
-                                 .head_width = settings_.model.features_of_head()});
+                                    {.batch = options_.sequences,
+                                     .heads = settings_.model.heads,
+                                     .length = options_.length,
+                                     .head_width = settings_.model.features_of_head()});
     if (bytes <= options_.memory) return true;
     remark_ = fmt::format("the plain form would take about {:.0f} GiB", bytes / (1 << 30));
     return false;

@@ -16,7 +16,8 @@ namespace roformer {
 NextToken::NextToken(Parts parts)
     : parts_(parts),
       cached_(parts.cache == CacheUse::automatic && parts.stack.can_cache()),
-      keeps_text_(!cached_ || parts.stack.requires_cache_rebuild(1, std::numeric_limits<std::int64_t>::max())) {
+      keeps_text_(!cached_ ||
+                  parts.stack.requires_cache_rebuild(1, std::numeric_limits<std::int64_t>::max())) {
   ROFORMER_ASSERT(parts.stack.settings().causal);
   forget();
 }
@@ -31,7 +32,8 @@ at::Tensor NextToken::append(const at::Tensor& ids) {
   const at::Tensor added = ids.to(parts_.stack.embedding().table().device());
   const std::int64_t before = text_.defined() ? text_.size(1) : 0;
   if (keeps_text_) text_ = before > 0 ? at::cat({text_, added}, 1) : added;
-  const bool anew = keeps_text_ && before > 0 && parts_.stack.requires_cache_rebuild(before, text_.size(1));
+  const bool anew =
+      keeps_text_ && before > 0 && parts_.stack.requires_cache_rebuild(before, text_.size(1));
   if (anew) forget();
   const at::Tensor& input = cached_ && !anew ? added : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);

@@ -89,7 +89,8 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
         "which the softmax does not see");
   }
   if (capabilities.running_sums) lines.push_back("the sums of the gates' logarithms are left out");
-  if (capabilities.weights) lines.push_back("a softmax takes the place of the scheme's own weights");
+  if (capabilities.weights)
+    lines.push_back("a softmax takes the place of the scheme's own weights");
   if (capabilities.value_term) {
     lines.push_back("what is added to the values is that of distance 0");
   }

@@ -42,7 +42,7 @@ struct LayerRecord {
   const AttentionSettings* attention = nullptr;
   std::optional<AttentionContext> context;  // of one sequence of the greatest length
   PositionMeans positions;
-  at::Tensor query, key;    // [N, H, D]: contents, without what positions add
+  at::Tensor query, key;        // [N, H, D]: contents, without what positions add
   at::Tensor key_token_inputs;  // [N, H, F], or undefined
   AttentionMasses masses;
   std::optional<FrequencyUse> frequencies;  // of schemes that rotate

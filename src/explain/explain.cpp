@@ -199,8 +199,7 @@ class Explainer {
     std::vector<AttentionObserver*> observers;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       ablations.push_back(
-          parts[i] ? std::make_unique<PositionAblation>(*parts[i], analyses_[i]->means)
-                   : nullptr);
+          parts[i] ? std::make_unique<PositionAblation>(*parts[i], analyses_[i]->means) : nullptr);
       observers.push_back(ablations.back().get());
     }
     const LossChange change = loss_change(losses_, texts_.losses(observers));

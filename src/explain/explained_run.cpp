@@ -25,9 +25,8 @@ void add_biases(const std::string& name, const TransformerStack& stack, TrainedP
     const auto form_of_bias = scheme.capabilities().bias;
     if (!form_of_bias || (!form_of_bias->on_layer && !drawn.insert(&scheme).second)) continue;
     TrainedPositions::Bias bias{
-        .title = form_of_bias->on_layer
-                     ? ExplainedLayer{.stack = name, .number = layer}.title()
-                     : all,
+        .title =
+            form_of_bias->on_layer ? ExplainedLayer{.stack = name, .number = layer}.title() : all,
         .pairs = bias_of_pairs(stack.scheme(), {.layer = layer,
                                                 .length = reach,
                                                 .causal = settings.causal,

@@ -183,8 +183,9 @@ RowLosses losses_of_pairs(const Translator& translator, std::span<const Translat
     std::int64_t texts = 0;
     for (const TokenBlock& block : batch.target.blocks) texts += block.sequences;
     result.begin(texts);
-    const CrossEntropy loss = translator.loss(to_device(batch, translator.plan().device),
-                                              {.training = false}, /*label_smoothing=*/0, observers);
+    const CrossEntropy loss =
+        translator.loss(to_device(batch, translator.plan().device), {.training = false},
+                        /*label_smoothing=*/0, observers);
     const at::Tensor losses = loss.losses.to(at::kCPU, at::kDouble).contiguous();
     std::int64_t text = 0;
     for (const TokenBlock& block : batch.target.blocks) {
@@ -248,8 +249,9 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
       fmt::format("{} pairs of sentences ({} tokens and {})", format_count(result.sequences),
                   format_count(encoder.tokens), format_count(decoder.tokens));
   result.losses = [&translator, batches = std::move(batches)](auto observers) {
-    return losses_of_pairs(translator, batches,
-                           {.encoder = observer_of(observers, 0), .decoder = observer_of(observers, 1)});
+    return losses_of_pairs(
+        translator, batches,
+        {.encoder = observer_of(observers, 0), .decoder = observer_of(observers, 1)});
   };
   return result;
 }

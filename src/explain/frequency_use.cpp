@@ -57,7 +57,8 @@ at::Tensor plus(const at::Tensor& sum, const at::Tensor& more) {
 }  // namespace
 
 void FrequencyRecorder::add(const AttendInputs& in, std::int64_t sequences) {
-  if (in.scheme.capabilities().transform || in.scheme.capabilities().scores != ContentScores::none) return;
+  if (in.scheme.capabilities().transform || in.scheme.capabilities().scores != ContentScores::none)
+    return;
   const auto rotation = in.scheme.rotation(in.context, in.query.size(-1));
   const std::int64_t count = std::min(sequences, in.query.size(0));
   // A text of one token has no distances.

@@ -72,7 +72,8 @@ class Group {
                        : at::Tensor();
     keys_ = placed(in.key, in.key_positions, first, count);
     if (in.key_token_inputs.defined()) {
-      token_inputs_ = in.scheme.cached_token_inputs(placed(in.key_token_inputs, {}, first, count), {});
+      token_inputs_ =
+          in.scheme.cached_token_inputs(placed(in.key_token_inputs, {}, first, count), {});
     }
   }
 
@@ -120,7 +121,7 @@ class Group {
   const ScoreInputs& in_;
   std::int64_t first_, count_;
   at::Tensor scheme_bias_;
-  at::Tensor keys_;      // [m, H, L, D]
+  at::Tensor keys_;          // [m, H, L, D]
   at::Tensor token_inputs_;  // [m, H, L, F], remembered
 
   static void add(PairSquares& to, const PairSquares& more, bool over_batch) {

@@ -43,8 +43,8 @@ struct ScoreInputs {
   const AttentionSettings& attention;
   AttentionContext context;  // L queries and keys, of one sequence; with its mask
   // The contents, without what their positions add.
-  at::Tensor query;         // [N, H, D], before rotation
-  at::Tensor key;           // [N, H, D]
+  at::Tensor query;             // [N, H, D], before rotation
+  at::Tensor key;               // [N, H, D]
   at::Tensor key_token_inputs;  // [N, H, F] of schemes with token inputs
   // What positions add to queries and keys: [H, L, D], or undefined.
   at::Tensor query_positions, key_positions;

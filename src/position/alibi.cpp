@@ -21,7 +21,9 @@ class Alibi : public PositionScheme {
  public:
   Alibi(at::Tensor left, at::Tensor right) : left_(std::move(left)), right_(std::move(right)) {}
 
-  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence{.on_distance_alone = true}}; }
+  SchemeCapabilities capabilities() const override {
+    return {.bias = BiasDependence{.on_distance_alone = true}};
+  }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const auto make = [&] { return slopes_times_distance(context, distances); };
     return left_.requires_grad() || right_.requires_grad() ? make() : constant_.get(context, make);

@@ -81,7 +81,9 @@ class Fire : public PositionScheme {
   Fire(const FireSettings& settings, std::vector<FireLayer> layers)
       : settings_(settings), layers_(std::move(layers)) {}
 
-  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence{.on_layer = true}}; }
+  SchemeCapabilities capabilities() const override {
+    return {.bias = BiasDependence{.on_layer = true}};
+  }
   at::Tensor bias(const AttentionContext& context) const override {
     const FireLayer& layer = layers_[static_cast<std::size_t>(context.layer)];
     const at::TensorOptions options = layer.slope.options();

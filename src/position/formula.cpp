@@ -88,8 +88,8 @@ class Formula : public PositionScheme {
     if (replaces_) return {.scores = ContentScores::changed};
     const auto& uses = values_.root().uses;
     return {.bias = BiasDependence{.on_layer = uses.layer,
-                             .on_length = uses.length,
-                             .on_distance_alone = uses.by_distance}};
+                                   .on_length = uses.length,
+                                   .on_distance_alone = uses.by_distance}};
   }
   at::Tensor bias(const AttentionContext& context) const override {
     if (replaces_) return {};

@@ -53,7 +53,7 @@ class Fox : public PositionScheme {
   SchemeCapabilities capabilities() const override {
     if (by_token()) return {.running_sums = true, .token_inputs = true};
     return {.bias = BiasDependence{.on_layer = settings_.gates == ForgetGates::bias_only,
-                             .on_distance_alone = true}};
+                                   .on_distance_alone = true}};
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
@@ -68,7 +68,8 @@ class Fox : public PositionScheme {
     return (at::matmul(x, gate.weight.t()) + gate.bias).unsqueeze(-1);
   }
   // A cache keeps the sums: nothing of the tokens before changes.
-  at::Tensor cached_token_inputs(const at::Tensor& added, const at::Tensor& earlier) const override {
+  at::Tensor cached_token_inputs(const at::Tensor& added,
+                                 const at::Tensor& earlier) const override {
     const at::Tensor before =
         earlier.defined() ? earlier.squeeze(-1).narrow(2, earlier.size(2) - 1, 1) : at::Tensor();
     return summed_log_gates(added.squeeze(-1), before).unsqueeze(-1);

@@ -21,7 +21,9 @@ class Sandwich : public PositionScheme {
   Sandwich(const SandwichSettings& settings, at::Tensor coefficients)
       : settings_(settings), coefficients_(std::move(coefficients)) {}
 
-  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence{.on_distance_alone = true}}; }
+  SchemeCapabilities capabilities() const override {
+    return {.bias = BiasDependence{.on_distance_alone = true}};
+  }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const auto make = [&] { return products_of_sinusoids(context, distances); };
     return coefficients_.requires_grad() ? make() : constant_.get(context, make);

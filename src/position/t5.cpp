@@ -27,7 +27,9 @@ class T5 : public PositionScheme {
                            .decay = false});
   }
 
-  SchemeCapabilities capabilities() const override { return {.bias = BiasDependence{.on_distance_alone = true}}; }
+  SchemeCapabilities capabilities() const override {
+    return {.bias = BiasDependence{.on_distance_alone = true}};
+  }
   at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const override {
     const at::Tensor buckets = at::empty(distances.sizes(), at::kLong);
     const double* const distance = distances.const_data_ptr<double>();

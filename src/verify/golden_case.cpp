@@ -52,8 +52,8 @@ class Run {
       const at::Tensor embedded = embed(x->second);
       if (scheme_->capabilities().token_inputs) {
         token_inputs_ = scheme_->token_inputs(0, embedded.flatten(0, 1))
-                        .view({embedded.size(0), length, setup_.shape.heads, -1})
-                        .transpose(1, 2);
+                            .view({embedded.size(0), length, setup_.shape.heads, -1})
+                            .transpose(1, 2);
       }
       const auto project = [&](const char* name) {
         return at::matmul(embedded, parameters_.at(name))
@@ -73,7 +73,8 @@ class Run {
                 .drawn_positions = setup_.drawn_positions};
     if (golden_.mask.defined()) context_.mask = golden_.mask.to(device_);
     context_.causal = setup_.shape.causal || hides_the_future();
-    if (token_inputs_.defined()) context_.token_inputs = scheme_->cached_token_inputs(token_inputs_, {});
+    if (token_inputs_.defined())
+      context_.token_inputs = scheme_->cached_token_inputs(token_inputs_, {});
     if (setup_.attention.kernel == AttentionKernel::softmax) {
       softmax(query, key, value);
     } else {
@@ -214,7 +215,8 @@ at::Tensor Run::extra(const std::string& name) const {
   if (name == "pos_bias") return bias_.squeeze(0);
   if (name == "weights") return weights_.weights;
   if (name == "remainder") return weights_.remainder;
-  if (name == "log_fgate") return at::log_sigmoid(token_inputs_.select(-1, token_inputs_.size(-1) - 1));
+  if (name == "log_fgate")
+    return at::log_sigmoid(token_inputs_.select(-1, token_inputs_.size(-1) - 1));
   if (name == "denominator") return denominator_.squeeze(-1);
   if (name == "q_rot" || name == "k_rot") {
     if (!scheme_->capabilities().transform && !scheme_->rotation(context_, width)) {

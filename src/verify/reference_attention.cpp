@@ -88,7 +88,8 @@ at::Tensor reference_attention(const ReferenceAttentionInputs& in) {
   return output;
 }
 
-double reference_attention_numbers(const PositionSettings& settings, const ReferenceAttentionSize& size) {
+double reference_attention_numbers(const PositionSettings& settings,
+                                   const ReferenceAttentionSize& size) {
   const auto length = static_cast<double>(size.length);
   const auto scores = static_cast<double>(size.batch * size.heads) * length * length;
   const auto vectors = length * length * static_cast<double>(size.head_width);

@@ -19,7 +19,7 @@ struct ReferenceAttentionInputs {
   const PositionSettings& settings;  // that the scheme was made with
   const ParameterStore& parameters;  // that it added its own to
   AttentionContext context;          // without a mask
-  at::Tensor token_inputs = {};  // [B, H, L, F], the scheme's token_inputs()
+  at::Tensor token_inputs = {};      // [B, H, L, F], the scheme's token_inputs()
 };
 
 // Softmax attention -> [B, H, L, D].
@@ -29,6 +29,7 @@ at::Tensor reference_attention(const ReferenceAttentionInputs& inputs);
 struct ReferenceAttentionSize {
   std::int64_t batch = 0, heads = 0, length = 0, head_width = 0;
 };
-double reference_attention_numbers(const PositionSettings& settings, const ReferenceAttentionSize& size);
+double reference_attention_numbers(const PositionSettings& settings,
+                                   const ReferenceAttentionSize& size);
 
 }  // namespace roformer

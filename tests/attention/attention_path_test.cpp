@@ -60,8 +60,7 @@ TEST_CASE("only what changes scores, or the probabilities, has them made") {
   }
   CHECK(path_of("rope", {.dropout = 0.1}) == AttentionPath::scores);
   CHECK(path_of("rope", {.attention = {.log_n = LogNScaling::query}}) == AttentionPath::scores);
-  CHECK(path_of("rope", {.attention = {.kernel = AttentionKernel::elu}}) ==
-        AttentionPath::linear);
+  CHECK(path_of("rope", {.attention = {.kernel = AttentionKernel::elu}}) == AttentionPath::linear);
 }
 
 TEST_CASE("a step of decoding goes by LibTorch's kernel where the cache holds rotated keys") {

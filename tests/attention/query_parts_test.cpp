@@ -49,18 +49,20 @@ std::vector<at::Tensor> run_parts(const SmallScheme& small, const PartSides& sid
       at::full({SmallScheme::kInner, SmallScheme::kWidth}, 0.1, input.options().dtype(stored));
   context.projections = {.query_weight = weight, .key_weight = weight};
   const at::Tensor token_inputs = small.token_inputs(input);
-  if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
+  if (token_inputs.defined())
+    context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
   const SchemeCapabilities capabilities = small.scheme->capabilities();
-  const at::Tensor output = attend({.query = query,
-                                    .key = key,
-                                    .value = value,
-                                    .scheme = *small.scheme,
-                                    .attention = attention,
-                                    .context = context,
-                                    .bias = capabilities.bias_of_positions ? small.scheme->bias(context)
-                                                                   : session.bias(1, extent),
-                                    .most_queries = most_queries})
-                                .output;
+  const at::Tensor output =
+      attend({.query = query,
+              .key = key,
+              .value = value,
+              .scheme = *small.scheme,
+              .attention = attention,
+              .context = context,
+              .bias = capabilities.bias_of_positions ? small.scheme->bias(context)
+                                                     : session.bias(1, extent),
+              .most_queries = most_queries})
+          .output;
   (output * sides.outer.to(type)).sum().backward();
   std::vector<at::Tensor> result{output.detach(), query.grad(), key.grad(), value.grad()};
   if (token_inputs.defined()) result.push_back(input.grad());
@@ -125,7 +127,8 @@ TEST_CASE("a long text is attended to in parts as it would be at once") {
                              .mask = causal_mask(positions, positions),
                              .type = at::kDouble};
     const at::Tensor token_inputs = small.token_inputs(input);
-    if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
+    if (token_inputs.defined())
+      context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
     const auto output = [&](std::int64_t most_queries) {
       return attend({.query = query,
                      .key = key,

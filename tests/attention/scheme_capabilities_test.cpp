@@ -1,5 +1,5 @@
-// What capabilities() names must answer; a bias, weights or drawn positions that it does not name were
-// forgotten there.
+// What capabilities() names must answer; a bias, weights or drawn positions that it does not name
+// were forgotten there.
 #include <ATen/ATen.h>
 
 #include "attention/schemes.h"
@@ -23,7 +23,8 @@ AttentionContext context_of(const SmallScheme& small) {
                            .type = at::kDouble};
   const at::Tensor token_inputs =
       small.token_inputs(at::randn({1, kLength, SmallScheme::kWidth}, at::kDouble));
-  if (token_inputs.defined()) context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
+  if (token_inputs.defined())
+    context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
   return context;
 }
 
@@ -90,8 +91,9 @@ TEST_CASE("forms that decide how scores are made and keys are kept are those of 
     CHECK((rope.cached_keys == CachedKeys::unrotated) == (scaling != RopeScaling::none));
   }
   CHECK(capabilities_of("dape").can_cache);
-  CHECK(
-      !capabilities_of("dape", [](PositionSettings& all) { all.of<DapeSettings>().kernel = 3; }).can_cache);
+  CHECK(!capabilities_of("dape", [](PositionSettings& all) {
+           all.of<DapeSettings>().kernel = 3;
+         }).can_cache);
   for (const char* name : {"kerple", "fire"}) CHECK(capabilities_of(name).bias.value().on_layer);
   const SchemeCapabilities formula = capabilities_of("formula", [](PositionSettings& all) {
     all.of<FormulaSettings>().bias = "abs(i - j) * (layer + 1) / length";

@@ -81,8 +81,8 @@ struct SmallScheme {
     }
   }
 
-  // The scheme's inputs for the tokens [texts, length, M] in the second layer, [texts, H, length, F]; undefined
-  // where the scheme has none.
+  // The scheme's inputs for the tokens [texts, length, M] in the second layer, [texts, H, length,
+  // F]; undefined where the scheme has none.
   at::Tensor token_inputs(const at::Tensor& input) const {
     if (!scheme->capabilities().token_inputs) return {};
     return scheme->token_inputs(1, input.flatten(0, 1))

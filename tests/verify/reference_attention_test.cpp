@@ -66,13 +66,13 @@ void compare_forms(SmallScheme& small) {
   };
   const at::Tensor input = at::randn({2, kLength, SmallScheme::kWidth}, at::kDouble);
   const auto plain = gradients(reference_attention({.query = query,
-                                                .key = key,
-                                                .value = value,
-                                                .scheme = *small.scheme,
-                                                .settings = small.settings,
-                                                .parameters = small.parameters,
-                                                .context = context,
-                                                .token_inputs = small.token_inputs(input)}));
+                                                    .key = key,
+                                                    .value = value,
+                                                    .scheme = *small.scheme,
+                                                    .settings = small.settings,
+                                                    .parameters = small.parameters,
+                                                    .context = context,
+                                                    .token_inputs = small.token_inputs(input)}));
   AttentionContext masked = context;
   if (small.causal) masked.mask = causal_mask(positions, positions);
   if (const at::Tensor own = small.scheme->mask(context); own.defined()) masked.mask = own;
