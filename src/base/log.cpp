@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
@@ -8,14 +9,39 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/terminal.h"
 
 namespace roformer::log {
+namespace {
+
+constexpr char kMessage = '*';  // in the patterns below, in the place of spdlog's %v
+
+class CleanMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& line) override {
+    const std::string text = clean_text({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+    return std::make_unique<CleanMessage>();
+  }
+};
+
+// A log.txt is shown by a terminal, too, sooner or later.
+void set_clean_pattern(spdlog::sinks::sink& sink, const char* pattern) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<CleanMessage>(kMessage).set_pattern(pattern);
+  sink.set_formatter(std::move(formatter));
+}
+
+}  // namespace
 
 void initialize() {
   auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
       wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
-  terminal->set_pattern("%^%v%$");
+  set_clean_pattern(*terminal, "%^%*%$");
   auto logger = std::make_shared<spdlog::logger>("roformer", terminal);
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
@@ -27,7 +53,7 @@ FileSink::FileSink(const std::filesystem::path& path) {
   } catch (const spdlog::spdlog_ex& error) {
     throw_failure(path.string(), std::string("cannot write the log: ") + error.what());
   }
-  sink_->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
+  set_clean_pattern(*sink_, "%Y-%m-%d %H:%M:%S %l %*");
   spdlog::default_logger()->sinks().push_back(sink_);
 }
 

@@ -27,6 +27,8 @@ Period parse_period(std::string_view text) {
   if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
     refuse();
   }
+  // Not 010, which some readers of YAML take for eight.
+  if (number.size() > 1 && number[0] == '0' && number[1] != '.') refuse();
   constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
   if (rest == "min") {
     if (period.amount > kMost) refuse();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/terminal.h"
 
 namespace roformer {
@@ -82,7 +83,8 @@ bool StatusLine::due() const {
   return std::chrono::steady_clock::now() - last_ >= interval_;
 }
 
-void StatusLine::show(std::string_view text) {
+void StatusLine::show(std::string_view given) {
+  const std::string text = clean_line(given);
   last_ = std::chrono::steady_clock::now();
   if (terminal_) {
     // A line that wraps could not be taken back. The last column is left to the cursor.
@@ -113,8 +115,8 @@ void ProgressBar::advance_to(std::uint64_t done) {
 void ProgressBar::finish(std::uint64_t done) {
   line_.clear();
   const double seconds = seconds_since(start_);
-  put(fmt::format("{}: {} in {} ({})\n", title_, format_amount(static_cast<double>(done), unit_),
-                  format_duration(seconds),
+  put(fmt::format("{}: {} in {} ({})\n", clean_line(title_),
+                  format_amount(static_cast<double>(done), unit_), format_duration(seconds),
                   format_rate(static_cast<double>(done) / std::max(seconds, 1e-9), unit_)));
 }
 

@@ -25,7 +25,7 @@ class StatusLine {
   ~StatusLine();
   // True when a line would be shown now; the caller formats only then.
   bool due() const;
-  void show(std::string_view text);
+  void show(std::string_view given);
   // Erases the live line, so that something else can be printed.
   void clear();
   bool is_terminal() const { return terminal_; }

@@ -22,9 +22,13 @@ std::string sealed_lines(std::string_view lines) {
   return first_line(lines).append(lines);
 }
 
+bool begins_with_seal(std::string_view text) {
+  return text.starts_with(kBegin);
+}
+
 void check_sealed_lines(const std::filesystem::path& file) {
   const std::string text = read_file(file);
-  if (!text.starts_with(kBegin)) return;
+  if (!begins_with_seal(text)) return;
   const std::string_view whole = text;
   const std::string wanted =
       first_line(whole.substr(std::min(whole.size(), first_line("").size())));

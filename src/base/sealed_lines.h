@@ -10,6 +10,9 @@ namespace roformer {
 
 std::string sealed_lines(std::string_view lines);
 
+// Whether a text begins with such a line, whatever follows it.
+bool begins_with_seal(std::string_view text);
+
 // Throws Error (failure) where the file begins with a checksum that the rest does not fit. One
 // without such a line is anyone's to write.
 void check_sealed_lines(const std::filesystem::path& file);

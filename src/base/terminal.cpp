@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/printable.h"
+
 namespace roformer {
 
 bool wants_color(int descriptor) {
@@ -37,7 +39,7 @@ std::size_t columns_of(std::string_view text) {
 std::string wrapped(std::string_view text, std::size_t columns) {
   std::string result;
   std::size_t width = 0;
-  std::istringstream words{std::string(text)};
+  std::istringstream words{clean_text(text)};
   for (std::string word; words >> word;) {
     const std::size_t own = columns_of(word);
     if (width > 0) result += width + 1 + own > columns ? '\n' : ' ';

@@ -19,7 +19,7 @@ std::string cut_to_columns(std::string_view text, std::size_t columns);
 
 // A code point is counted as one column, too.
 std::size_t columns_of(std::string_view text);
-// Lines of at most so many columns, broken at blanks.
+// Clean lines (base/printable.h) of at most so many columns, broken at blanks.
 std::string wrapped(std::string_view text, std::size_t columns);
 
 }  // namespace roformer

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "config/schema.h"
@@ -145,9 +146,20 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// A line each.
+void print_error(const std::string& text) {
+  const std::string clean = clean_text(text);
+  std::size_t start = 0;
+  while (start <= clean.size()) {
+    const std::size_t end = std::min(clean.find('\n', start), clean.size());
+    std::cerr << "error: " << clean.substr(start, end - start) << '\n';
+    start = end + 1;
+  }
+}
+
 int usage_error(const std::string& message, const std::string& hint, const CLI::App& command) {
-  std::cerr << "error: " << message;
-  std::cerr << " (hint: " << (hint.empty() ? full_name(command) + " --help" : hint) << ")\n";
+  const std::string way = hint.empty() ? full_name(command) + " --help" : hint;
+  print_error(message + " (hint: " + way + ")");
   return 2;
 }
 
@@ -184,15 +196,6 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
 // LibTorch's errors end with a list of addresses; what happened stands in the first line.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
-}
-
-void print_error(const std::string& text) {
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::cerr << "error: " << text.substr(start, end - start) << '\n';
-    start = end + 1;
-  }
 }
 
 int run_command(CLI::App& program, int argc, char** argv) {

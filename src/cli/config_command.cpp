@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -70,17 +71,17 @@ void check_configs(const ConfigOptions& options) {
         std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
         for (const StudyRun& run : study.runs) {
           for (const std::string& line : run.refusals.lines()) {
-            std::cout << fmt::format("  {} cannot be run: {}\n", run.name, line);
+            std::cout << fmt::format("  {} cannot be run: {}\n", run.name, clean_line(line));
           }
         }
         for (const std::string& problem : data_problems(study)) {
-          std::cout << "  data: " << problem << '\n';
+          std::cout << "  data: " << clean_line(problem) << '\n';
         }
       } else {
         const std::string problem = data_problem(load_settings(file, options.overrides));
         std::cout << file
                   << (problem.empty() ? ": good\n" : ": good, but its data are not there\n");
-        if (!problem.empty()) std::cout << "  " << problem << '\n';
+        if (!problem.empty()) std::cout << "  " << clean_line(problem) << '\n';
       }
     } catch (const Error& error) {
       problems.add({.where = "", .key = "", .message = error.what(), .hint = ""});
@@ -95,7 +96,9 @@ void diff_configs(const ConfigOptions& options) {
   const std::vector<std::string> names = diff(left, right);
   std::size_t width = 0;
   for (const std::string& name : names) width = std::max(width, name.size());
-  const auto shown = [](const std::string& text) { return text.empty() ? "(empty)" : text; };
+  const auto shown = [](const std::string& text) {
+    return text.empty() ? "(empty)" : clean_line(text);
+  };
   for (const std::string& name : names) {
     const Key& key = *find_key(name);
     std::cout << fmt::format("{:{}}  {} -> {}\n", name, width, shown(key.get(left)),

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -147,8 +148,8 @@ void print_summary(const DatasetDescription& description, const std::filesystem:
   const auto count = [](std::uint64_t value) {
     return format_count(static_cast<std::int64_t>(value));
   };
-  std::cout << output.string() << ": data set " << shown_name(description) << ", fingerprint "
-            << hexadecimal(description.fingerprint) << '\n';
+  std::cout << output.string() << ": data set " << clean_line(shown_name(description))
+            << ", fingerprint " << hexadecimal(description.fingerprint) << '\n';
   for (const Split split : kSplits) {
     const SplitCounts& counts = description[split].counts;
     if (split == Split::test && counts.tokens == 0) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hexadecimal.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/terminal.h"
@@ -27,11 +28,7 @@ std::string in_colour(const std::string& text, const char* code) {
 
 // A piece as it is shown: "word" marks of SentencePiece and WordPiece kept, control characters not.
 std::string shown_piece(const Tokenizer& tokenizer, TokenId id) {
-  std::string text = tokenizer.piece(id);
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return text;
+  return clean_line(tokenizer.piece(id));
 }
 
 std::string show_row(const Tokenizer& tokenizer, const std::vector<TokenId>& masked,
@@ -93,7 +90,7 @@ std::string describe_dataset(const Dataset& dataset) {
   if (about.invalid_sequences > 0) {
     line("bad UTF-8", count(about.invalid_sequences) + " sequences replaced");
   }
-  return text;
+  return clean_text(text);
 }
 
 std::string describe_lengths(const Dataset& dataset) {

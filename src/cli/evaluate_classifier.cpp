@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "report/table.h"
@@ -14,6 +15,7 @@
 #include "runs/answer_comparison.h"
 #include "runs/glue_prediction.h"
 #include "runs/stored_data.h"
+#include "runs/untrained.h"
 
 namespace roformer {
 namespace {
@@ -123,8 +125,8 @@ void print_mistakes(GlueTask task, const EvaluatedSet& evaluated) {
         facts.is_regression() ? "" : fmt::format(" ({:.1f} %)", 100 * mistake.weight);
     std::cout << fmt::format("  {}{}, is {}: {}\n",
                              prediction_text(task, evaluated.predictions[mistake.example]), sure,
-                             label_text(task, example), example.first);
-    if (facts.pairs) std::cout << fmt::format("      {}\n", example.second);
+                             label_text(task, example), clean_line(example.first));
+    if (facts.pairs) std::cout << fmt::format("      {}\n", clean_line(example.second));
   }
 }
 
@@ -138,6 +140,7 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
   std::optional<TrainedClassifier> other;  // opened before anything is computed
   if (!options.against.empty()) other.emplace(open_other(settings, options));
   prepare_threads(settings.threads);  // which the other has set to its own
+  warn_of_short_start(trained);
   std::vector<EvaluatedSet> sets;
   for (const GlueSplit split : validation_splits(task)) {
     sets.push_back(evaluate_split(trained, settings, split, options.errors));
@@ -147,14 +150,20 @@ void evaluate_classifier(const TrainedClassifier& trained, const ClassifierEvalu
     nlohmann::ordered_json object = {{"model", trained.checkpoint.string()},
                                      {"data", settings.data.directory.string()},
                                      {"evaluations", nlohmann::ordered_json::array()}};
+    if (const auto changed = overrides_json(trained); !changed.empty()) {
+      object["overrides"] = changed;
+    }
     for (const EvaluatedSet& evaluated : sets) {
       object["evaluations"].push_back(to_json(task, evaluated));
     }
     std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return;
   }
-  std::cout << fmt::format("{} on {}, position {}\n\n{}", trained.checkpoint.string(),
-                           settings.data.directory.string(), settings.position.scheme,
+  const std::string head =
+      fmt::format("{} on {}, position {}, length {}{}", trained.checkpoint.string(),
+                  settings.data.directory.string(), settings.position.scheme, settings.data.length,
+                  with_overrides(trained));
+  std::cout << fmt::format("{}\n\n{}", clean_line(head),
                            to_text(figures_table(sets), {.width = terminal_width()}));
   for (const EvaluatedSet& evaluated : sets) {
     if (!evaluated.against) continue;

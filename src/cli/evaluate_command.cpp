@@ -82,10 +82,10 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
     write_file_atomically(file,
                           to_svg(by_position ? loss_by_position(report) : loss_by_length(report)));
   } else {
-    HtmlReport page(
-        {.title = "Evaluation of " + report.model,
-         .subtitle = fmt::format("{} on {} ({})", report.position, report.data, report.split),
-         .footer = this_program().footer()});
+    HtmlReport page({.title = "Evaluation of " + report.model,
+                     .subtitle = fmt::format("{} on {} ({}){}", report.position, report.data,
+                                             report.split, report.with),
+                     .footer = this_program().footer()});
     page.table(to_table(report));
     if (report.lengths.size() > 1) page.chart(loss_by_length(report));
     if (by_position) page.chart(loss_by_position(report));
@@ -99,9 +99,9 @@ void print_text(const EvaluationReport& report) {
   const auto print_lines = [&](const std::string& text) {
     fmt::print("{}\n", wrapped(text, width));
   };
-  print_lines(fmt::format("{} on {} ({}), position {}, trained at length {}, evaluated in {}",
+  print_lines(fmt::format("{} on {} ({}), position {}, trained at length {}, evaluated in {}{}",
                           report.model, report.data, report.split, report.position,
-                          report.training_length, report.precision));
+                          report.training_length, report.precision, report.with));
   fmt::print("\n{}", to_text(to_table(report), {.width = width}));
   if (std::ranges::any_of(report.lengths, [](const EvaluatedLength& entry) {
         return entry.figures.denominators.has_value();
@@ -192,10 +192,12 @@ void refuse_foreign_flags(const EvaluateOptions& options, const TaskFacts& facts
 void evaluate_translator_run(const EvaluateOptions& options) {
   TrainedModelOptions opening = options.opening;
   opening.overrides.insert(opening.overrides.begin(), {.key = "decoding.sentences", .text = "0"});
-  evaluate_translator(open_trained_translator(options.model, opening), {.data = options.data,
-                                                                        .split = options.split,
-                                                                        .output = options.output,
-                                                                        .json = options.json});
+  TrainedTranslator trained = open_trained_translator(options.model, opening);
+  trained.overrides = options.opening.overrides;
+  evaluate_translator(trained, {.data = options.data,
+                                .split = options.split,
+                                .output = options.output,
+                                .json = options.json});
 }
 
 void evaluate_command(const EvaluateOptions& options) {

@@ -15,6 +15,7 @@
 #include "metrics/proportions.h"
 #include "report/table.h"
 #include "runs/answer_comparison.h"
+#include "runs/untrained.h"
 #include "tasks/probe_answers.h"
 #include "tensor/device.h"
 
@@ -98,6 +99,7 @@ nlohmann::ordered_json to_json(const TrainedModel& trained, const Settings& sett
                                      {"loss", one.answers.loss}});
     if (one.against) object["evaluations"].back()["against"] = to_json(*one.against);
   }
+  if (const auto changed = overrides_json(trained); !changed.empty()) object["overrides"] = changed;
   return object;
 }
 
@@ -127,6 +129,7 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
       size_at(other->settings, length, "--against " + options.against);
     }
   }
+  warn_of_untrained_rows(trained, std::ranges::max(lengths));
   std::vector<MeasuredLength> measured;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     prepare_threads(settings.threads);
@@ -141,9 +144,10 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
     return;
   }
   const ProbeText example = make_probe(settings.probe.kind, 2, 1);
-  std::cout << fmt::format("{}, position {}, {} questions of {} at each length, as {}\n\n{}",
+  std::cout << fmt::format("{}, position {}{}, {} questions of {} at each length, as {}\n\n{}",
                            trained.checkpoint.string(), settings.position.scheme,
-                           settings.probe.examples, to_word(settings.probe.kind),
+                           with_overrides(trained), settings.probe.examples,
+                           to_word(settings.probe.kind),
                            example.text.substr(0, example.text.size() - 1),
                            to_text(answers_table(measured), {.width = terminal_width()}));
   for (const MeasuredLength& one : measured) {

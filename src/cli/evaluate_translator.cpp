@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "distributed/processes.h"
 #include "runs/source_lengths.h"
 #include "runs/stored_data.h"
+#include "runs/untrained.h"
 #include "tasks/translation_evaluation.h"
 
 namespace roformer {
@@ -36,19 +38,22 @@ void print_json(const Measured& measured, const TranslationEvaluation& found) {
     lengths.push_back(
         {{"source_words", bucket.name}, {"sentences", bucket.sentences}, {"bleu", bucket.bleu}});
   }
-  const nlohmann::ordered_json object = {{"model", measured.model.checkpoint.string()},
-                                         {"data", measured.dataset.folder().string()},
-                                         {"split", to_string(measured.split)},
-                                         {"sentences", std::ssize(found.hypotheses)},
-                                         {"bleu", found.bleu},
-                                         {"bleu_signature", found.bleu_signature},
-                                         {"chrf", found.chrf},
-                                         {"loss", found.loss},
-                                         {"perplexity", std::exp(found.loss)},
-                                         {"smoothed_loss", found.smoothed_loss},
-                                         {"accuracy", found.accuracy},
-                                         {"tokens", found.tokens},
-                                         {"by_source_length", lengths}};
+  nlohmann::ordered_json object = {{"model", measured.model.checkpoint.string()},
+                                   {"data", measured.dataset.folder().string()},
+                                   {"split", to_string(measured.split)},
+                                   {"sentences", std::ssize(found.hypotheses)},
+                                   {"bleu", found.bleu},
+                                   {"bleu_signature", found.bleu_signature},
+                                   {"chrf", found.chrf},
+                                   {"loss", found.loss},
+                                   {"perplexity", std::exp(found.loss)},
+                                   {"smoothed_loss", found.smoothed_loss},
+                                   {"accuracy", found.accuracy},
+                                   {"tokens", found.tokens},
+                                   {"by_source_length", lengths}};
+  if (const auto changed = overrides_json(measured.model); !changed.empty()) {
+    object["overrides"] = changed;
+  }
   std::cout << object.dump(2) << '\n';
 }
 
@@ -56,10 +61,11 @@ void print_text(const Measured& measured, const TranslationEvaluation& found) {
   // decoding.sentences may be a part of the set.
   const std::int64_t all = measured.dataset.sentences(measured.split);
   const auto decoded = std::ssize(found.hypotheses);
-  fmt::print("{} on the {} set of {}, position {}\n\n{} sentences{}, {} target tokens\n",
-             measured.model.checkpoint.string(), to_string(measured.split),
-             measured.dataset.folder().string(), measured.model.settings.position.scheme,
-             format_count(all),
+  const std::string head =
+      fmt::format("{} on the {} set of {}, position {}{}", measured.model.checkpoint.string(),
+                  to_string(measured.split), measured.dataset.folder().string(),
+                  measured.model.settings.position.scheme, with_overrides(measured.model));
+  fmt::print("{}\n\n{} sentences{}, {} target tokens\n", clean_line(head), format_count(all),
              decoded < all ? fmt::format(", of which the first {} are decoded (decoding.sentences)",
                                          format_count(decoded))
                            : "",

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/input_line.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -58,8 +59,8 @@ void print_line(const std::string& text, const Predictions& predictions, bool js
   for (std::size_t mask = 0; mask < predictions.size(); ++mask) {
     if (predictions.size() > 1) fmt::print("mask {}:\n", mask + 1);
     for (const MaskPrediction& prediction : predictions[mask]) {
-      fmt::print("{:7.2f} %  {:<16}  {}\n", 100 * prediction.probability, prediction.text,
-                 prediction.filled);
+      fmt::print("{:7.2f} %  {:<16}  {}\n", 100 * prediction.probability,
+                 clean_line(prediction.text), clean_text(prediction.filled));
     }
   }
   std::cout << std::flush;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/input_line.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "metrics/proportions.h"
@@ -17,6 +18,7 @@
 #include "runs/answer_comparison.h"
 #include "runs/matching_evaluation.h"
 #include "runs/stored_data.h"
+#include "runs/untrained.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -27,10 +29,10 @@ std::string first_words(const std::string& text, std::size_t characters = 60) {
   std::string result;
   for (const char c : text) {
     const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && characters-- == 0) return result + "…";
+    if (begins && characters-- == 0) return clean_line(result) + "…";
     result += c == '\n' || c == '\t' || c == '\r' ? ' ' : c;
   }
-  return result;
+  return clean_line(result);
 }
 
 Table shares_table(const MatchingEvaluation& evaluation) {
@@ -99,6 +101,9 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
   Settings settings = at_length(trained.settings, options.length, "--length");
   settings.data.directory =
       open_stored(options.data, settings, [](const fs::path& folder) { return folder; });
+  refuse_other_division(trained, settings.data.directory);
+  warn_of_untrained_rows(trained, settings.data.length);
+  warn_of_short_start(trained);
   const MatchingSet set = load_matching_set(settings, *trained.tokenizer, options.split);
   std::optional<TrainedClassifier> other;  // opened before anything is computed
   MatchingSet same;
@@ -128,6 +133,9 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     object["data"] = settings.data.directory.string();
     object["split"] = to_string(options.split);
     object["length"] = settings.data.length;
+    if (const auto changed = overrides_json(trained); !changed.empty()) {
+      object["overrides"] = changed;
+    }
     if (comparison) object["against"] = to_json(*comparison);
     for (const std::size_t i : worst) {
       object["errors"].push_back(example_json(set, evaluation, i));
@@ -135,9 +143,12 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return;
   }
-  fmt::print("{} on the {} set of {}, position {}, length {}\n\n{}", trained.checkpoint.string(),
-             to_string(options.split), settings.data.directory.string(), settings.position.scheme,
-             settings.data.length, to_text(shares_table(evaluation), {.width = terminal_width()}));
+  const std::string head =
+      fmt::format("{} on the {} set of {}, position {}, length {}{}", trained.checkpoint.string(),
+                  to_string(options.split), settings.data.directory.string(),
+                  settings.position.scheme, settings.data.length, with_overrides(trained));
+  fmt::print("{}\n\n{}", clean_line(head),
+             to_text(shares_table(evaluation), {.width = terminal_width()}));
   fmt::print(
       "\none standard error is {:.1f} points; loss {:.4f}; {} of {} pairs of texts were cut\n",
       100 * standard_error(evaluation.all.right, evaluation.all.examples),

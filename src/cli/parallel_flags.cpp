@@ -7,6 +7,7 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "cli/command.h"
 #include "cli/parallel_inspection.h"
 #include "data/recipe.h"
@@ -195,9 +196,10 @@ void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
   const PairTokenizers tokenizers = tokenizers_of(flags, common, recipe);
   const ParallelDescription description =
       prepare_pairs(options, *tokenizers.source, *tokenizers.target);
-  std::cout << fmt::format("{}: sentence pairs {}, {} to {}, fingerprint {:016x}\n\n",
-                           common.output.string(), description.name, description.languages.source,
-                           description.languages.target, description.fingerprint)
+  std::cout << clean_text(fmt::format("{}: sentence pairs {}, {} to {}, fingerprint {:016x}\n\n",
+                                      common.output.string(), description.name,
+                                      description.languages.source, description.languages.target,
+                                      description.fingerprint))
             << describe_rules(description) << '\n'
             << describe_splits(description);
 }

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/hexadecimal.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "report/table.h"
@@ -25,13 +26,6 @@ Cell cell(std::uint64_t value) {
 
 const std::string& language(const ParallelDescription& about, Side side) {
   return side == Side::source ? about.languages.source : about.languages.target;
-}
-
-// Without what a terminal would take as commands.
-std::string shown(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return text;
 }
 
 std::string pieces_of(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
@@ -60,7 +54,7 @@ std::string describe_parallel(const ParallelDataset& dataset) {
          fmt::format("{}, {} entries{}", facts.description, format_count(facts.vocabulary_size),
                      about.joint_vocabulary ? ", joint" : ""));
   }
-  return text;
+  return clean_text(text);
 }
 
 std::string describe_rules(const ParallelDescription& about) {
@@ -190,7 +184,7 @@ std::string pair_examples(const ParallelDataset& dataset, std::int64_t wanted, s
         const std::string sentence =
             as_text ? lines[static_cast<std::size_t>(side)][static_cast<std::size_t>(number)]
                     : pieces_of(dataset.tokenizer(side), dataset.sentence(split, side, number));
-        text += fmt::format("    {}  {}\n", language(about, side), shown(sentence));
+        text += fmt::format("    {}  {}\n", language(about, side), clean_line(sentence));
       }
     }
   }

@@ -15,6 +15,7 @@
 #include "base/launch.h"
 #include "base/log.h"
 #include "base/origin.h"
+#include "base/printable.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -170,7 +171,7 @@ void merge_command(const StudyCommandOptions& options) {
   for (const TitledTable& titled : merged_tables(options.merge, use_of(options.format))) {
     if (!options.table.empty() && titled.name != options.table) continue;
     if (!std::exchange(first, false)) std::cout << '\n';
-    if (options.format == "text") std::cout << titled.title << "\n\n";
+    if (options.format == "text") std::cout << clean_line(titled.title) << "\n\n";
     print_table(titled.table, options.format);
   }
   if (!first) return;
@@ -252,7 +253,7 @@ void print_outcome(const StudyOutcome& outcome, const std::string& format) {
   for (const StudyTable& one : study_tables(study, outcome, use)) {
     if (csv && one.name != "results") continue;
     if (!std::exchange(first, false)) std::cout << '\n';
-    if (text && !one.title.empty()) std::cout << one.title << "\n\n";
+    if (text && !one.title.empty()) std::cout << clean_line(one.title) << "\n\n";
     print_table(one.table, format);
     // Below the first there would be nothing but how a page shows it.
     if (csv || one.title.empty() || one.caption.empty()) continue;

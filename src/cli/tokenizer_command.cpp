@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/output_folder.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -114,12 +115,13 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
 
 void print_info(const Tokenizer& tokenizer) {
   std::cout << fmt::format("{}\n  vocabulary   {} entries\n  fingerprint  {:016x}\n",
-                           tokenizer.description(), format_count(tokenizer.vocabulary_size()),
-                           tokenizer.fingerprint());
+                           clean_line(tokenizer.description()),
+                           format_count(tokenizer.vocabulary_size()), tokenizer.fingerprint());
   const SpecialTokens& special = tokenizer.special();
   const auto print_special = [&](const char* name, TokenId id) {
-    std::cout << fmt::format("  {:<11}  {}\n", name,
-                             id < 0 ? "none" : fmt::format("{} {}", id, tokenizer.piece(id)));
+    std::cout << fmt::format(
+        "  {:<11}  {}\n", name,
+        id < 0 ? "none" : clean_line(fmt::format("{} {}", id, tokenizer.piece(id))));
   };
   print_special("padding", special.padding);
   print_special("unknown", special.unknown);

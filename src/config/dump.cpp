@@ -5,6 +5,7 @@
 
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/value.h"
 
 namespace roformer {
 namespace {
@@ -28,16 +29,7 @@ std::vector<std::string> parts_of(const std::string& name) {
 // Words and numbers stand as they are; a text that YAML could take for something else is quoted.
 std::string yaml_scalar(const Key& key, const std::string& text) {
   if (key.type != KeyType::text && key.type != KeyType::path) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      quoted += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
+  return yaml_quoted(text);
 }
 
 // Comment lines of at most 98 columns.

@@ -77,7 +77,7 @@ std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
   });
-  return plain ? text : '"' + text + '"';
+  return plain ? text : yaml_quoted(text);
 }
 
 }  // namespace

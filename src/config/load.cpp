@@ -10,6 +10,7 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/shorthand.h"
+#include "config/stored_place.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
@@ -18,6 +19,7 @@ namespace {
 // A file that describes a study is a problem.
 YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   YamlFile yaml = read_yaml_file(file, problems);
+  put_in_place(file, yaml.assignments);
   if (!yaml.sections.empty()) {
     const auto& [name, section] = *yaml.sections.begin();
     const bool varies = yaml.sections.contains("matrix") || yaml.sections.contains("variants");

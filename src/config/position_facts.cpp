@@ -34,6 +34,22 @@ std::int64_t maximal_length(const PositionSettings& position) {
   return scheme && scheme->maximal_length ? scheme->maximal_length(position) : 0;
 }
 
+std::int64_t trained_reach(const PositionSettings& position) {
+  const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
+  return scheme && scheme->trained_reach ? scheme->trained_reach(position) : 0;
+}
+
+bool may_be_tried_on(std::string_view scheme, std::string_view trained_with) {
+  if (scheme == trained_with) return true;
+  const PositionFacts* const facts = find_position_facts(scheme);
+  for (std::string_view rest = facts ? facts->tried_on : ""; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == trained_with) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
 std::vector<SchemePart> scheme_parts(const PositionSettings& position, std::int64_t layers) {
   const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
   if (scheme && scheme->parts) return scheme->parts(position, layers);

@@ -21,6 +21,8 @@ struct PositionFacts {
   bool shift_invariant = true;    // only distances matter
   bool rotary = false;            // rotates pairs of features: the rotated width must be even
   bool cross_attention = false;   // may rotate a translator's attention to its source, too
+  // The schemes whose trained weights it was made to be tried on; a blank between two.
+  std::string_view tried_on = {};
   // What other programs and papers call it, for suggestions; a blank between two.
   std::string_view also_called = {};
   // For people: what it adds to plain attention S_ij = q_i.k_j / sqrt(D), what that costs beside
@@ -40,6 +42,14 @@ std::vector<std::string> position_names();
 // The number of positions that the chosen scheme has: the rows of its table, or what its factors
 // leave within float's range (xpos); 0: no limit.
 std::int64_t maximal_length(const PositionSettings& position);
+
+// How many tokens of a row meet parameters of their own, for their place (rows of a table) or for
+// their distance to others (vectors, buckets): in longer rows than any that it was trained in, what
+// lies between is as it began. 0: none has such.
+std::int64_t trained_reach(const PositionSettings& position);
+// Whether weights that were trained with one scheme know what the other does: the same scheme, or
+// one that was made to be tried on them.
+bool may_be_tried_on(std::string_view scheme, std::string_view trained_with);
 
 // The schemes of a model's layers: the chosen one in all of them, or those that it puts together
 // (`layers`). Throws InvalidValue where they do not fit the number of layers.

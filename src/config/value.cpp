@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/printable.h"
 #include "config/suggest.h"
 
 namespace roformer {
@@ -23,9 +24,13 @@ bool has_leading_zero(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
+std::string hint_of_number(std::string_view text) {
+  return has_leading_zero(text) ? "without the leading zero, which makes it octal elsewhere" : "";
+}
+
 template <class Number>
 bool read_whole(std::string_view text, Number& value) {
-  if (std::is_integral_v<Number> && has_leading_zero(text)) return false;
+  if (has_leading_zero(text)) return false;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
@@ -62,21 +67,23 @@ std::int64_t parse_integer(std::string_view text, const Range& range) {
   const bool good = read_whole(factor == 1 ? text : text.substr(0, text.size() - 1), value) &&
                     !__builtin_mul_overflow(value, factor, &value);
   if (!good || !range.contains(static_cast<double>(value))) {
-    throw InvalidValue(with_range("an integer", range));
+    throw InvalidValue(with_range("an integer", range), hint_of_number(text));
   }
   return value;
 }
 
 std::uint64_t parse_seed(std::string_view text) {
   std::uint64_t value = 0;
-  if (!read_whole(text, value)) throw InvalidValue("an integer from 0 to 2^64-1");
+  if (!read_whole(text, value)) {
+    throw InvalidValue("an integer from 0 to 2^64-1", hint_of_number(text));
+  }
   return value;
 }
 
 double parse_number(std::string_view text, const Range& range) {
   double value = 0;
   if (!read_whole(text, value) || !std::isfinite(value) || !range.contains(value)) {
-    throw InvalidValue(with_range("a number", range));
+    throw InvalidValue(with_range("a number", range), hint_of_number(text));
   }
   return value;
 }
@@ -104,9 +111,19 @@ std::string print_number(double value) {
   return fmt::format("{}", value);
 }
 
+std::string yaml_quoted(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return '"' + escaped_controls(quoted) + '"';
+}
+
 std::string quoted_path(const std::filesystem::path& path) {
-  // Nothing but the quote itself needs care.
   std::string text = std::filesystem::absolute(path).lexically_normal().string();
+  if (clean_line(text) != text) return yaml_quoted(text);
+  // Nothing but the quote itself needs care.
   for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2) {
     text.insert(i, 1, '\'');
   }

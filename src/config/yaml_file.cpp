@@ -281,6 +281,10 @@ std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML:
       continue;
     }
     const std::string& key = pair.first.Scalar();
+    if (key == kMergeKey) {
+      problems.add(where, key, kNoMerging, kInsteadOfMerging);
+      continue;
+    }
     const auto [first, added] = seen.emplace(key, where);
     if (!added) {
       problems.add({.where = where,

@@ -1,5 +1,6 @@
 #include "config/yaml_text.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <set>
@@ -12,18 +13,52 @@ namespace {
 
 constexpr int kDeepest = 50;
 
-void refuse_repeated_keys(const YAML::Node& node, const std::string& wanted, int depth = 0) {
-  if (depth > kDeepest) throw InvalidValue(wanted);
+// Walks all nodes as whoever reads them will: an alias counts as what it stands for. A text without
+// aliases has fewer nodes and letters than this lets through; ten lists of ten aliases to the one
+// before would be ten thousand million.
+class AliasBound {
+ public:
+  explicit AliasBound(std::size_t letters) : left_(kFree + kTimes * letters) {}
+
+  void visit(const YAML::Node& node, int depth = 0) {
+    if (depth > kDeepest) {
+      throw YAML::Exception(node.Mark(), fmt::format("more than {} levels deep", kDeepest));
+    }
+    const std::size_t cost = 1 + (node.IsScalar() ? node.Scalar().size() : 0);
+    if (cost > left_) {
+      throw YAML::Exception(node.Mark(), "aliases (*NAME) that stand for too many values");
+    }
+    left_ -= cost;
+    if (node.IsSequence()) {
+      for (const YAML::Node& item : node) visit(item, depth + 1);
+    } else if (node.IsMap()) {
+      for (const auto& pair : node) {
+        visit(pair.first, depth + 1);
+        visit(pair.second, depth + 1);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFree = 100'000, kTimes = 8;
+  std::size_t left_;
+};
+
+void refuse_repeated_keys(const YAML::Node& node) {
   if (node.IsSequence()) {
-    for (const YAML::Node& item : node) refuse_repeated_keys(item, wanted, depth + 1);
+    for (const YAML::Node& item : node) refuse_repeated_keys(item);
   }
   if (!node.IsMap()) return;
   std::set<std::string> seen;
   for (const auto& pair : node) {
-    if (pair.first.IsScalar() && !seen.insert(pair.first.Scalar()).second) {
-      throw InvalidValue("each key once, and " + pair.first.Scalar() + " is there twice");
+    const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
+    if (key == kMergeKey) {
+      throw InvalidValue("a map without `<<`: " + std::string(kNoMerging), kInsteadOfMerging);
     }
-    refuse_repeated_keys(pair.second, wanted, depth + 1);
+    if (pair.first.IsScalar() && !seen.insert(key).second) {
+      throw InvalidValue("each key once, and " + key + " is there twice");
+    }
+    refuse_repeated_keys(pair.second);
   }
 }
 
@@ -36,7 +71,9 @@ YAML::Node parse_document(const std::string& text) {
     throw YAML::Exception(documents[i].Mark(),
                           "a second document stands behind `---`, and one is read");
   }
-  return documents.empty() ? YAML::Node() : documents.front();
+  YAML::Node document = documents.empty() ? YAML::Node() : documents.front();
+  AliasBound(text.size()).visit(document);
+  return document;
 }
 
 YAML::Node parse_value(std::string_view text, const std::string& wanted) {
@@ -46,7 +83,7 @@ YAML::Node parse_value(std::string_view text, const std::string& wanted) {
   } catch (const YAML::Exception&) {
     throw InvalidValue(wanted);
   }
-  refuse_repeated_keys(node, wanted);
+  refuse_repeated_keys(node);
   return node;
 }
 

@@ -41,9 +41,9 @@ PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer
       tokenizers_{&source, &target},
       ends_{sentence_tokens(source).end, sentence_tokens(target).end},
       hash_(XXH3_createState()),
-      read_hash_(XXH3_createState()) {
-  XXH3_64bits_reset(hash_.get());
-  XXH3_64bits_reset(read_hash_.get());
+      read_hash_(XXH3_createState()),
+      text_hash_(XXH3_createState()) {
+  for (const auto* const hash : {&hash_, &read_hash_, &text_hash_}) XXH3_64bits_reset(hash->get());
   for (auto& output : outputs_) output = std::make_unique<SplitOutput>();
   splits_[static_cast<std::size_t>(Split::train)] = options_.finished.so_far;
 }
@@ -97,10 +97,11 @@ void PairWriter::write(const Block& block) {
 
 void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
                              const std::array<std::vector<TokenId>, 2>& ids) {
-  const std::string line = entry.source + '\n' + entry.target + '\n' +
-                           entry.reference.value_or("") + '\n' +
-                           std::string(to_string(entry.split)) + '\n';
+  const std::string text = entry.source + '\n' + entry.target + '\n';
+  const std::string line =
+      text + entry.reference.value_or("") + '\n' + std::string(to_string(entry.split)) + '\n';
   XXH3_64bits_update(read_hash_.get(), line.data(), line.size());
+  XXH3_64bits_update(text_hash_.get(), text.data(), text.size());
   written_ = number + 1;
   const FinishedPairs& finished = options_.finished;
   if (written_ == finished.pairs && XXH3_64bits_digest(read_hash_.get()) != finished.text) {
@@ -213,6 +214,10 @@ std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
 
 std::uint64_t PairWriter::fingerprint() const {
   return XXH3_64bits_digest(hash_.get());
+}
+
+std::uint64_t PairWriter::text_fingerprint() const {
+  return XXH3_64bits_digest(text_hash_.get());
 }
 
 }  // namespace roformer

@@ -55,6 +55,8 @@ class PairWriter {
       std::vector<ParallelDescription::Origin>& origins);
   // Hash of the pairs that were kept and their splits; after finish().
   std::uint64_t fingerprint() const;
+  // Hash of all pairs that were added, whatever their splits: the same for every division of them.
+  std::uint64_t text_fingerprint() const;
 
  private:
   struct Block;
@@ -70,6 +72,7 @@ class PairWriter {
   std::vector<PairCounts> counts_;
   std::unique_ptr<XXH3_state_t, FreeHash> hash_;       // of the pairs that were kept
   std::unique_ptr<XXH3_state_t, FreeHash> read_hash_;  // of those before the rules about pieces
+  std::unique_ptr<XXH3_state_t, FreeHash> text_hash_;  // of the same without their splits
   std::uint64_t added_ = 0;
   std::uint64_t written_ = 0;  // or removed
   // As FinishedPairs has them.

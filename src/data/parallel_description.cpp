@@ -145,6 +145,7 @@ void write_description(const Description& about, const fs::path& folder) {
       {"languages", {{"source", about.languages.source}, {"target", about.languages.target}}},
       {"fingerprint", hexadecimal(about.fingerprint)},
       {"joint_vocabulary", about.joint_vocabulary}};
+  if (about.text_fingerprint) json["text_fingerprint"] = hexadecimal(*about.text_fingerprint);
   for (const Side side : kSides) {
     const Description::TokenizerFacts& facts = about.tokenizers[static_cast<std::size_t>(side)];
     json["tokenizers"][std::string(to_string(side))] = {
@@ -200,6 +201,7 @@ Description read_parallel_description(const fs::path& folder) {
       .command = fields.text("command"),
       .languages = {.source = languages.text("source"), .target = languages.text("target")},
       .fingerprint = fields.hash("fingerprint"),
+      .text_fingerprint = {},
       .joint_vocabulary = fields.flag("joint_vocabulary"),
       .tokenizers = {},
       .validation_fraction = fields.number("validation_fraction"),
@@ -208,6 +210,7 @@ Description read_parallel_description(const fs::path& folder) {
       .rules = read_rules(fields.object("rules")),
       .origins = {},
       .splits = {}};
+  if (fields.has("text_fingerprint")) about.text_fingerprint = fields.hash("text_fingerprint");
   for (const Side side : kSides) {
     const JsonFields facts = fields.object("tokenizers").object(std::string(to_string(side)));
     about.tokenizers[static_cast<std::size_t>(side)] = {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,8 @@ struct ParallelDescription {
   std::string command;
   PairLanguages languages;
   std::uint64_t fingerprint = 0;  // XXH3 of the pairs that were kept, and of their splits
+  // XXH3 of the pairs that were read, however they are divided; nothing in older sets.
+  std::optional<std::uint64_t> text_fingerprint;
   bool joint_vocabulary = true;
   std::array<TokenizerFacts, 2> tokenizers;  // by Side
   double validation_fraction = 0;            // of the pages of train

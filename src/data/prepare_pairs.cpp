@@ -292,6 +292,7 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
   }
   description.splits = writer.finish(description.origins);
   description.fingerprint = writer.fingerprint();
+  description.text_fingerprint = writer.text_fingerprint();
   bar.finish();
 }
 

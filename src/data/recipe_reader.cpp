@@ -108,21 +108,27 @@ void RecipeReader::flag(const YamlEntry& entry, bool& value) {
 }
 
 void RecipeReader::fraction(const YamlEntry& entry, double& value) {
-  if (!YAML::convert<double>::decode(entry.value, value) || !(value >= 0 && value < 1)) {
-    refuse(entry, "a number from 0 to less than 1");
-  }
+  read_number(entry, value, parse_number, below_one(), "a number from 0 to less than 1");
 }
 
 void RecipeReader::number(const YamlEntry& entry, double& value) {
-  if (!YAML::convert<double>::decode(entry.value, value) || !(value >= 0)) {
-    refuse(entry, "a number that is not negative");
-  }
+  read_number(entry, value, parse_number, at_least(0), "a number that is not negative");
 }
 
 void RecipeReader::count(const YamlEntry& entry, std::int64_t& value) {
-  if (!YAML::convert<std::int64_t>::decode(entry.value, value) || value < 0 ||
-      value > kLargestCount) {
-    refuse(entry, fmt::format("a whole number from 0 to {}", kLargestCount));
+  read_number(entry, value, parse_integer, between(0, static_cast<double>(kLargestCount)),
+              fmt::format("a whole number from 0 to {}", kLargestCount));
+}
+
+template <class Number>
+void RecipeReader::read_number(const YamlEntry& entry, Number& value,
+                               Number (*parse)(std::string_view, const Range&), const Range& range,
+                               const std::string& wanted) {
+  if (!entry.value.IsScalar()) return refuse(entry, wanted);
+  try {
+    value = parse(entry.value.Scalar(), range);
+  } catch (const InvalidValue& invalid) {
+    refuse(entry, wanted, invalid.hint);
   }
 }
 
@@ -133,8 +139,8 @@ void RecipeReader::add(const YamlEntry& entry, std::string message, std::string 
                  .hint = std::move(hint)});
 }
 
-void RecipeReader::refuse(const YamlEntry& entry, const std::string& wanted) {
-  add(entry, fmt::format("got {}, wanted {}", describe(entry.value), wanted));
+void RecipeReader::refuse(const YamlEntry& entry, const std::string& wanted, std::string hint) {
+  add(entry, fmt::format("got {}, wanted {}", describe(entry.value), wanted), std::move(hint));
 }
 
 void require_raw_files(const fs::path& recipe, const std::string& fetch,

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "config/problems.h"
+#include "config/value.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
@@ -76,7 +77,11 @@ class RecipeReader {
   YAML::Node root_;
   Problems problems_;
 
-  void refuse(const YamlEntry& entry, const std::string& wanted);
+  void refuse(const YamlEntry& entry, const std::string& wanted, std::string hint = "");
+  template <class Number>
+  void read_number(const YamlEntry& entry, Number& value,
+                   Number (*parse)(std::string_view, const Range&), const Range& range,
+                   const std::string& wanted);
   void take(const YAML::Node& map, const std::string& what, const std::string& where,
             const Keys& keys, const std::vector<std::string>& required);
 };

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
+#include "base/json_fields.h"
 #include "base/output_folder.h"
 #include "base/random.h"
 #include "base/sealed_json.h"
@@ -211,6 +212,11 @@ TripletCounts make_triplets(const TripletOptions& options) {
 bool holds_triplets(const fs::path& folder) {
   std::error_code error;
   return fs::exists(folder / kDescription, error);
+}
+
+std::string triplets_source(const fs::path& folder) {
+  const fs::path file = folder / kDescription;
+  return JsonFields(read_sealed_json(file), file.string()).text("source_fingerprint");
 }
 
 }  // namespace roformer

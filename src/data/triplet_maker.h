@@ -40,5 +40,8 @@ TripletCounts make_triplets(const TripletOptions& options);
 
 // True for a folder that make_triplets wrote.
 bool holds_triplets(const std::filesystem::path& folder);
+// Of what the triplets of such a folder were made from, as hexadecimal() writes it: the same for
+// every division of it. Throws Error (failure) where triplets.json is damaged.
+std::string triplets_source(const std::filesystem::path& folder);
 
 }  // namespace roformer

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/printable.h"
 #include "base/terminal.h"
 #include "report/table.h"
 #include "report/text_width.h"
@@ -36,7 +37,7 @@ std::vector<std::vector<std::string>> cell_texts(const Table& table) {
     for (std::size_t row = 0; row < texts.size(); ++row) {
       const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
       const std::size_t missing = padded && !words ? longest - tail_of(row) : 0;
-      texts[row].push_back(table.text(row, column) + std::string(missing, ' '));
+      texts[row].push_back(clean_text(table.text(row, column)) + std::string(missing, ' '));
     }
   }
   return texts;
@@ -90,7 +91,7 @@ void append_lines(std::string& result, const Table& table, const std::vector<std
 
 std::string markdown_cell(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : clean_text(text)) {
     if (c == '|' || c == '\\') result += '\\';
     if (c == '\n') {
       result += "<br>";
@@ -113,7 +114,7 @@ std::string to_text(const Table& table, const TextTableOptions& options) {
   std::vector<std::size_t> least;
   std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    headings.push_back(columns[column].heading());
+    headings.push_back(clean_text(columns[column].heading()));
     std::size_t width = display_width(headings.back());
     for (const auto& row : texts) width = std::max(width, display_width(row[column]));
     widths.push_back(width);

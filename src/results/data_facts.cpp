@@ -14,10 +14,12 @@ namespace {
 struct DataFact {
   const char* field;  // of run.json's "data"
   const char* title;
+  bool may_lack = false;  // a list that older programs did not write: without it, it says nothing
 };
 
 constexpr std::array kFacts = {
     DataFact{"fingerprint", "data"},
+    DataFact{"training_fingerprint", "training data"},
     DataFact{"validation_fingerprint", "validation data"},
     DataFact{"mismatched_fingerprint", "mismatched validation data"},
     DataFact{"test_fingerprint", "test data"},
@@ -31,8 +33,10 @@ constexpr std::array kFacts = {
     DataFact{"validation_pairs", "validation pairs"},
     DataFact{"source_fingerprints", "sources of the data"},
     DataFact{"source_training_tokens", "training tokens of the sources"},
+    DataFact{"source_training_fingerprints", "training data of the sources", true},
     DataFact{"stage_fingerprints", "data of the stages"},
     DataFact{"stage_training_tokens", "training tokens of the stages"},
+    DataFact{"stage_training_fingerprints", "training data of the stages", true},
     DataFact{"from_fingerprint", "model to start from"},
 };
 
@@ -63,8 +67,8 @@ std::vector<DataDifference> data_differences(const nlohmann::json& one,
   std::vector<DataDifference> differences;
   for (const DataFact& fact : kFacts) {
     const nlohmann::json first = value_of(one, fact), second = value_of(other, fact);
-    if (first.is_null() && !second.is_array()) continue;
-    if (second.is_null() && !first.is_array()) continue;
+    if (first.is_null() && (fact.may_lack || !second.is_array())) continue;
+    if (second.is_null() && (fact.may_lack || !first.is_array())) continue;
     DataDifference found{.title = fact.title, .one = text_of(first), .other = text_of(second)};
     if (found.one != found.other) differences.push_back(std::move(found));
   }

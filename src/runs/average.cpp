@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/sealed_json.h"
 #include "config/words.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
@@ -74,6 +75,24 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints, Weigh
   return means;
 }
 
+// What the run was trained on, and what is averaged.
+nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>& checkpoints) {
+  nlohmann::json data = nlohmann::json::object();
+  std::error_code error;
+  if (fs::exists(run / "run.json", error)) {
+    const nlohmann::json record = read_sealed_json(run / "run.json");
+    if (record.is_object() && record.contains("data") && record["data"].is_object()) {
+      data = record["data"];
+    }
+  }
+  data["average_of"] = fs::absolute(run).lexically_normal().string();
+  data["checkpoints"] = nlohmann::json::array();
+  for (const fs::path& folder : checkpoints) {
+    data["checkpoints"].push_back(folder.filename().string());
+  }
+  return data;
+}
+
 void copy_tokenizers(const fs::path& from, const fs::path& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     const fs::path name = entry.path().filename();
@@ -105,14 +124,11 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   const fs::path run = (options.output / "").lexically_normal().parent_path();  // without a slash
   settings.runs = run.parent_path();
   settings.run = run.filename().string();
-  nlohmann::json names = nlohmann::json::array();
-  for (const fs::path& folder : checkpoints) names.push_back(folder.filename().string());
   write_new_run(
       {.settings = settings,
        .tensors = means,
        .state = {.seed = last.seed, .consumed = last.consumed},
-       .data = {{"average_of", fs::absolute(options.run).lexically_normal().string()},
-                {"checkpoints", names}},
+       .data = data_of_average(options.run, checkpoints),
        .save_assets = [&](const fs::path& target) { copy_tokenizers(checkpoints.back(), target); }},
       options.existing, "choose another --output");
   return checkpoints;

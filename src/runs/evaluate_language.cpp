@@ -1,5 +1,6 @@
 #include "runs/evaluate_language.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/stored_data.h"
+#include "runs/untrained.h"
 
 namespace roformer {
 namespace {
@@ -39,6 +41,7 @@ Reader open_first(LanguageEvaluationRequest& request) {
   for (const std::int64_t length : request.lengths) {
     require_positions(model.settings, "--length", length, request.arrangement.shift);
   }
+  warn_of_untrained_rows(model, std::ranges::max(request.lengths) + request.arrangement.shift);
   check_pseudo_perplexity(request, task_facts(model.settings.task).causal);
   Dataset dataset = open_stored_text(request.data, model);
   dataset.require(request.split);
@@ -55,6 +58,7 @@ Reader open_other(const LanguageEvaluationRequest& request) {
   for (const std::int64_t length : request.lengths) {
     require_positions(model.settings, "--length", length, request.arrangement.shift);
   }
+  warn_of_untrained_rows(model, std::ranges::max(request.lengths) + request.arrangement.shift);
   return {std::move(model), std::move(dataset)};
 }
 
@@ -126,6 +130,8 @@ EvaluationReport evaluate_language_run(const LanguageEvaluationRequest& asked) {
                           .precision = to_word(reader.model.model->plan().precision),
                           .training_length = settings.data.length,
                           .causal = reader.causal(),
+                          .with = with_overrides(reader.model),
+                          .overrides = overrides_json(reader.model),
                           .lengths = evaluate_lengths(request, reader)};
   if (request.masked_sequences > 0) {
     report.pseudo_perplexity = pseudo_perplexity(*reader.model.model, reader.dataset,

@@ -37,6 +37,8 @@ struct EvaluationReport {
   std::string precision;  // that it was evaluated in
   std::int64_t training_length = 0;
   bool causal = false;
+  std::string with = {};                  // the flags that change the model, for its header
+  nlohmann::ordered_json overrides = {};  // the same
   std::vector<EvaluatedLength> lengths;
   std::optional<PseudoPerplexity> pseudo_perplexity;
   std::string against;  // checkpoint of the other model; empty: none

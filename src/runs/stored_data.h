@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/error.h"
 #include "config/settings.h"
@@ -23,8 +24,17 @@ auto open_stored(const std::filesystem::path& given, const Settings& settings, O
                 "say where they are: --data FOLDER");
 }
 
+// What run.json says of the data that the run of a checkpoint was trained on; null where it says
+// nothing.
+nlohmann::json recorded_data_of(const std::filesystem::path& checkpoint);
+
+// Throws Error (usage) where the folder holds the text that the run was trained on, divided in
+// another way: a figure on its validation set would be one on training data. Nothing happens where
+// the run or the data are older than the fingerprints that tell.
+void refuse_other_division(const OpenedCheckpoint& trained, const std::filesystem::path& folder);
+
 // Likewise the set of a language model and the pairs of a translator. Throw Error (usage) for data
-// that were prepared with other tokenizers than the run's.
+// that were prepared with other tokenizers than the run's, and for another division of them.
 Dataset open_stored_text(const std::filesystem::path& given, const TrainedModel& trained);
 ParallelDataset open_stored_pairs(const std::filesystem::path& given,
                                   const TrainedTranslator& trained);

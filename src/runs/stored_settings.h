@@ -10,7 +10,8 @@
 
 namespace roformer {
 
-// As they were resolved; its paths are absolute. Throws Error (failure) for what is no run and no
+// As they were resolved; its paths are absolute, and those of a run that was copied or moved are of
+// where it was found (config/stored_place.h). Throws Error (failure) for what is no run and no
 // checkpoint, and for a file that was damaged.
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
 

@@ -22,6 +22,7 @@
 #include "runs/memory_estimate.h"
 #include "runs/model_source.h"
 #include "runs/process_agreement.h"
+#include "runs/untrained.h"
 #include "tasks/registry.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
@@ -132,7 +133,11 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   if (source) sources.offered = source->tokenizer;
   const OpenedTask opened = open_task(sources);
   nlohmann::json data = opened.data;
-  if (source) data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
+  if (source) {
+    data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
+    data["from_length"] = longest_row(source->settings);
+    if (settings.model.from_weights) warn_of_short_start(settings, data["from_length"]);
+  }
   require_same(continuation, data, settings, plan);
   check_processes(settings, plan, processes);
   if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {

@@ -16,6 +16,7 @@
 #include "config/words.h"
 #include "runs/shared_options.h"
 #include "runs/stored_settings.h"
+#include "runs/untrained.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
 #include "tasks/probe_answers.h"
@@ -93,11 +94,12 @@ void load_weights(const OpenedCheckpoint& opened, const TrainedModelOptions& opt
 
 OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
                                  const TrainedModelOptions& options) {
-  OpenedCheckpoint result{.checkpoint = checkpoint};
+  OpenedCheckpoint result{.checkpoint = checkpoint, .overrides = options.overrides};
   const Settings stored = read_run_settings(result.checkpoint);
   result.settings = load_settings(result.checkpoint / "config.yaml",
                                   with_shared_options(stored, options.overrides));
   if (!options.among_others) refuse_idle_flags(result.settings, options.overrides);
+  warn_of_other_scheme(stored, result.settings);
   return result;
 }
 

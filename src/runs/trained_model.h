@@ -44,6 +44,7 @@ const TaskFacts& task_of_run(const std::filesystem::path& run_or_checkpoint,
 struct OpenedCheckpoint {
   std::filesystem::path checkpoint;
   Settings settings;  // with the overrides
+  std::vector<Override> overrides;
   std::unique_ptr<Tokenizer> tokenizer;
 };
 

@@ -12,4 +12,9 @@ namespace roformer {
 // opened. Throws Error for what is not there or damaged.
 nlohmann::json data_record(const Settings& settings);
 
+// Whether two records are of one text, or of pairs or triplets from one source, of which other
+// parts were trained on: what one of them validates or tests by, the other may have trained on.
+// False where one of them is older than the fingerprints that tell.
+bool is_other_division(const nlohmann::json& then, const nlohmann::json& now);
+
 }  // namespace roformer

@@ -18,8 +18,8 @@ TEST_CASE("periods read and print in every unit") {
 }
 
 TEST_CASE("what is not a period is refused with the forms that are") {
-  for (const char* text :
-       {"", "abc", "-5", "3x", "1.5", "1e3", "5 e", "2..5e", "Mt", "1000000000000000G"}) {
+  for (const char* text : {"", "abc", "-5", "3x", "1.5", "1e3", "5 e", "2..5e", "Mt",
+                           "1000000000000000G", "010", "010Mt", "00.5e"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_period(text), Error);
   }

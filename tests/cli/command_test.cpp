@@ -77,6 +77,28 @@ TEST_CASE("an unknown flag or command is refused with the nearest one") {
   CHECK(Program().run({"train"}).code == 2);
 }
 
+TEST_CASE("an error line holds no command for a terminal, whoever composed it") {
+  const std::string foreign =
+      "\x1b]0;x\x07\xc2\x9b"
+      "31m\xe2\x80\xae";
+  Program failing;
+  failing.action = [&] { throw_failure(foreign, foreign, foreign); };
+  Program broken;
+  broken.action = [&] { throw std::runtime_error(foreign); };
+  for (const Outcome& outcome :
+       {failing.run({"train", "a.yaml"}), broken.run({"train", "a.yaml"}),
+        Program().run({"train", "a.yaml", foreign}),
+        Program().run({"train", "a.yaml", "--" + foreign}), Program().run({foreign}),
+        Program().run({"train", "a.yaml", "--seed", foreign, foreign})}) {
+    CAPTURE(outcome.errors);
+    CHECK(outcome.code > 0);
+    CHECK(has(outcome.errors, "?]0;x??31m?"));
+    for (const char* bad : {"\x1b", "\x07", "\xc2\x9b", "\xe2\x80\xae"}) {
+      CHECK_FALSE(has(outcome.errors, bad));
+    }
+  }
+}
+
 TEST_CASE("errors become one line each and an exit code") {
   const auto outcome = [](std::function<void()> action) {
     Program program;
@@ -162,6 +184,23 @@ TEST_CASE("a run goes on without its file, and a study is nobody's process") {
   CHECK(more.code == 0);
   CHECK(has(more.output, "tiny: 4 steps"));
   CHECK(has(run({"train", "--resume", "--run", "other", "--runs", runs}).errors, "holds no run"));
+  // In a copy of the project it is the copy that goes on.
+  const std::filesystem::path copy = tiny.folder.path / "copy";
+  std::filesystem::create_directories(copy);
+  for (const char* part : {"runs", "data"}) {
+    std::filesystem::copy(tiny.folder.path / part, copy / part,
+                          std::filesystem::copy_options::recursive);
+  }
+  const std::string original = read_file(tiny.run() / "config.yaml");
+  const Outcome copied = run({"train", "--resume", "--run", "tiny", "--runs",
+                              (copy / "runs").string(), "--training.steps", "6"});
+  CHECK(has(copied.output, (copy / "runs" / "tiny").string() + ": 6 steps"));
+  CHECK(run({"train", (copy / "runs" / "tiny" / "config.yaml").string(), "--resume",
+             "--training.steps", "8"})
+            .code == 0);
+  CHECK(std::filesystem::exists(copy / "runs" / "tiny" / "checkpoints" / "step-00000008"));
+  CHECK_FALSE(std::filesystem::exists(tiny.run() / "checkpoints" / "step-00000006"));
+  CHECK(read_file(tiny.run() / "config.yaml") == original);
 
   const std::string study = (tiny.folder.path / "s.yaml").string();
   write_file_atomically(study, "matrix: {position: [rope, none]}\n");

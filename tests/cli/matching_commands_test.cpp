@@ -39,6 +39,15 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
   REQUIRE(shorter.code == 0);
   CHECK(has(shorter.output, "length 8"));
 
+  // The same cases, drawn and divided in another way.
+  const std::string again = (tiny.folder.path / "again").string();
+  REQUIRE(run({"data", "triplets", (tiny.folder.path / "cases.jsonl").string(), "--topic-field",
+               "casename", "--seed", "7", "--output", again})
+              .code == 0);
+  const Outcome divided = run({"evaluate", one, "--data", again});
+  CHECK(divided.code == 2);
+  CHECK(has(divided.errors, "in another way"));
+
   const Outcome predicted = run({"predict", one, triplets + "/test.jsonl"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.output.starts_with("closer\tscore(A,B)\tscore(A,C)\n"));

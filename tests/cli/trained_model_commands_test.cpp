@@ -8,6 +8,7 @@
 #include "cli/run_command.h"
 #include "has.h"
 #include "runs/tiny_run.h"
+#include "said.h"
 
 using namespace roformer;
 
@@ -87,6 +88,59 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(test["split"] == "test");
     CHECK(test["evaluations"][0]["tokens"].get<int>() >
           validation["evaluations"][0]["tokens"].get<int>());
+  }
+  SECTION("not on another division of the text that it was trained on") {
+    const std::string other = (tiny.folder.path / "other").string();
+    REQUIRE(run({"data", "prepare", (tiny.folder.path / "text.txt").string(), "--bytes", "--seed",
+                 "5", "--output", other})
+                .code == 0);
+    const Outcome refused = run({"evaluate", folder, "--data", other});
+    CHECK(refused.code == 2);
+    CHECK(has(refused.errors, "divides the text that the run was trained on in another way"));
+    // The same division elsewhere is the same set, and another text is another text.
+    std::filesystem::copy(tiny.data(), tiny.folder.path / "same",
+                          std::filesystem::copy_options::recursive);
+    CHECK(run({"evaluate", folder, "--data", (tiny.folder.path / "same").string()}).code == 0);
+    // So with the average of its checkpoints.
+    const std::string average = (tiny.folder.path / "average").string();
+    REQUIRE(run({"average", folder, "--last", "1", "--output", average}).code == 0);
+    CHECK(run({"evaluate", average, "--data", other}).code == 2);
+    // In the place of the run's own set, too.
+    std::filesystem::remove_all(tiny.data());
+    std::filesystem::rename(other, tiny.data());
+    CHECK(has(run({"evaluate", folder}).errors, "in another way"));
+  }
+  SECTION("what its weights never met is one line, and the header names the flags") {
+    Outcome plain;
+    const std::string nothing = said([&] { plain = run({"evaluate", folder, "--length", "64"}); });
+    CHECK_FALSE(has(nothing, "trained with"));
+    CHECK_FALSE(has(nothing, "never trained"));
+    CHECK_FALSE(has(plain.output, "with --"));
+    const Outcome other = run({"evaluate", folder, "--position", "alibi", "--threads", "1"});
+    REQUIRE(other.code == 0);
+    CHECK(has(said([&] {
+                run({"evaluate", folder, "--position", "alibi"});
+              }),
+              "position alibi: the weights were trained with rope, and no training has seen "
+              "alibi"));
+    CHECK(has(other.output, "evaluated in fp32, with --position alibi\n"));
+    const Outcome json = run({"evaluate", folder, "--position", "alibi", "--json"});
+    CHECK(nlohmann::json::parse(json.output)["overrides"]["position"] == "alibi");
+    CHECK_FALSE(
+        nlohmann::json::parse(run({"evaluate", folder, "--json"}).output).contains("overrides"));
+    CHECK(said([&] {
+            run({"evaluate", folder, "--position", "rerope"});
+          }).find("no training") == std::string::npos);
+    const TinyRun learned("learned");
+    train_run(learned.settings, ExistingRun::refuse);
+    const std::string table = learned.run().string();
+    CHECK(has(said([&] {
+                run({"evaluate", table, "--length", "32,64"});
+              }),
+              "rows of 64 tokens are longer than any of the training (32): position learned has "
+              "parameters there that were never trained"));
+    CHECK(has(said([&] { run({"evaluate", table, "--shift", "1"}); }), "rows of 33 tokens"));
+    CHECK_FALSE(has(said([&] { run({"evaluate", table}); }), "never trained"));
   }
   SECTION("a copied run says how it is told where its data are") {
     std::filesystem::rename(tiny.data(), tiny.folder.path / "moved");

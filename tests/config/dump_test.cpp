@@ -89,6 +89,22 @@ TEST_CASE("a dump is itself a good configuration") {
   CHECK(diff(again, default_settings({{"position", "alibi"}, {"run", "a"}})).empty());
 }
 
+TEST_CASE("a dump holds no command for a terminal, and reads back to what held one") {
+  ConfigFolder folder;
+  const std::string foreign =
+      "/a\x1b[2J\xc2\x9b"
+      "31m\xe2\x80\xae\"\\b";
+  Settings staged = default_settings({{"data.directory", foreign + " c"}, {"model.from", foreign}});
+  staged.stages = {{.steps = 5, .directory = foreign}};
+  staged.training.steps.amount = 5;
+  const std::string text = dump(staged);
+  for (const char* bad : {"\x1b", "\xc2\x9b", "\xe2\x80\xae"}) CHECK_FALSE(has(text, bad));
+  const Settings again = load_settings(folder.write("a.yaml", text));
+  CHECK(again.data.directory == foreign + " c");
+  CHECK(again.model.from == foreign);
+  CHECK(again.stages.at(0).directory == foreign);
+}
+
 TEST_CASE("a dump explains each key and leaves out what has no say") {
   Settings settings;
   const std::string text = dump(settings);

@@ -283,5 +283,58 @@ TEST_CASE("nothing of a file is dropped: no key inside a list, no second documen
   CHECK(refused("seed: 5\n---\nseed: 7\n").find("a second document") != std::string::npos);
   CHECK(refused("---\nseed: 5\n") == "no error");
   CHECK(refused("seed: 5\n---\n# nothing\n") == "no error");
-  CHECK(refused("seed: 010\n").find("wanted an integer") != std::string::npos);
+  for (const char* text :
+       {"seed: 010\n", "training.batch: 010\n", "training.learning_rate: 010\n"}) {
+    CAPTURE(text);
+    CHECK(refused(text).find("hint: without the leading zero") != std::string::npos);
+  }
+  CHECK(refused("training.steps: 010\n").find("is not a period") != std::string::npos);
+  CHECK(refused("training: {learning_rate: 0.01, steps: 0.5e}\n") == "no error");
+}
+
+TEST_CASE("aliases stand for what they name, and for no more than a file could write") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text) {
+    return folder.local(refusal([&] { load_settings(folder.write("a.yaml", text)); }));
+  };
+  const auto swollen = [](const std::string& leaf) {
+    std::string lists = "[&a0 [" + leaf + ", " + leaf + "]";
+    for (int i = 0; i < 9; ++i) {
+      lists += ", &a" + std::to_string(i + 1) + " [";
+      for (int k = 0; k < 10; ++k) lists += (k > 0 ? ", *a" : "*a") + std::to_string(i);
+      lists += "]";
+    }
+    return lists + "]\n";
+  };
+  for (const char* key : {"stages", "data.sources", "position", "training.steps", "matrix",
+                          "attention.layers", "nobody"}) {
+    CAPTURE(key);
+    CHECK(has(refused(std::string(key) + ": " + swollen("x")), "aliases (*NAME) that stand for"));
+  }
+  // A text a million letters long, named a hundred times.
+  const std::string text(1'000'000, 'x');
+  CHECK(has(refused("stages: [&t " + text +
+                    [] {
+                      std::string names;
+                      for (int i = 0; i < 100; ++i) names += ", *t";
+                      return names;
+                    }() +
+                    "]\n"),
+            "aliases (*NAME)"));
+  CHECK(refused("stages: [&s {steps: 5}, *s]\n") == "no error");
+  CHECK(default_settings({{"stages", "[&s {steps: 5}, *s]"}}).stages.size() == 2);
+  CHECK(refusal([&] { default_settings({{"stages", swollen("x")}}); }) != "no error");
+}
+
+TEST_CASE("merge keys are named, with the way to write it here") {
+  ConfigFolder folder;
+  const auto refused = [&](const std::string& text) {
+    return folder.local(refusal([&] { load_settings(folder.write("a.yaml", text)); }));
+  };
+  const std::string line =
+      "<<: merge keys are not read here (hint: write the keys out; a "
+      "configuration takes another file's by `extends: FILE`)";
+  CHECK(refused("model: &m {layers: 2}\ntraining:\n  <<: *m\n  steps: 5\n") == "a.yaml:3: " + line);
+  CHECK(refused("<<: {seed: 5}\n") == "a.yaml:1: " + line);
+  CHECK(has(refused("stages: [&s {steps: 5}, {<<: *s, length: 64}]\n"), "merge keys"));
 }

@@ -44,6 +44,32 @@ TEST_CASE("the chosen scheme says how many positions it has") {
   CHECK(maximal_length(position) == 0);
 }
 
+TEST_CASE("a scheme says how far its trained places reach, and whose weights it may be tried on") {
+  PositionSettings position;
+  const auto reach = [&](const std::string& scheme) {
+    position.scheme = scheme;
+    return trained_reach(position);
+  };
+  position.of<LearnedSettings>().length = 40;
+  position.of<T5Settings>() = {.buckets = 32, .max_distance = 128};
+  CHECK(reach("learned") == 40);
+  CHECK(reach("t5") == 92);  // the last bucket of a side begins at a distance of 91
+  CHECK(reach("tupe") == 512);
+  CHECK(reach("shaw") == 17);
+  CHECK(reach("deberta") == 512);
+  CHECK(reach("music_transformer") == 512);
+  for (const char* scheme : {"rope", "alibi", "sinusoidal", "none", "nezha", "no such scheme"}) {
+    CAPTURE(scheme);
+    CHECK(reach(scheme) == 0);
+  }
+  CHECK(may_be_tried_on("rope", "rope"));
+  CHECK(may_be_tried_on("self_extend", "rope"));
+  CHECK(may_be_tried_on("streaming", "alibi"));
+  CHECK_FALSE(may_be_tried_on("alibi", "rope"));
+  CHECK_FALSE(may_be_tried_on("rope", "rerope"));
+  CHECK_FALSE(may_be_tried_on("none", "rope"));
+}
+
 TEST_CASE("a window that no row is as long as is told before a training") {
   Settings settings;
   settings.data.length = 64;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/sealed_json.h"
 #include "catch.h"
 #include "data/pair_vocabulary.h"
 #include "data/parallel_batches.h"
@@ -65,6 +66,33 @@ TextPairs decoded(const ParallelDataset& dataset, Split split) {
 }
 
 }  // namespace
+
+TEST_CASE("two divisions of the same pairs have one text, and are two data sets") {
+  const TemporaryFolder folder;
+  PreparePairsOptions options = sample_options(folder.path);
+  options.corpus.validation.reset();
+  options.corpus.validation_fraction = 0.2;
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  const auto prepared = [&](std::uint64_t seed, const char* output) {
+    options.corpus.seed = seed;
+    options.output = folder.path / output;
+    prepare_pairs(options, *tokenizer, *tokenizer);
+    return read_parallel_description(options.output);
+  };
+  const ParallelDescription one = prepared(1, "one"), again = prepared(1, "again"),
+                            two = prepared(2, "two");
+  REQUIRE(one.text_fingerprint);
+  CHECK(one.text_fingerprint == again.text_fingerprint);
+  CHECK(one.text_fingerprint == two.text_fingerprint);
+  CHECK(one.fingerprint == again.fingerprint);
+  CHECK(one.fingerprint != two.fingerprint);
+  // What an older program prepared has no such fingerprint, and is read.
+  const fs::path file = folder.path / "one" / "dataset.json";
+  nlohmann::json json = read_sealed_json(file);
+  json.erase("text_fingerprint");
+  write_sealed_json(file, json);
+  CHECK_FALSE(ParallelDataset(folder.path / "one").description().text_fingerprint);
+}
 
 TEST_CASE("A prepared parallel corpus gives back its pairs, and says what the rules removed") {
   const TemporaryFolder folder;

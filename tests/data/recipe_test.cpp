@@ -4,6 +4,7 @@
 #include "catch.h"
 #include "data/parallel_recipe.h"
 #include "fixture.h"
+#include "has.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -47,6 +48,31 @@ TEST_CASE("All that is wrong with a recipe is said at once, with lines") {
       CHECK(text.find(part) != std::string::npos);
     }
   }
+}
+
+TEST_CASE("A recipe reads numbers as a configuration does") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "recipe.yaml";
+  const auto problem = [&](const std::string& rules) {
+    write_text(path, "name: a\nlanguages: [en, de]\ntrain: [{pairs: a.tsv}]\n" + rules + "\n");
+    try {
+      read_parallel_recipe(path);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  for (const std::string value : {"010", "0310", "08", "-010", "0x10"}) {
+    CAPTURE(value);
+    const std::string text = problem("rules: {longest_words: " + value + "}");
+    CHECK(has(text, ":4: longest_words: got \"" + value + "\", wanted a whole number from 0"));
+    CHECK(has(text, "leading zero") == (value != "0x10"));
+  }
+  CHECK(has(problem("rules: {length_ratio: 010}"), "leading zero"));
+  CHECK(has(problem("validation_fraction: 00.5"), "leading zero"));
+  CHECK(has(problem("rules: {length_ratio: .inf}"), "wanted a number that is not negative"));
+  CHECK(has(problem("rules: {longest_words: 10, length_ratio: 0.5}"), "raw files are not there"));
+  CHECK(has(problem("rules:\n  <<: {longest_words: 10}"), "merge keys are not read here"));
 }
 
 TEST_CASE("Missing raw files come with the command that fetches them") {

@@ -47,6 +47,22 @@ t5|32,          980  13.90                  –
 )");
 }
 
+TEST_CASE("a table that people read holds no command for a terminal, data are exact") {
+  const std::string foreign =
+      "a\x1b[2J\xc2\x9b"
+      "31m\xe2\x80\xae";
+  Table table({{.title = foreign, .alignment = Column::Alignment::left}});
+  table.add_row({foreign});
+  for (const std::string& text : {to_text(table), to_markdown(table)}) {
+    CHECK(text.find("a?[2J?31m?") != std::string::npos);
+    for (const char* bad : {"\x1b", "\xc2\x9b", "\xe2\x80\xae"}) {
+      CHECK(text.find(bad) == std::string::npos);
+    }
+  }
+  CHECK(to_csv(table) == foreign + "\n" + foreign + "\n");
+  CHECK(to_json(table)[0][foreign] == foreign);
+}
+
 TEST_CASE("a table as Markdown") {
   Table tagged({{.title = "row"}});
   tagged.add_row({"a<b>"});

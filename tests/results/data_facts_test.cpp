@@ -31,4 +31,12 @@ TEST_CASE("what only one record says of its data tells nothing, but for a list")
   CHECK(differences(data, sources) == "sources of the data: none / 11 x 1, 13 x 2\n");
   const json no_sources = {{"fingerprint", "11"}, {"source_fingerprints", json::array()}};
   CHECK(differences(no_sources, data).empty());
+  // Lists that older programs did not write say nothing where they are missing.
+  const json divided = {{"fingerprint", "11"}, {"source_training_fingerprints", {"21", "23"}}};
+  CHECK(differences(data, divided).empty());
+  CHECK(differences(divided, {{"source_training_fingerprints", {"21", "24"}}}) ==
+        "training data of the sources: 21, 23 / 21, 24\n");
+  CHECK(differences({{"fingerprint", "11"}, {"training_fingerprint", "1"}},
+                    {{"fingerprint", "11"}, {"training_fingerprint", "2"}}) ==
+        "training data: 1 / 2\n");
 }

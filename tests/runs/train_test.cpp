@@ -2,6 +2,8 @@
 #include "runs/train.h"
 #include "runs/stored_settings.h"
 
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -134,6 +136,65 @@ TEST_CASE("a run goes on with its data, wherever they are now") {
   fs::rename(tiny.data(), tiny.folder.path / "moved");
   longer.data.directory = tiny.folder.path / "moved";
   CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
+}
+
+TEST_CASE("a copied project trains its own copy of a run") {
+  const TinyRun tiny("rope");
+  train_run(tiny.settings, ExistingRun::refuse);
+  const fs::path copy = tiny.folder.path / "copy";
+  fs::create_directories(copy);
+  for (const char* part : {"runs", "data"}) {
+    fs::copy(tiny.folder.path / part, copy / part, fs::copy_options::recursive);
+  }
+  const Settings settings =
+      resumed_settings(copy / "runs" / "tiny" / "config.yaml", {{"training.steps", "5"}});
+  CHECK(settings.runs == copy / "runs");
+  CHECK(settings.data.directory == copy / "data");
+  CHECK(train_run(settings, ExistingRun::resume).consumed.steps == 5);
+  CHECK(fs::exists(copy / "runs" / "tiny" / "checkpoints" / "step-00000005"));
+  CHECK_FALSE(fs::exists(tiny.run() / "checkpoints" / "step-00000005"));
+  // From now on that is what it stores.
+  CHECK(has(read_file(copy / "runs" / "tiny" / "config.yaml"), (copy / "runs").string()));
+  CHECK(read_run_settings(tiny.run()).runs == tiny.settings.runs);
+}
+
+TEST_CASE("a run goes on with its own division of a text alone") {
+  const TinyRun tiny("rope");
+  // Documents of one length: nothing but the shards tells two divisions apart.
+  std::ofstream text(tiny.folder.path / "even.txt");
+  for (int i = 100; i < 400; ++i) text << "a document of one length, number " << i << "\n";
+  text.close();
+  CorpusOptions corpus;
+  corpus.inputs = {tiny.folder.path / "even.txt"};
+  corpus.separator = DocumentSeparator::line;
+  const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
+  std::map<std::array<std::uint64_t, 2>, std::vector<fs::path>> by_counts;
+  std::vector<fs::path> pair;
+  for (std::uint64_t seed = 1; pair.empty() && seed < 200; ++seed) {
+    const fs::path output = tiny.folder.path / ("seed-" + std::to_string(seed));
+    const DatasetDescription made =
+        prepare({.corpus = corpus, .seed = seed, .output = output}, *tokenizer);
+    std::vector<fs::path>& same =
+        by_counts[{made[Split::train].counts.tokens, made[Split::validation].counts.tokens}];
+    same.push_back(output);
+    if (same.size() == 2) pair = same;
+  }
+  REQUIRE(pair.size() == 2);
+  Settings settings = tiny.settings;
+  settings.data.directory = pair[0];
+  train_run(settings, ExistingRun::refuse);
+  settings.training.steps.amount = 4;
+  settings.data.directory = pair[1];
+  const std::string message = refusal(settings, ExistingRun::resume);
+  CHECK(has(message, "does not hold the data that the run was begun with"));
+  CHECK(has(message, "training fingerprint"));
+  // What an older program wrote tells less, and goes on.
+  nlohmann::json record = record_of(tiny.run());
+  for (const char* fact : {"training_fingerprint", "validation_fingerprint"}) {
+    record["data"].erase(fact);
+  }
+  write_sealed_json(tiny.run() / "run.json", record);
+  CHECK(refusal(settings, ExistingRun::resume).empty());
 }
 
 TEST_CASE("schemes that draw, gate, or keep fixed numbers train and go on as if never stopped") {

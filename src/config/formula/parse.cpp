@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/printable.h"
 #include "config/formula/expression.h"
 #include "config/formula/functions.h"
 #include "config/formula/lexer.h"
@@ -360,8 +361,7 @@ std::string FormulaError::shown(std::string_view text) const {
   while (!begins_character(end)) ++end;
   std::string line = (first > 0 ? "… " : "") + std::string(text.substr(first, end - first)) +
                      (end < text.size() ? " …" : "");
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  line = clean_line(line);
   // A caret stands under a character, of which one may take several bytes.
   std::size_t columns = first > 0 ? 2 : 0;
   for (std::size_t i = first; i < place; ++i) columns += begins_character(i);

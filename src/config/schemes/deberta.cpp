@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 
@@ -54,6 +56,17 @@ void check_deberta(const SchemeCheck& check) {
   }
 }
 
+std::int64_t deberta_reach(const PositionSettings& position) {
+  const auto& settings = position.of<DebertaSettings>();
+  if (settings.buckets == 0) return settings.span;
+  // Beyond the first distance of the last bucket all share it.
+  const auto middle = static_cast<double>(settings.buckets / 2);
+  if (middle < 2) return settings.buckets;
+  const double last = middle * std::pow(static_cast<double>(settings.max_position - 1) / middle,
+                                        (middle - 2) / (middle - 1));
+  return static_cast<std::int64_t>(std::floor(last)) + 2;
+}
+
 }  // namespace
 
 SchemeDefinition define_deberta() {
@@ -64,7 +77,8 @@ SchemeDefinition define_deberta() {
                     .longer = "yes, distances are clipped",
                     .paper = "He 2021"},
           .options = deberta_options,
-          .check = check_deberta};
+          .check = check_deberta,
+          .trained_reach = deberta_reach};
 }
 
 }  // namespace roformer

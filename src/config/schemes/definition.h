@@ -33,6 +33,7 @@ struct SchemeDefinition {
   void (*check)(const SchemeCheck& check) = nullptr;  // reports what does not go together
   // See the functions of these names in position_facts.h.
   std::int64_t (*maximal_length)(const PositionSettings& position) = nullptr;
+  std::int64_t (*trained_reach)(const PositionSettings& position) = nullptr;
   void (*fit)(PositionSettings& position, const SchemeUse& use) = nullptr;
   // What a user should know before a training in rows of that length; empty: nothing.
   std::string (*remark)(const PositionSettings& position, std::int64_t length) = nullptr;

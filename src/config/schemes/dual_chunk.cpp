@@ -59,6 +59,7 @@ SchemeDefinition define_dual_chunk() {
                     .causal_only = true,
                     .shift_invariant = false,  // chunks lie where they are
                     .rotary = true,
+                    .tried_on = "rope",
                     .formula = "as rope within a chunk; to earlier chunks of distances that never "
                                "pass its size",
                     .cost = "two further score products for far pairs, score matrix in memory",

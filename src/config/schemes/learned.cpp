@@ -30,6 +30,10 @@ std::int64_t learned_positions(const PositionSettings& position) {
   return settings.hierarchical ? settings.length * settings.length : settings.length;
 }
 
+std::int64_t learned_rows(const PositionSettings& position) {
+  return position.of<LearnedSettings>().length;
+}
+
 void check_learned(const SchemeCheck& check) {
   check_table(check, learned_positions(check.position()), {"length", "hierarchical"});
 }
@@ -54,6 +58,7 @@ SchemeDefinition define_learned() {
           .options = learned_options,
           .check = check_learned,
           .maximal_length = learned_positions,
+          .trained_reach = learned_rows,
           .fit = fit_learned};
 }
 

@@ -37,6 +37,7 @@ SchemeDefinition define_music_transformer() {
           .options = music_transformer_options,
           .check = check_music_transformer,
           .maximal_length = music_transformer_positions,
+          .trained_reach = music_transformer_positions,
           .fit = fit_music_transformer};
 }
 

@@ -48,6 +48,7 @@ SchemeDefinition define_rerope() {
   return {.facts = {.name = "rerope",
                     .family = "rotary",
                     .rotary = true,
+                    .tried_on = "rope",
                     .formula = "as rope with distances cut at a window, or growing at 1/k beyond "
                                "it",
                     .cost = "a second score product for far pairs, score matrix in memory",

@@ -32,6 +32,7 @@ SchemeDefinition define_self_extend() {
                     .causal_only = true,
                     .shift_invariant = false,  // groups lie where they are
                     .rotary = true,
+                    .tried_on = "rope",
                     .formula = "as rope below a window W, beyond it of the distance "
                                "floor(i/G) + W - W/G - floor(j/G)",
                     .cost = "a second score product for far pairs, score matrix in memory",

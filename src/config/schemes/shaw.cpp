@@ -1,5 +1,7 @@
 #include "config/schemes/shaw.h"
 
+#include <algorithm>
+
 #include "config/schemes/options.h"
 
 namespace roformer {
@@ -21,6 +23,11 @@ std::vector<Key> shaw_options(const SchemeSection& section) {
   };
 }
 
+std::int64_t shaw_reach(const PositionSettings& position) {
+  const auto& settings = position.of<ShawSettings>();
+  return std::max(settings.left, settings.right) + 1;
+}
+
 }  // namespace
 
 SchemeDefinition define_shaw() {
@@ -32,7 +39,8 @@ SchemeDefinition define_shaw() {
                 .cost = "2 products with 2k+1 rows, score matrix in memory",
                 .longer = "yes, distances are clipped",
                 .paper = "Shaw 2018"},
-      .options = shaw_options};
+      .options = shaw_options,
+      .trained_reach = shaw_reach};
 }
 
 }  // namespace roformer

@@ -40,6 +40,7 @@ SchemeDefinition define_streaming() {
                     .causal_only = true,
                     .shift_invariant = false,  // the first tokens lie where they are
                     .rotary = true,
+                    .tried_on = "rope alibi",
                     .formula = "as rope or alibi among the first s and the last r tokens, numbered "
                                "without those between",
                     .cost = "a second score product for the first tokens, score matrix in memory",

@@ -1,5 +1,7 @@
 #include "config/schemes/t5.h"
 
+#include <cmath>
+
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 
@@ -21,6 +23,17 @@ void check_t5(const SchemeCheck& check) {
   check_buckets(check, settings.buckets, settings.max_distance);
 }
 
+// To the first distance of the last bucket, where both sides have half of them.
+std::int64_t t5_reach(const PositionSettings& position) {
+  const auto& settings = position.of<T5Settings>();
+  const auto count = static_cast<double>(settings.buckets / 2);
+  const double exact = std::floor(count / 2);
+  if (exact < 1) return static_cast<std::int64_t>(count);
+  const double last = exact * std::pow(static_cast<double>(settings.max_distance) / exact,
+                                       (count - 1 - exact) / (count - exact));
+  return static_cast<std::int64_t>(std::ceil(last)) + 1;
+}
+
 }  // namespace
 
 SchemeDefinition define_t5() {
@@ -31,7 +44,8 @@ SchemeDefinition define_t5() {
                     .longer = "yes, far distances share a bucket",
                     .paper = "Raffel 2020"},
           .options = t5_options,
-          .check = check_t5};
+          .check = check_t5,
+          .trained_reach = t5_reach};
 }
 
 }  // namespace roformer

@@ -53,6 +53,7 @@ SchemeDefinition define_tupe() {
           .options = tupe_options,
           .check = check_tupe,
           .maximal_length = tupe_positions,
+          .trained_reach = tupe_positions,
           .fit = fit_tupe};
 }
 
