@@ -4,12 +4,12 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/inner_path.h"
 
 namespace roformer {
 
@@ -27,10 +27,11 @@ class DirectoryInUse : public Error {
 
 // Holds DIRECTORY/.lock until destroyed: "PROCESS HOST NUMBER", the number grows. Throws
 // DirectoryInUse naming process and machine when another one does. A file left by a process that
-// was killed on another machine is watched for as long as the patience says.
+// was killed on another machine, or where the file system has no locks, is watched for as long as
+// the patience says. The folder is the user's, or one of ours inside of it.
 class DirectoryLock {
  public:
-  explicit DirectoryLock(const std::filesystem::path& directory,
+  explicit DirectoryLock(const InnerPath& directory,
                          const DirectoryLockOptions& options = {});
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
@@ -38,7 +39,7 @@ class DirectoryLock {
 
  private:
   class Beating;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::unique_ptr<Beating> beating_;
 };
 

@@ -23,7 +23,7 @@ std::string sealed_lines(std::string_view lines) {
 }
 
 void check_sealed_lines(const std::filesystem::path& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_file(file, kLargestDescription);
   if (!text.starts_with(kBegin)) return;
   const std::string_view whole = text;
   const std::string wanted =
