@@ -31,8 +31,7 @@ class DirectoryInUse : public Error {
 // the patience says. The folder is the user's, or one of ours inside of it.
 class DirectoryLock {
  public:
-  explicit DirectoryLock(const InnerPath& directory,
-                         const DirectoryLockOptions& options = {});
+  explicit DirectoryLock(const InnerPath& directory, const DirectoryLockOptions& options = {});
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;

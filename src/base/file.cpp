@@ -83,8 +83,7 @@ std::string read_whole(int descriptor, const fs::path& path, std::uint64_t large
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw_unreadable(path);
   const auto refuse_size = [&] {
-    throw_failure(path.string(), "is larger than " +
-                                     format_bytes(largest) +
+    throw_failure(path.string(), "is larger than " + format_bytes(largest) +
                                      ", the most that is read of such a file");
   };
   const auto size_now = static_cast<std::uint64_t>(status.st_size);

@@ -44,11 +44,11 @@ std::string folder_name(const std::filesystem::path& folder);
 void sync_directory(const std::filesystem::path& path);
 
 // Writes PATH.partial, and with commit() syncs it and renames it to PATH, whose rights stay as they
-// were. Without commit() nothing is left behind. A name of ours that is a link or no regular file is
-// refused (InnerPath). Where the user named the file (InnerPath::named), a link stays one and its
-// target is replaced, and what is no regular file (a device, a pipe) is written to as it is. Throws
-// Error (failure) on the first system call that fails (a full disk, say).
-// While another process writes the same file, this one waits, ten seconds at most.
+// were. Without commit() nothing is left behind. A name of ours that is a link or no regular file
+// is refused (InnerPath). Where the user named the file (InnerPath::named), a link stays one and
+// its target is replaced, and what is no regular file (a device, a pipe) is written to as it is.
+// Throws Error (failure) on the first system call that fails (a full disk, say). While another
+// process writes the same file, this one waits, ten seconds at most.
 class AtomicFile {
  public:
   explicit AtomicFile(InnerPath path);

@@ -152,8 +152,8 @@ Descriptor InnerPath::open(int flags, unsigned mode) const {
   if (!folder) return Descriptor();
   require_plain_entry(folder.number(), name(), path_);
   // What has become a link or a pipe since is not followed, and not waited for.
-  Descriptor file(::openat(folder.number(), name().c_str(),
-                           flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
+  Descriptor file(
+      ::openat(folder.number(), name().c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0) return Descriptor();
   if (!S_ISREG(status.st_mode)) throw_failure(path_.string(), "is not a regular file");

@@ -36,9 +36,9 @@ class InnerPath {
   InnerPath() = default;
   // Of a plain path the last name is ours, and its folder is the user's.
   template <typename Path>
-    requires(!std::same_as<Path, InnerPath> &&
-             std::constructible_from<std::filesystem::path, const Path&>)
-  InnerPath(const Path& path)  // NOLINT: a place like any other
+  requires(!std::same_as<Path, InnerPath> &&
+           std::constructible_from<std::filesystem::path, const Path&>)
+      InnerPath(const Path& path)  // NOLINT: a place like any other
       : InnerPath(split(std::filesystem::path(path))) {}
   // All of it is the user's: a folder that takes names of ours, or a file that may be a link.
   static InnerPath named(std::filesystem::path path);

@@ -40,7 +40,8 @@ void write_sealed_json(const InnerPath& file, const ordered_json& object) {
 }
 
 json read_sealed_json(const std::filesystem::path& file) {
-  json value = parse_json(read_file(file, kLargestDescription), file.string(), RepeatedNames::refused);
+  json value =
+      parse_json(read_file(file, kLargestDescription), file.string(), RepeatedNames::refused);
   if (!value.is_object()) return value;
   const auto found = value.find(kChecksum);
   if (found == value.end()) return value;

@@ -36,8 +36,8 @@ class FolderReader {
  public:
   explicit FolderReader(const fs::path& folder)
       : folder_(folder),
-        config_(
-            parse_hugging_face_config(read_file(folder / kConfig, kLargestDescription), (folder / kConfig).string())),
+        config_(parse_hugging_face_config(read_file(folder / kConfig, kLargestDescription),
+                                          (folder / kConfig).string())),
         weights_(folder, canonical_names(config_.family)) {}
 
   PretrainedModel read() {

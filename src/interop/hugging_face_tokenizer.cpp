@@ -131,15 +131,17 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
 std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
                                                        std::vector<std::string>& notes) {
   if (is_there(folder / kVocabulary)) {
-    return make_wordpiece(read_file(folder / kVocabulary, kLargestVocabulary), folder / kVocabulary, notes);
+    return make_wordpiece(read_file(folder / kVocabulary, kLargestVocabulary), folder / kVocabulary,
+                          notes);
   }
   if (is_there(folder / kTokenizer)) {
     const fs::path file = folder / kTokenizer;
     if (is_byte_level_file(read_file(file, kLargestVocabulary))) {
       return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
     }
-    return make_wordpiece(vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
-                          notes);
+    return make_wordpiece(
+        vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
+        notes);
   }
   for (const char* name : kModelFiles) {
     if (is_there(folder / name)) return open_tokenizer({.file = folder / name});

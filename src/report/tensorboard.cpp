@@ -61,7 +61,8 @@ InnerPath new_event_file(const InnerPath& directory) {
 
 }  // namespace
 
-TensorBoardWriter::TensorBoardWriter(const InnerPath& directory, const TensorBoardOptions& options) {
+TensorBoardWriter::TensorBoardWriter(const InnerPath& directory,
+                                     const TensorBoardOptions& options) {
   directory.make_folder();
   if (options.resume_after_step) truncate_events_after(directory, *options.resume_after_step);
   file_ = std::make_unique<AppendFile>(new_event_file(directory), options.flush_interval);

@@ -24,8 +24,7 @@ class TensorBoardWriter {
  public:
   // Begins a new event file in the directory, which is made if need be. Throws Error (failure), for
   // a damaged event file (resuming) too.
-  explicit TensorBoardWriter(const InnerPath& directory,
-                             const TensorBoardOptions& options = {});
+  explicit TensorBoardWriter(const InnerPath& directory, const TensorBoardOptions& options = {});
 
   void scalar(std::string_view tag, double value, std::int64_t step);
   void text(std::string_view tag, std::string_view markdown, std::int64_t step);

@@ -160,13 +160,14 @@ std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
                       : fmt::format("is not for the kind {}", to_word(settings.kind)),
                 "tokenizer.file: the vocab.txt of a model of Chinese words");
   }
-  return make_word_tokenizer(word_model({.vocabulary = read_file(settings.file, kLargestVocabulary),
-                                         .vocabulary_location = settings.file.string(),
-                                         .dictionary = read_file(settings.dictionary, kLargestVocabulary),
-                                         .dictionary_location = settings.dictionary.string(),
-                                         .cased = settings.cased,
-                                         .characters = settings.characters}),
-                             settings.file.string());
+  return make_word_tokenizer(
+      word_model({.vocabulary = read_file(settings.file, kLargestVocabulary),
+                  .vocabulary_location = settings.file.string(),
+                  .dictionary = read_file(settings.dictionary, kLargestVocabulary),
+                  .dictionary_location = settings.dictionary.string(),
+                  .cased = settings.cased,
+                  .characters = settings.characters}),
+      settings.file.string());
 }
 
 }  // namespace
@@ -252,8 +253,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
                   "roformer tokenizer train makes one");
   }
   const Description description = read_description(path);
-  std::string contents =
-      description.file.empty()
+  std::string contents = description.file.empty()
                              ? std::string()
                              : read_file(folder / description.file, kLargestVocabulary);
   const auto mismatch = [&] {

@@ -421,7 +421,8 @@ class Trainer {
                       task_.save_assets(folder.string());
                       std::error_code error;
                       if (fs::exists(run_.config().path(), error)) {
-                        write_file_atomically(folder / "config.yaml", read_file(run_.config(), kLargestDescription));
+                        write_file_atomically(folder / "config.yaml",
+                                              read_file(run_.config(), kLargestDescription));
                       }
                     });
     run_.confirm();

@@ -93,7 +93,8 @@ TEST_CASE("what a name stands for stays what it is") {
   CHECK(fs::is_character_file("/dev/null"));
   const fs::path device = folder.path / "device";
   fs::create_symlink("/dev/full", device);
-  CHECK_THROWS_WITH(write_file_atomically(InnerPath::named(device), "x"), Catch::Contains("No space left"));
+  CHECK_THROWS_WITH(write_file_atomically(InnerPath::named(device), "x"),
+                    Catch::Contains("No space left"));
   CHECK(fs::is_symlink(device));
   CHECK_THROWS_WITH(AtomicFile(folder.path), Catch::Contains("is a directory"));
   fs::create_symlink("later", folder.path / "dangling");
@@ -101,7 +102,8 @@ TEST_CASE("what a name stands for stays what it is") {
   CHECK(fs::is_symlink(folder.path / "dangling"));
   CHECK(read_file(folder.path / "later") == "x");
   fs::create_symlink("circle", folder.path / "circle");
-  CHECK_THROWS_WITH(AtomicFile(InnerPath::named(folder.path / "circle")), Catch::Contains("in a circle"));
+  CHECK_THROWS_WITH(AtomicFile(InnerPath::named(folder.path / "circle")),
+                    Catch::Contains("in a circle"));
 }
 
 TEST_CASE("what is open already is written to where it stands") {

@@ -114,7 +114,8 @@ TEST_CASE("a name of ours that is a pipe is neither waited for nor written to") 
     REQUIRE(::mkfifo((place.run / name).c_str(), 0600) == 0);
   }
   for (const int flags : {O_RDONLY, O_WRONLY | O_APPEND, O_RDWR | O_CREAT}) {
-    CHECK_THROWS_WITH((run / "log.txt").open(flags), Catch::Contains("is a named pipe, not a file"));
+    CHECK_THROWS_WITH((run / "log.txt").open(flags),
+                      Catch::Contains("is a named pipe, not a file"));
   }
   CHECK_THROWS_WITH(write_file_atomically(run / "log.txt", "x"), Catch::Contains("a named pipe"));
   CHECK_THROWS_WITH(write_file_atomically(run / "value", "x"), Catch::Contains("a named pipe"));
