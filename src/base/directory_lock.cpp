@@ -1,15 +1,16 @@
 #include "base/directory_lock.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
 #include <stop_token>
 #include <thread>
 
+#include "base/file_lock.h"
 #include "base/log.h"
 
 namespace roformer {
@@ -17,12 +18,11 @@ namespace fs = std::filesystem;
 namespace {
 
 // Opened anew each time: a network file system then asks its server.
-std::string read_lock(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return "";
+std::string read_lock(const InnerPath& path) {
+  const Descriptor file = path.open(O_RDONLY);
+  if (!file) return "";
   char text[512] = {};
-  const ssize_t length = ::pread(descriptor, text, sizeof text - 1, 0);
-  ::close(descriptor);
+  const ssize_t length = ::pread(file.number(), text, sizeof text - 1, 0);
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : "";
 }
 
@@ -74,20 +74,18 @@ class DirectoryLock::Beating {
   }
 };
 
-DirectoryLock::DirectoryLock(const fs::path& directory, const DirectoryLockOptions& options) {
-  const fs::path path = directory / ".lock";
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) {
+DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOptions& options) {
+  const InnerPath path = directory / ".lock";
+  descriptor_ = path.open(O_RDWR | O_CREAT);
+  if (!descriptor_) {
     throw_failure(directory.string(), "cannot write there: " + system_message(errno));
   }
-  const auto give_up = [&](const Holder& holder) {
-    ::close(descriptor_);
-    refuse(directory, holder);
-  };
   const std::string before = read_lock(path);
   const Holder holder(before);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) give_up(holder);
-  if (!holder.host.empty() && holder.host != options.host) {
+  const FileLock lock = try_lock(descriptor_.number(), path);
+  if (lock == FileLock::of_another) refuse(directory, holder);
+  // Where the kernel does not tell, the signs of life do.
+  if (!holder.host.empty() && (holder.host != options.host || lock == FileLock::none_here)) {
     log::info("{}: process {} on {} held it last; seeing whether it still lives",
               directory.string(), holder.process, holder.host);
     const auto end = std::chrono::steady_clock::now() + options.patience;
@@ -95,23 +93,17 @@ DirectoryLock::DirectoryLock(const fs::path& directory, const DirectoryLockOptio
       std::this_thread::sleep_for(options.beat / 4);
       const std::string now = read_lock(path);
       if (now.empty()) break;  // it has ended meanwhile
-      if (now != before) give_up(Holder(now));
+      if (now != before) refuse(directory, Holder(now));
     }
   }
-  [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-  try {
-    beating_ = std::make_unique<Beating>(descriptor_, options);
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
+  [[maybe_unused]] const int cut = ::ftruncate(descriptor_.number(), 0);
+  beating_ = std::make_unique<Beating>(descriptor_.number(), options);
 }
 
 DirectoryLock::~DirectoryLock() {
   beating_.reset();
   // An empty file: nobody needs to wait for a sign of life.
-  [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-  ::close(descriptor_);
+  [[maybe_unused]] const int cut = ::ftruncate(descriptor_.number(), 0);
 }
 
 }  // namespace roformer

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/inner_path.h"
 
 namespace roformer {
 
@@ -27,18 +27,18 @@ class DirectoryInUse : public Error {
 
 // Holds DIRECTORY/.lock until destroyed: "PROCESS HOST NUMBER", the number grows. Throws
 // DirectoryInUse naming process and machine when another one does. A file left by a process that
-// was killed on another machine is watched for as long as the patience says.
+// was killed on another machine, or where the file system has no locks, is watched for as long as
+// the patience says. The folder is the user's, or one of ours inside of it.
 class DirectoryLock {
  public:
-  explicit DirectoryLock(const std::filesystem::path& directory,
-                         const DirectoryLockOptions& options = {});
+  explicit DirectoryLock(const InnerPath& directory, const DirectoryLockOptions& options = {});
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
  private:
   class Beating;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::unique_ptr<Beating> beating_;
 };
 

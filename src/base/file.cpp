@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,11 +9,14 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <limits>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_lock.h"
+#include "base/progress.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -74,21 +76,19 @@ ReadError::ReadError(const fs::path& path, int error_number)
     : Error(
           {.message = "cannot read: " + system_message(error_number), .location = path.string()}) {}
 
-std::string read_file(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_unreadable(path);
-  const struct Closed {
-    int descriptor;
-    ~Closed() { ::close(descriptor); }
-  } closed{descriptor};
+namespace {
+
+// Of an open file whose size is known to the system, or not (a pipe).
+std::string read_whole(int descriptor, const fs::path& path, std::uint64_t largest) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw_unreadable(path);
-  if (S_ISDIR(status.st_mode)) throw_failure(path.string(), "is a directory, not a file");
-  // A device may have no end.
-  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
-    throw_failure(path.string(), "is a device, not a file");
-  }
-  std::string contents(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  const auto refuse_size = [&] {
+    throw_failure(path.string(), "is larger than " + format_bytes(largest) +
+                                     ", the most that is read of such a file");
+  };
+  const auto size_now = static_cast<std::uint64_t>(status.st_size);
+  if (size_now > largest) refuse_size();
+  std::string contents(static_cast<std::size_t>(size_now) + 1, '\0');
   for (std::size_t size = 0;;) {
     const ssize_t more = ::read(descriptor, contents.data() + size, contents.size() - size);
     if (more < 0 && errno == EINTR) continue;
@@ -98,31 +98,70 @@ std::string read_file(const fs::path& path) {
       contents.resize(size);
       return contents;
     }
+    if (size > largest) refuse_size();
     if (size == contents.size()) contents.resize(2 * size);  // a pipe, or a file that grows
   }
+}
+
+void refuse_kind(const fs::path& path, mode_t mode) {
+  if (S_ISDIR(mode)) throw_failure(path.string(), "is a directory, not a file");
+  // A device may have no end.
+  if (S_ISCHR(mode) || S_ISBLK(mode)) throw_failure(path.string(), "is a device, not a file");
+}
+
+// Without waiting for who writes to a pipe. Throws Error for all but a regular file.
+Descriptor open_regular(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file && errno == ENXIO) throw_failure(path.string(), "is a socket or device, not a file");
+  if (!file) throw_unreadable(path);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) throw_unreadable(path);
+  refuse_kind(path, status.st_mode);
+  if (!S_ISREG(status.st_mode)) throw_failure(path.string(), "is a pipe, not a regular file");
+  return file;
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path, std::uint64_t largest) {
+  // By such a name only the user can mean a pipe (a shell's <(command)).
+  if (path == "/dev/stdin" || open_descriptor(path) >= 0) return read_input(path);
+  return read_whole(open_regular(path).number(), path, largest);
+}
+
+std::string read_input(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw_unreadable(path);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) throw_unreadable(path);
+  refuse_kind(path, status.st_mode);
+  return read_whole(file.number(), path, std::numeric_limits<std::int64_t>::max());
 }
 
 namespace {
 
 // Creates or empties the file for this process alone: what another one is still writing there is
-// waited for, and is then a file of its own name. -1 with errno where that cannot be.
-int open_alone(const fs::path& path) {
+// waited for, and is then a file of its own name. None with errno where that cannot be.
+Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(10);
   while (true) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor < 0) return -1;
-    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    struct stat own = {}, named = {};
-    const bool ours = locked && ::fstat(descriptor, &own) == 0 &&
-                      ::stat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino &&
-                      own.st_dev == named.st_dev;
-    if (ours && (!S_ISREG(own.st_mode) || ::ftruncate(descriptor, 0) == 0)) return descriptor;
-    const int error_number = ours ? errno : EBUSY;
-    ::close(descriptor);
-    if (ours || steady_clock::now() > end) {
-      errno = error_number;
-      return -1;
+    Descriptor file(::openat(folder, name.c_str(),
+                             O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+    if (!file) return file;
+    const bool locked = try_lock(file.number(), path) != FileLock::of_another;
+    struct stat own = {}, there = {};
+    const bool ours = locked && ::fstat(file.number(), &own) == 0 &&
+                      ::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+    if (ours && !S_ISREG(own.st_mode)) throw_failure(path.string(), "is not a regular file");
+    if (ours) {
+      if (::ftruncate(file.number(), 0) != 0) return Descriptor();
+      return file;
+    }
+    if (steady_clock::now() > end) {
+      errno = EBUSY;
+      return Descriptor();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -151,37 +190,45 @@ void sync_directory(const fs::path& path) {
   if (failed) throw_failure(path.string(), "cannot write: " + system_message(error_number));
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(InnerPath path) : path_(std::move(path)) {
   struct stat status {};
-  const bool there = ::stat(path_.c_str(), &status) == 0;
-  if (there && S_ISDIR(status.st_mode)) throw_failure(path_.string(), "is a directory, not a file");
-  const int open = open_descriptor(path_);
-  if ((there && !S_ISREG(status.st_mode)) || open >= 0) {
-    descriptor_ =
-        open >= 0 ? ::fcntl(open, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw_failure(path_.string(), "cannot open: " + system_message(errno));
-    return;
+  if (path_.is_named()) {
+    const bool there = ::stat(path_.path().c_str(), &status) == 0;
+    const int open = open_descriptor(path_);
+    if (open >= 0 || (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+      descriptor_ =
+          open >= 0 ? Descriptor(::fcntl(open, F_DUPFD_CLOEXEC, 0)) : path_.open(O_WRONLY);
+      if (!descriptor_) throw_failure(path_.string(), "cannot open: " + system_message(errno));
+      return;
+    }
+    path_ = target_of(path_);  // the last name is no link from here on
   }
-  path_ = target_of(path_);
-  if (there) mode_ = status.st_mode & 07777;
-  partial_ = path_;
+  path_.require_plain();
+  const fs::path name = path_.name();
+  folder_ = path_.open_folder();
+  if (!folder_) throw_failure(path_.string(), "cannot create: " + system_message(errno));
+  if (::fstatat(folder_.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISDIR(status.st_mode)) throw_failure(path_.string(), "is a directory, not a file");
+    mode_ = status.st_mode & 07777;
+  }
+  partial_ = name;
   partial_ += ".partial";
-  descriptor_ = open_alone(partial_);
-  if (descriptor_ < 0) throw_failure(path_.string(), "cannot create: " + system_message(errno));
+  const InnerPath beside = path_.path().parent_path() / partial_;
+  beside.require_plain();
+  descriptor_ = open_alone(folder_.number(), partial_, beside);
+  if (!descriptor_) throw_failure(path_.string(), "cannot create: " + system_message(errno));
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
   // As long as the lock is held: afterwards the name may be another writer's.
-  if (!partial_.empty()) ::unlink(partial_.c_str());
-  ::close(descriptor_);
+  if (descriptor_ && folder_) ::unlinkat(folder_.number(), partial_.c_str(), 0);
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
   size_ += bytes;
   if (buffer_.size() + bytes > kBufferBytes) flush();
   if (bytes > kBufferBytes) {
-    write_all(descriptor_, static_cast<const char*>(data), bytes, path_);
+    write_all(descriptor_.number(), static_cast<const char*>(data), bytes, path_);
   } else {
     buffer_.append(static_cast<const char*>(data), bytes);
   }
@@ -192,7 +239,7 @@ void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t byte
   flush();
   const auto* rest = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = ::pwrite(descriptor_, rest, bytes, static_cast<off_t>(offset));
+    const ssize_t written = ::pwrite(descriptor_.number(), rest, bytes, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw_failure(path_.string(), "cannot write: " + system_message(errno));
     rest += written;
@@ -202,28 +249,27 @@ void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t byte
 }
 
 void AtomicFile::flush() {
-  write_all(descriptor_, buffer_.data(), buffer_.size(), path_);
+  write_all(descriptor_.number(), buffer_.data(), buffer_.size(), path_);
   buffer_.clear();
 }
 
 void AtomicFile::commit() {
+  const auto fail = [&] {
+    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  };
   flush();
-  if (partial_.empty()) {
-    if (::close(std::exchange(descriptor_, -1)) == 0) return;
-    throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  if (!folder_) {
+    if (::close(descriptor_.release()) != 0) fail();
+    return;
   }
-  if (mode_) ::fchmod(descriptor_, *mode_);  // another's file keeps ours
-  if (::fsync(descriptor_) != 0) {
-    throw_failure(path_.string(), "cannot write: " + system_message(errno));
-  }
+  if (mode_) ::fchmod(descriptor_.number(), *mode_);  // another's file keeps ours
+  if (::fsync(descriptor_.number()) != 0) fail();
   // Before it is closed, with which another writer may take the partial file.
-  if (::rename(partial_.c_str(), path_.c_str()) != 0) {
-    throw_failure(path_.string(), "cannot write: " + system_message(errno));
-  }
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
-    throw_failure(path_.string(), "cannot write: " + system_message(errno));
-  }
-  sync_directory(path_.parent_path());
+  const int folder = folder_.number();
+  if (::renameat(folder, partial_.c_str(), folder, path_.name().c_str()) != 0) fail();
+  if (::close(descriptor_.release()) != 0) fail();
+  // Some file systems know no syncing of directories.
+  if (::fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP) fail();
 }
 
 void require_output(const fs::path& path, const std::vector<fs::path>& inputs) {
@@ -259,30 +305,21 @@ void explain_bus_errors() {
   ::sigaction(SIGBUS, &action, nullptr);
 }
 
-void write_file_atomically(const fs::path& path, std::string_view contents) {
+void write_file_atomically(const InnerPath& path, std::string_view contents) {
   AtomicFile file(path);
   file.write(contents);
   file.commit();
 }
 
 MappedFile::MappedFile(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_unreadable(path);
+  const Descriptor file = open_regular(path);
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
-    throw_failure(path.string(), "is not a regular file");
-  }
+  if (::fstat(file.number(), &status) != 0) throw_unreadable(path);
   size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ > 0) {
-    void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
-    const int error_number = errno;
-    ::close(descriptor);
-    if (address == MAP_FAILED) throw ReadError(path, error_number);
-    data_ = static_cast<const std::byte*>(address);
-  } else {
-    ::close(descriptor);
-  }
+  if (size_ == 0) return;
+  void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.number(), 0);
+  if (address == MAP_FAILED) throw ReadError(path, errno);
+  data_ = static_cast<const std::byte*>(address);
 }
 
 MappedFile::~MappedFile() {

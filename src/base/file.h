@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/inner_path.h"
 
 namespace roformer {
 
@@ -21,8 +23,17 @@ class ReadError : public Error {
   ReadError(const std::filesystem::path& path, int error_number);
 };
 
-// Throws ReadError, or Error (failure) where there is no such file.
-std::string read_file(const std::filesystem::path& path);
+// The most bytes that are read into memory of a file of each kind. A file of a stranger's may claim
+// any size (a sparse one takes no disk).
+inline constexpr std::uint64_t kLargestDescription = 64 << 20;  // JSON, YAML
+inline constexpr std::uint64_t kLargestVocabulary = 256 << 20;
+inline constexpr std::uint64_t kLargestFile = 1 << 30;  // any other
+
+// The whole file. A named pipe is refused, not waited for: what lies in a folder is a regular file.
+// Throws ReadError, or Error (failure) where there is no such file or it is larger than `largest`.
+std::string read_file(const std::filesystem::path& path, std::uint64_t largest = kLargestFile);
+// A text that the user names on the command line: of any size, and a pipe where the user says so.
+std::string read_input(const std::filesystem::path& path);
 
 // Makes the directory and its parents; throws Error (failure) naming the path.
 void make_directories(const std::filesystem::path& path);
@@ -33,13 +44,14 @@ std::string folder_name(const std::filesystem::path& folder);
 void sync_directory(const std::filesystem::path& path);
 
 // Writes PATH.partial, and with commit() syncs it and renames it to PATH, whose rights stay as they
-// were. Without commit() nothing is left behind. A link stays one, and its target is replaced. What
-// is no regular file (a device, a pipe) is written to as it is. Throws Error (failure) on the first
-// system call that fails (a full disk, say).
-// While another process writes the same file, this one waits, ten seconds at most.
+// were. Without commit() nothing is left behind. A name of ours that is a link or no regular file
+// is refused (InnerPath). Where the user named the file (InnerPath::named), a link stays one and
+// its target is replaced, and what is no regular file (a device, a pipe) is written to as it is.
+// Throws Error (failure) on the first system call that fails (a full disk, say). While another
+// process writes the same file, this one waits, ten seconds at most.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(InnerPath path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -52,12 +64,13 @@ class AtomicFile {
   void commit();
 
  private:
-  std::filesystem::path path_;
-  std::filesystem::path partial_;  // empty where there is nothing to replace
+  InnerPath path_;
+  Descriptor folder_;              // none where there is nothing to replace
+  std::filesystem::path partial_;  // in the folder
   std::optional<unsigned> mode_;   // of the file that is replaced
   std::string buffer_;             // small writes are gathered before the system call
   std::size_t size_ = 0;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 
   void flush();
 };
@@ -72,7 +85,7 @@ void require_output(const std::filesystem::path& path,
 // that says so. Its address is all that the system tells of it.
 void explain_bus_errors();
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+void write_file_atomically(const InnerPath& path, std::string_view contents);
 
 // A file mapped read-only for as long as the object lives.
 class MappedFile {

@@ -82,7 +82,7 @@ json parse_json(std::string_view text, const std::string& file, RepeatedNames re
 }
 
 json read_json(const std::filesystem::path& file) {
-  return parse_json(read_file(file), file.string());
+  return parse_json(read_file(file, kLargestDescription), file.string());
 }
 
 std::int64_t json_integer(const nlohmann::json& value, const std::string& file) {

@@ -1,12 +1,15 @@
 #include "base/log.h"
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -36,6 +39,30 @@ void set_clean_pattern(spdlog::sinks::sink& sink, const char* pattern) {
   sink.set_formatter(std::move(formatter));
 }
 
+// Appends each line as it comes. The library's own sink opens its file by name, through any link.
+class AppendingSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit AppendingSink(Descriptor file) : file_(std::move(file)) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const char* rest = line.data();
+    for (std::size_t left = line.size(); left > 0;) {
+      const ssize_t written = ::write(file_.number(), rest, left);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw spdlog::spdlog_ex("cannot write the log", errno);
+      rest += written;
+      left -= static_cast<std::size_t>(written);
+    }
+  }
+  void flush_() override {}
+
+ private:
+  Descriptor file_;
+};
+
 }  // namespace
 
 void initialize() {
@@ -47,12 +74,10 @@ void initialize() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-FileSink::FileSink(const std::filesystem::path& path) {
-  try {
-    sink_ = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
-  } catch (const spdlog::spdlog_ex& error) {
-    throw_failure(path.string(), std::string("cannot write the log: ") + error.what());
-  }
+FileSink::FileSink(const InnerPath& path) {
+  Descriptor file = path.open(O_WRONLY | O_CREAT | O_APPEND);
+  if (!file) throw_failure(path.string(), "cannot write the log: " + system_message(errno));
+  sink_ = std::make_shared<AppendingSink>(std::move(file));
   set_clean_pattern(*sink_, "%Y-%m-%d %H:%M:%S %l %*");
   spdlog::default_logger()->sinks().push_back(sink_);
 }

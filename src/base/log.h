@@ -4,9 +4,10 @@
 
 #include <spdlog/spdlog.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
+
+#include "base/inner_path.h"
 
 namespace roformer::log {
 
@@ -16,7 +17,7 @@ void initialize();
 // While it lives, messages also go to this file (appended).
 class FileSink {
  public:
-  explicit FileSink(const std::filesystem::path& path);
+  explicit FileSink(const InnerPath& path);
   ~FileSink();
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;

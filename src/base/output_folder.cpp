@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_lock.h"
+#include "base/inner_path.h"
 #include "base/log.h"
 
 namespace roformer {
@@ -67,16 +68,13 @@ void remove_or_throw(const fs::path& path) {
 
 OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::move(path)) {
   for (;;) {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (descriptor_ < 0) {
-      throw_failure(path_.string(), "cannot write there: " + system_message(errno));
-    }
+    Descriptor file = InnerPath(path_).open(O_RDWR | O_CREAT);
+    if (!file) throw_failure(path_.string(), "cannot write there: " + system_message(errno));
     char text[64] = {};
-    const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
-    const ssize_t length = ::pread(descriptor_, text, sizeof text - 1, 0);
+    const bool taken = try_lock(file.number(), path_) == FileLock::of_another;
+    const ssize_t length = ::pread(file.number(), text, sizeof text - 1, 0);
     const std::string holder(text, length > 0 ? static_cast<std::size_t>(length) : 0);
-    if (!locked) {
-      ::close(descriptor_);
+    if (taken) {
       fs::path output = path_;
       const std::string number =
           holder.starts_with(kClaimed) ? holder.substr(kClaimed.size()) : std::string("another");
@@ -88,17 +86,16 @@ OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::
     // The holder before may have removed the file between the opening and the locking.
     struct stat held {};
     struct stat named {};
-    if (::fstat(descriptor_, &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+    if (::fstat(file.number(), &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
         held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
       was_taken_ = holder.starts_with(kClaimed);
       if (!was_taken_ && !holder.empty()) {
-        ::close(descriptor_);
         throw_failure(path_.string(), "is needed for writing, but holds something else",
                       "move it away, or " + hint);
       }
+      descriptor_ = file.release();
       return;
     }
-    ::close(descriptor_);
   }
 }
 
@@ -156,7 +153,7 @@ OutputFolder::OutputFolder(Options options)
     recover();
     check_output(options_, output_);
     claim_->take();
-    make_directories(partial_);
+    InnerPath(partial_).make_folder();
   } catch (const Error&) {
     // Without the claim nobody would know whose these are.
     if (claim_->was_taken() && (is_there(partial_) || is_there(previous_))) claim_->abandon();
@@ -208,7 +205,12 @@ void OutputFolder::recover() {
   if (claim_->was_taken()) {
     if (!is_there(output_) && is_there(previous_)) rename_or_throw(previous_, output_);
     remove_or_throw(previous_);
-    if (!is_begun()) remove_or_throw(partial_);
+    InnerPath(partial_).require_plain();
+    if (is_begun()) {
+      InnerPath(partial_).require_plain_tree();  // it is gone on with
+    } else {
+      remove_or_throw(partial_);
+    }
     remove_journal();
     return;
   }

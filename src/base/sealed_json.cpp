@@ -35,12 +35,13 @@ std::string sealed_text(const ordered_json& object) {
   return text(sealed);
 }
 
-void write_sealed_json(const std::filesystem::path& file, const ordered_json& object) {
+void write_sealed_json(const InnerPath& file, const ordered_json& object) {
   write_file_atomically(file, sealed_text(object));
 }
 
 json read_sealed_json(const std::filesystem::path& file) {
-  json value = parse_json(read_file(file), file.string(), RepeatedNames::refused);
+  json value =
+      parse_json(read_file(file, kLargestDescription), file.string(), RepeatedNames::refused);
   if (!value.is_object()) return value;
   const auto found = value.find(kChecksum);
   if (found == value.end()) return value;

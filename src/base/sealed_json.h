@@ -7,12 +7,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 
 // The text of an object with its field "checksum" added. Texts in it that are not UTF-8 are
 // repaired rather than refused: a path may hold any bytes.
 std::string sealed_text(const nlohmann::ordered_json& object);
-void write_sealed_json(const std::filesystem::path& file, const nlohmann::ordered_json& object);
+void write_sealed_json(const InnerPath& file, const nlohmann::ordered_json& object);
 
 // The value without its "checksum". Throws Error (failure) where that does not fit, where the file
 // is not JSON, or where a name stands twice in an object.

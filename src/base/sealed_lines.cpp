@@ -27,7 +27,7 @@ bool begins_with_seal(std::string_view text) {
 }
 
 void check_sealed_lines(const std::filesystem::path& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_file(file, kLargestDescription);
   if (!begins_with_seal(text)) return;
   const std::string_view whole = text;
   const std::string wanted =

@@ -177,9 +177,10 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
       cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
   if (options.chart.ends_with(".svg")) {
     time.subtitle = memory.subtitle = "";  // that of both stands above them
-    write_file_atomically(options.chart, to_svg(LineChartGrid{.title = "Attention against length",
-                                                              .subtitle = subtitle,
-                                                              .panels = {time, memory}}));
+    write_file_atomically(
+        InnerPath::named(options.chart),
+        to_svg(LineChartGrid{
+            .title = "Attention against length", .subtitle = subtitle, .panels = {time, memory}}));
   } else {
     HtmlReport page({.title = "Attention against length",
                      .subtitle = subtitle,
@@ -192,7 +193,7 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
       page.table(form_table(result.forms), "Forms of causal linear attention");
     }
     for (const std::string& line : remarks(result)) page.paragraph(line);
-    write_file_atomically(options.chart, page.html());
+    write_file_atomically(InnerPath::named(options.chart), page.html());
   }
   log::info("chart: {}", options.chart);
 }

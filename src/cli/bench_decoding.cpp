@@ -61,7 +61,7 @@ void bench_decoding(const BenchDecodingOptions& options) {
   if (!options.output.empty()) {
     std::string all;
     for (const std::string& text : texts) all += text + "\n";
-    write_file_atomically(options.output, all);
+    write_file_atomically(InnerPath::named(options.output), all);
   }
   const DecodingSettings& decoding = translator.settings().decoding;
   const char* const precision = options.int8                        ? "int8"

@@ -79,7 +79,7 @@ void check_chart(const std::string& file) {
 
 void write_chart(const std::string& file, const EvaluationReport& report, bool by_position) {
   if (file.ends_with(".svg")) {
-    write_file_atomically(file,
+    write_file_atomically(InnerPath::named(file),
                           to_svg(by_position ? loss_by_position(report) : loss_by_length(report)));
   } else {
     HtmlReport page({.title = "Evaluation of " + report.model,
@@ -89,7 +89,7 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
     page.table(to_table(report));
     if (report.lengths.size() > 1) page.chart(loss_by_length(report));
     if (by_position) page.chart(loss_by_position(report));
-    write_file_atomically(file, page.html());
+    write_file_atomically(InnerPath::named(file), page.html());
   }
   log::info("chart: {}", file);
 }
@@ -260,7 +260,7 @@ void evaluate_command(const EvaluateOptions& options) {
               entry.length);
   }
   if (!options.output.empty()) {
-    write_sealed_json(options.output, to_json(report, /*by_position=*/true));
+    write_sealed_json(InnerPath::named(options.output), to_json(report, /*by_position=*/true));
   }
 }
 

@@ -92,7 +92,7 @@ void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvalu
   if (!options.output.empty()) {
     std::string text;
     for (const std::string& line : found.hypotheses) text += line + "\n";
-    write_file_atomically(options.output, text);
+    write_file_atomically(InnerPath::named(options.output), text);
   }
 }
 

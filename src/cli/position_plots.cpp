@@ -188,10 +188,10 @@ class Plots {
   }
 
   void write() {
-    write_file_atomically(in_.output, report_.html());
+    write_file_atomically(InnerPath::named(in_.output), report_.html());
     std::cout << in_.output.string() << '\n';
     if (in_.csv.empty()) return;
-    write_file_atomically(in_.csv, "figure,series,x,y\n" + csv_);
+    write_file_atomically(InnerPath::named(in_.csv), "figure,series,x,y\n" + csv_);
     std::cout << in_.csv.string() << '\n';
   }
 

@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,6 +18,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTorchProgram = "roformer-torch";
+
+// An installed program finds LibTorch in a folder beside it, or where the system looks for
+// libraries. Where it is in neither, the loader's message would not say what to do.
+void require_libtorch(const fs::path& installed) {
+  const fs::path libraries = installed / "libtorch";
+  std::error_code error;
+  if (!fs::exists(installed / kTorchProgram, error) || fs::exists(libraries, error)) return;
+  if (::dlopen("libtorch_cpu.so", RTLD_LAZY) != nullptr) return;
+  throw_failure(libraries.string(), "is missing, in which LibTorch is looked for",
+                "make it a link to the folder lib of a LibTorch (of PyTorch's wheel: "
+                "torch/lib), or install with -DROFORMER_INSTALL_LIBTORCH=ON");
+}
 
 }  // namespace
 
@@ -48,7 +61,9 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
 void continue_with_torch(char** arguments) {
   tune_environment();
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& path : {folder / kTorchProgram, folder / ROFORMER_LIBEXEC / kTorchProgram}) {
+  const fs::path installed = folder / ROFORMER_LIBEXEC;
+  for (const fs::path& path : {folder / kTorchProgram, installed / kTorchProgram}) {
+    if (path.parent_path() == installed) require_libtorch(installed);
     ::execv(path.c_str(), arguments);
     if (errno != ENOENT && errno != ENOTDIR) {
       throw_failure(path.string(), "cannot start: " + system_message(errno));

@@ -163,7 +163,7 @@ void merge_command(const StudyCommandOptions& options) {
     if (!options.table.empty()) throw_usage("--table", "is printed, and --page writes all of them");
     require_output(options.page, options.merge);
     const Origin origin = this_program();
-    write_file_atomically(options.page, records_page(options.merge, origin));
+    write_file_atomically(InnerPath::named(options.page), records_page(options.merge, origin));
     std::cerr << "page: " << options.page << '\n';
     return;
   }

@@ -158,7 +158,7 @@ void count_words(const CountArguments& arguments) {
                        .contents = "a tokenizer and nothing else",
                        .is_replaceable = holds_only_tokenizer});
   WordFiles files{.vocabulary_location = "counted vocabulary",
-                  .dictionary = read_file(arguments.dictionary),
+                  .dictionary = read_file(arguments.dictionary, kLargestVocabulary),
                   .dictionary_location = arguments.dictionary.string(),
                   .cased = arguments.cased,
                   .characters = arguments.characters};

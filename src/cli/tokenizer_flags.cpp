@@ -72,9 +72,9 @@ std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags) {
   TokenizerSettings& settings = flags.settings;
   if (!flags.bpe_vocabulary.empty()) {
     return make_subword_tokenizer(
-        subword_model({.codes = read_file(flags.bpe_codes),
+        subword_model({.codes = read_file(flags.bpe_codes, kLargestVocabulary),
                        .codes_location = flags.bpe_codes.string(),
-                       .vocabulary = read_file(flags.bpe_vocabulary),
+                       .vocabulary = read_file(flags.bpe_vocabulary, kLargestVocabulary),
                        .vocabulary_location = flags.bpe_vocabulary.string(),
                        .threshold = flags.bpe_threshold}),
         flags.bpe_codes.string());

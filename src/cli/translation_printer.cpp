@@ -26,7 +26,7 @@ std::string words_of(const Alignment& alignment) {
 
 TranslationPrinter::TranslationPrinter(TranslationFormat format, const std::string& file)
     : format_(std::move(format)) {
-  if (!file.empty()) file_.emplace(file);
+  if (!file.empty()) file_.emplace(InnerPath::named(file));
 }
 
 void TranslationPrinter::print(const std::string& source, const TranslatedLine& line) {

@@ -77,7 +77,7 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
     throw_usage(path.string(), exists ? "is not a configuration file" : "no such file",
                 "a YAML file, for instance one of configs/");
   }
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kLargestDescription);
   try {
     return parse_document(text);
   } catch (const YAML::Exception& problem) {

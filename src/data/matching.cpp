@@ -220,7 +220,7 @@ MatchingExamples read_matching(const fs::path& directory, Split split) {
 }
 
 MatchingExamples read_matching_file(const fs::path& file, TextFormat format) {
-  return MatchingReader(file, /*labelled=*/false, format).read(read_file(file));
+  return MatchingReader(file, /*labelled=*/false, format).read(read_input(file));
 }
 
 MatchingExamples read_matching_text(const std::string& text, const std::string& name,

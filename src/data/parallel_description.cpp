@@ -130,7 +130,8 @@ Description::OfSplit parallel_split_from_json(const JsonFields& fields, bool wit
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_regular_file(folder / kParallelFile, error)) return false;
-  const std::optional<nlohmann::json> json = try_parse_json(read_file(folder / kParallelFile));
+  const std::optional<nlohmann::json> json =
+      try_parse_json(read_file(folder / kParallelFile, kLargestDescription));
   return json && has_format(*json);
 }
 

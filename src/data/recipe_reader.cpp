@@ -17,7 +17,7 @@ constexpr std::int64_t kLargestCount = 1'000'000'000;
 RecipeReader::RecipeReader(fs::path path, std::string what)
     : path_(std::move(path)), what_(std::move(what)) {
   try {
-    root_ = parse_document(read_file(path_));
+    root_ = parse_document(read_file(path_, kLargestDescription));
   } catch (const YAML::Exception& problem) {
     throw_usage(fmt::format("{}:{}", path_.string(), problem.mark.line + 1),
                 "is not valid YAML: " + problem.msg);

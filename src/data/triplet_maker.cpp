@@ -36,7 +36,7 @@ std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
       XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
   XXH3_64bits_reset(hash.get());
   for (const fs::path& input : inputs) {
-    const std::string contents = read_file(input);
+    const std::string contents = read_input(input);
     XXH3_64bits_update(hash.get(), contents.data(), contents.size());
     std::string_view rest = contents;
     for (std::int64_t number = 1; !rest.empty(); ++number) {

@@ -31,7 +31,7 @@ constexpr const char* kTokenizerFile = "tokenizer.json";
 
 CausalConfig read_causal_config(const fs::path& folder) {
   const fs::path file = folder / kCausalConfigFile;
-  return parse_causal_config(read_file(file), file.string());
+  return parse_causal_config(read_file(file, kLargestDescription), file.string());
 }
 
 // Masks and frequencies that releases before 2023 kept among the weights.
@@ -147,7 +147,7 @@ class CausalReader {
     }
     const fs::path whole = folder_ / kTokenizerFile;
     const bool other = is_there(whole);
-    if (other && is_byte_level_file(read_file(whole))) {
+    if (other && is_byte_level_file(read_file(whole, kLargestVocabulary))) {
       return take_tokenizer(TokenizerKind::byte_level, whole);
     }
     result_.notes.push_back(
@@ -164,7 +164,7 @@ class CausalReader {
 
 bool is_causal_folder(const fs::path& folder) {
   if (!is_there(folder / kCausalConfigFile)) return false;
-  const auto config = try_parse_json(read_file(folder / kCausalConfigFile));
+  const auto config = try_parse_json(read_file(folder / kCausalConfigFile, kLargestDescription));
   if (!config || !config->is_object()) return false;
   const auto type = config->find("model_type");
   return type != config->end() && type->is_string() && is_causal_type(type->get<std::string>());

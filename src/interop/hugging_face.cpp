@@ -36,8 +36,8 @@ class FolderReader {
  public:
   explicit FolderReader(const fs::path& folder)
       : folder_(folder),
-        config_(
-            parse_hugging_face_config(read_file(folder / kConfig), (folder / kConfig).string())),
+        config_(parse_hugging_face_config(read_file(folder / kConfig, kLargestDescription),
+                                          (folder / kConfig).string())),
         weights_(folder, canonical_names(config_.family)) {}
 
   PretrainedModel read() {
@@ -241,7 +241,7 @@ std::int64_t PretrainedModel::classes() const {
 
 bool is_hugging_face_folder(const fs::path& folder) {
   if (!is_there(folder / kConfig)) return false;
-  const auto config = try_parse_json(read_file(folder / kConfig));
+  const auto config = try_parse_json(read_file(folder / kConfig, kLargestDescription));
   return config && config->is_object() && config->contains("model_type");
 }
 

@@ -89,7 +89,7 @@ bool cuts_words(const fs::path& folder) {
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
                                           std::vector<std::string>& notes) {
   if (const fs::path whole = file.parent_path() / kTokenizer; is_there(whole)) {
-    require_bert_wordpiece(read_file(whole), whole.string());
+    require_bert_wordpiece(read_file(whole, kLargestVocabulary), whole.string());
   }
   const Normalization normalization = read_normalization(file.parent_path());
   bool cased = !normalization.lower.value_or(true);
@@ -111,7 +111,7 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   if (is_there(dictionary)) {
     return make_word_tokenizer(word_model({.vocabulary = std::move(vocabulary),
                                            .vocabulary_location = file.string(),
-                                           .dictionary = read_file(dictionary),
+                                           .dictionary = read_file(dictionary, kLargestVocabulary),
                                            .dictionary_location = dictionary.string(),
                                            .cased = cased}),
                                file.string());
@@ -131,15 +131,17 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
 std::unique_ptr<Tokenizer> read_hugging_face_tokenizer(const fs::path& folder,
                                                        std::vector<std::string>& notes) {
   if (is_there(folder / kVocabulary)) {
-    return make_wordpiece(read_file(folder / kVocabulary), folder / kVocabulary, notes);
+    return make_wordpiece(read_file(folder / kVocabulary, kLargestVocabulary), folder / kVocabulary,
+                          notes);
   }
   if (is_there(folder / kTokenizer)) {
     const fs::path file = folder / kTokenizer;
-    if (is_byte_level_file(read_file(file))) {
+    if (is_byte_level_file(read_file(file, kLargestVocabulary))) {
       return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
     }
-    return make_wordpiece(vocabulary_of_tokenizer_json(read_file(file), file.string()), file,
-                          notes);
+    return make_wordpiece(
+        vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
+        notes);
   }
   for (const char* name : kModelFiles) {
     if (is_there(folder / name)) return open_tokenizer({.file = folder / name});

@@ -27,8 +27,8 @@ constexpr const char* kGenerationFile = "generation_config.json";
 
 MarianConfig read_marian_config(const fs::path& folder) {
   const fs::path config = folder / kMarianConfigFile, generation = folder / kGenerationFile;
-  const std::string text = read_file(config);
-  const std::string search = is_there(generation) ? read_file(generation) : "";
+  const std::string text = read_file(config, kLargestDescription);
+  const std::string search = is_there(generation) ? read_file(generation, kLargestDescription) : "";
   return parse_marian_config({.text = text, .file = config.string()},
                              {.text = search, .file = generation.string()});
 }
@@ -194,7 +194,7 @@ class MarianReader {
 
 bool is_marian_folder(const fs::path& folder) {
   if (!is_there(folder / kMarianConfigFile)) return false;
-  const auto config = try_parse_json(read_file(folder / kMarianConfigFile));
+  const auto config = try_parse_json(read_file(folder / kMarianConfigFile, kLargestDescription));
   return config && config->is_object() && config->value("model_type", nlohmann::json()) == "marian";
 }
 

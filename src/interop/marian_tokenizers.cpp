@@ -78,7 +78,7 @@ struct SideReader {
       throw_failure(file.string(), fmt::format("lacks the unknown token \"{}\"", unknown));
     }
     words.special.unknown = static_cast<TokenId>(found - words.pieces.begin());
-    return make_marian_tokenizer(marian_model(words, read_file(folder / model)),
+    return make_marian_tokenizer(marian_model(words, read_file(folder / model, kLargestVocabulary)),
                                  (folder / model).string());
   }
 };

@@ -160,7 +160,7 @@ void write_table_record(const fs::path& record, const fs::path& file,
   for (const NamedTable& one : tables) {
     if (!one.table.rows().empty()) document["tables"].push_back(named_table(one.name, one.table));
   }
-  write_sealed_json(record, document);
+  write_sealed_json(InnerPath::named(record), document);
 }
 
 void write_study_record(const fs::path& record, const fs::path& study_file,
@@ -187,7 +187,7 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
     charts.push_back(std::move(entry));
   }
   document["charts"] = std::move(charts);
-  write_sealed_json(record, document);
+  write_sealed_json(InnerPath::named(record), document);
 }
 
 void require_record_output(const std::filesystem::path& record) {

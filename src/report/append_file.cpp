@@ -12,12 +12,12 @@
 namespace roformer {
 namespace fs = std::filesystem;
 
-AppendFile::AppendFile(std::filesystem::path path, std::chrono::milliseconds flush_interval)
+AppendFile::AppendFile(InnerPath path, std::chrono::milliseconds flush_interval)
     : path_(std::move(path)),
       flush_interval_(flush_interval),
       last_flush_(std::chrono::steady_clock::now()) {
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw_failure(path_.string(), "cannot write: " + system_message(errno));
+  descriptor_ = path_.open(O_WRONLY | O_CREAT | O_APPEND);
+  if (!descriptor_) throw_failure(path_.string(), "cannot write: " + system_message(errno));
 }
 
 AppendFile::~AppendFile() {
@@ -26,7 +26,6 @@ AppendFile::~AppendFile() {
   } catch (const Error&) {
     // Whoever must know calls flush(); a destructor can't say it.
   }
-  ::close(descriptor_);
 }
 
 void AppendFile::append(std::string_view bytes) {
@@ -36,7 +35,7 @@ void AppendFile::append(std::string_view bytes) {
 
 void AppendFile::flush() {
   while (!buffer_.empty()) {
-    const ssize_t written = ::write(descriptor_, buffer_.data(), buffer_.size());
+    const ssize_t written = ::write(descriptor_.number(), buffer_.data(), buffer_.size());
     if (written < 0 && errno != EINTR) {
       throw_failure(path_.string(), "cannot write: " + system_message(errno));
     }
@@ -48,10 +47,10 @@ void AppendFile::flush() {
 void AppendFile::sync() {
   flush();
   // What is no file on a disk (a pipe, say) has nothing to wait for.
-  if (::fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) {
+  if (::fdatasync(descriptor_.number()) != 0 && errno != EINVAL && errno != EROFS) {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }
-  if (!std::exchange(is_listed_, true)) sync_directory(fs::absolute(path_).parent_path());
+  if (!std::exchange(is_listed_, true)) sync_directory(fs::absolute(path_.path()).parent_path());
 }
 
 }  // namespace roformer

@@ -7,13 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 
 class AppendFile {
  public:
   // Opens or creates the file. Appended text is flushed once `flush_interval` has passed since the
-  // last flush; zero flushes every time. Throws Error (failure).
-  explicit AppendFile(std::filesystem::path path,
+  // last flush; zero flushes every time. Throws Error (failure), also for a link (InnerPath).
+  explicit AppendFile(InnerPath path,
                       std::chrono::milliseconds flush_interval = std::chrono::milliseconds(0));
   ~AppendFile();  // flushes, silently
   AppendFile(const AppendFile&) = delete;
@@ -23,14 +25,14 @@ class AppendFile {
   void flush();
   // Flushes, and waits until the disk has it: a power cut takes nothing of it back.
   void sync();
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return path_.path(); }
 
  private:
-  std::filesystem::path path_;
+  InnerPath path_;
   std::chrono::milliseconds flush_interval_;
   std::chrono::steady_clock::time_point last_flush_;
   std::string buffer_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool is_listed_ = false;  // its folder is synced, too
 };
 

@@ -33,21 +33,29 @@ void for_each_line(const fs::path& path, std::string_view contents, Use use) {
   }
 }
 
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
 // A last line without its end: removed, or ended where only the end is missing.
-void repair_end(const fs::path& path) {
-  if (!fs::exists(path)) return;
-  const std::string contents = read_file(path);
+void repair_end(const InnerPath& path) {
+  if (!fs::exists(path.path())) return;
+  const MappedFile file(path);
+  const std::string_view contents = text_of(file);
   if (contents.empty() || contents.back() == '\n') return;
   const std::size_t begin = contents.rfind('\n') + 1;  // 0 where there is none
-  const std::string_view line = std::string_view(contents).substr(begin);
+  const std::string_view line = contents.substr(begin);
   const std::optional<nlohmann::json> object = try_parse_json(line);
   const bool whole = object && object->is_object();
-  write_file_atomically(path, whole ? contents + "\n" : contents.substr(0, begin));
+  AtomicFile repaired(path);
+  repaired.write(whole ? contents : contents.substr(0, begin));
+  if (whole) repaired.write("\n");
+  repaired.commit();
 }
 
 }  // namespace
 
-JsonLinesWriter::JsonLinesWriter(const fs::path& path, std::chrono::milliseconds flush_interval)
+JsonLinesWriter::JsonLinesWriter(const InnerPath& path, std::chrono::milliseconds flush_interval)
     : file_((repair_end(path), path), flush_interval) {}
 
 void JsonLinesWriter::append(const nlohmann::ordered_json& object) {
@@ -58,15 +66,15 @@ void JsonLinesWriter::append(const nlohmann::ordered_json& object) {
 
 std::vector<nlohmann::json> read_json_lines(const fs::path& path) {
   std::vector<nlohmann::json> objects;
-  for_each_line(path, read_file(path),
+  const MappedFile file(path);
+  for_each_line(path, text_of(file),
                 [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
   return objects;
 }
 
 std::vector<nlohmann::json> read_last_json_lines(const fs::path& path) {
   const MappedFile file(path);
-  std::string_view contents(reinterpret_cast<const char*>(file.bytes().data()),
-                            file.bytes().size());
+  std::string_view contents = text_of(file);
   if (contents.size() > kEnd) {
     contents.remove_prefix(contents.size() - kEnd);
     contents.remove_prefix(std::min(contents.size(), contents.find('\n') + 1));
@@ -77,10 +85,11 @@ std::vector<nlohmann::json> read_last_json_lines(const fs::path& path) {
   return objects;
 }
 
-void truncate_after(const fs::path& path, std::int64_t step) {
-  if (!fs::exists(path)) return;
+void truncate_after(const InnerPath& path, std::int64_t step) {
+  if (!fs::exists(path.path())) return;
+  const MappedFile file(path);
   std::string kept;
-  for_each_line(path, read_file(path), [&](const nlohmann::json& object, std::string_view line) {
+  for_each_line(path, text_of(file), [&](const nlohmann::json& object, std::string_view line) {
     const auto found = object.find("step");
     if (found != object.end() && found->is_number() &&
         found->get<double>() > static_cast<double>(step)) {

@@ -16,7 +16,7 @@ class JsonLinesWriter {
  public:
   // Appends to the file or creates it; see AppendFile for the interval. A half-written last line
   // is removed first. Throws Error (failure).
-  explicit JsonLinesWriter(const std::filesystem::path& path,
+  explicit JsonLinesWriter(const InnerPath& path,
                            std::chrono::milliseconds flush_interval = std::chrono::milliseconds(0));
 
   // NaN and the infinities become null; invalid UTF-8 is replaced.
@@ -36,6 +36,6 @@ std::vector<nlohmann::json> read_last_json_lines(const std::filesystem::path& pa
 // Cuts the file back to what was known at `step`: removes every line whose "step" is greater, and a
 // half-written last line. Lines without a "step" stay. The file is replaced atomically; a missing
 // one is left missing. Throws Error (failure), with nothing changed, as read_json_lines does.
-void truncate_after(const std::filesystem::path& path, std::int64_t step);
+void truncate_after(const InnerPath& path, std::int64_t step);
 
 }  // namespace roformer

@@ -51,7 +51,7 @@ std::int64_t second_of(const fs::path& path) {
 
 // TensorBoard reads a directory's files in the order of their names, so a new one must come last
 // of ours even if the clock has gone back.
-fs::path new_event_file(const fs::path& directory) {
+InnerPath new_event_file(const InnerPath& directory) {
   auto second = static_cast<std::int64_t>(seconds_since_1970());
   for (const fs::path& path : event_files(directory)) {
     second = std::max(second, second_of(path) + 1);
@@ -61,8 +61,9 @@ fs::path new_event_file(const fs::path& directory) {
 
 }  // namespace
 
-TensorBoardWriter::TensorBoardWriter(const fs::path& directory, const TensorBoardOptions& options) {
-  make_directories(directory);
+TensorBoardWriter::TensorBoardWriter(const InnerPath& directory,
+                                     const TensorBoardOptions& options) {
+  directory.make_folder();
   if (options.resume_after_step) truncate_events_after(directory, *options.resume_after_step);
   file_ = std::make_unique<AppendFile>(new_event_file(directory), options.flush_interval);
   const double now = seconds_since_1970();
@@ -85,9 +86,11 @@ void TensorBoardWriter::text(std::string_view tag, std::string_view markdown, st
   file_->append(record_of(text_event(time, tag, markdown)));
 }
 
-void truncate_events_after(const fs::path& directory, std::int64_t step) {
+void truncate_events_after(const InnerPath& directory, std::int64_t step) {
   for (const fs::path& path : event_files(directory)) {
-    const std::string contents = read_file(path);
+    const MappedFile file(path);
+    const std::string_view contents(reinterpret_cast<const char*>(file.bytes().data()),
+                                    file.bytes().size());
     std::string kept;
     std::string_view rest = contents;
     try {
@@ -98,7 +101,7 @@ void truncate_events_after(const fs::path& directory, std::int64_t step) {
       throw_failure(path.string(), error.parts().message,
                     "remove the file to go on without its curves; metrics.jsonl has the figures");
     }
-    if (kept.size() != contents.size()) write_file_atomically(path, kept);
+    if (kept.size() != contents.size()) write_file_atomically(directory / path.filename(), kept);
   }
 }
 

@@ -24,8 +24,7 @@ class TensorBoardWriter {
  public:
   // Begins a new event file in the directory, which is made if need be. Throws Error (failure), for
   // a damaged event file (resuming) too.
-  explicit TensorBoardWriter(const std::filesystem::path& directory,
-                             const TensorBoardOptions& options = {});
+  explicit TensorBoardWriter(const InnerPath& directory, const TensorBoardOptions& options = {});
 
   void scalar(std::string_view tag, double value, std::int64_t step);
   void text(std::string_view tag, std::string_view markdown, std::int64_t step);
@@ -38,6 +37,6 @@ class TensorBoardWriter {
 
 // Removes all events after `step`, and a half-written last record, from every event file of the
 // directory; each file is replaced atomically. Throws Error (failure) for a damaged record.
-void truncate_events_after(const std::filesystem::path& directory, std::int64_t step);
+void truncate_events_after(const InnerPath& directory, std::int64_t step);
 
 }  // namespace roformer

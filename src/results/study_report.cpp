@@ -191,26 +191,27 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
                                          const Origin& origin) {
   make_directories(folder);
+  const InnerPath study_folder = InnerPath::named(folder);
   std::string markdown;
   for (const StudyTable& one : study_tables(study, results, TableUse::document)) {
     markdown += (markdown.empty() ? "" : "\n") + to_markdown(one.table);
     if (!one.caption.empty()) markdown += "\n" + one.caption + "\n";
   }
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
-  write_file_atomically(folder / "table.md", markdown);
+  write_file_atomically(study_folder / "table.md", markdown);
   const std::vector<StudyTable> tables = study_tables(study, results, TableUse::data);
   for (const char* const name : kStudyTableNames) {
-    const std::filesystem::path file =
-        folder / (std::string(name == std::string_view("results") ? "table" : name) + ".csv");
+    const InnerPath file =
+        study_folder / (std::string(name == std::string_view("results") ? "table" : name) + ".csv");
     std::error_code error;
     if (const StudyTable* const table = find_table(tables, name)) {
       write_file_atomically(file, to_csv(table->table));
     } else {
-      std::filesystem::remove(file, error);  // of what the study was before
+      std::filesystem::remove(file.path(), error);  // of what the study was before
     }
   }
-  write_file_atomically(folder / "table.json", study_json(study, results, origin));
-  write_file_atomically(folder / "report.html", study_html(study, results, origin));
+  write_file_atomically(study_folder / "table.json", study_json(study, results, origin));
+  write_file_atomically(study_folder / "report.html", study_html(study, results, origin));
   return folder / "report.html";
 }
 

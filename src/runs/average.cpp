@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
@@ -93,11 +94,22 @@ nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>&
   return data;
 }
 
+void copy_entry(const fs::path& from, const InnerPath& to) {
+  std::error_code error;
+  if (!fs::is_directory(from, error)) {
+    return write_file_atomically(to, read_file(from, kLargestVocabulary));
+  }
+  to.make_folder();
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    copy_entry(entry.path(), to / entry.path().filename());
+  }
+}
+
 void copy_tokenizers(const fs::path& from, const fs::path& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     const fs::path name = entry.path().filename();
     if (is_tokenizer_entry(from, name)) {
-      fs::copy(entry.path(), to / name, fs::copy_options::recursive);
+      copy_entry(entry.path(), InnerPath(to) / name);
     }
   }
 }

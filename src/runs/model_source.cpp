@@ -153,7 +153,8 @@ Settings source_settings(const fs::path& from) {
   }
   if (is_causal_folder(from)) return hugging_face_settings(read_causal_settings(from));
   const fs::path file = from / "config.json";
-  HuggingFaceConfig config = parse_hugging_face_config(read_file(file), file.string());
+  HuggingFaceConfig config =
+      parse_hugging_face_config(read_file(file, kLargestDescription), file.string());
   const FolderWeights listed(from, canonical_names(config.family));
   return hugging_face_settings(std::move(config.settings));
 }

@@ -58,16 +58,15 @@ ChildProcess::ChildProcess(const Command& command) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const int output =
-      ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (output < 0) {
+  Descriptor output = command.output.open(O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+  if (!output) {
     throw_failure(command.output.string(), "cannot write there: " + system_message(errno));
   }
   const pid_t parent = ::getpid();
   process_ = ::fork();
-  if (process_ == 0) become(command.program.c_str(), arguments.data(), output, parent);
+  if (process_ == 0) become(command.program.c_str(), arguments.data(), output.number(), parent);
   const int fork_error = errno;
-  ::close(output);
+  output = Descriptor();
   if (process_ < 0) {
     throw_failure(command.program, "cannot start a process: " + system_message(fork_error));
   }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 
 struct ChildExit {
@@ -30,7 +32,7 @@ class ChildProcess {
   struct Command {
     std::string program;                 // path; nothing is looked up
     std::vector<std::string> arguments;  // the program's name not among them
-    std::filesystem::path output;        // takes standard output and standard error; begun anew
+    InnerPath output;                    // takes standard output and standard error; begun anew
   };
   // Throws Error (failure) when no process or file can be made. A program that cannot be started
   // is a child that leaves with code 127 and says so in its output.

@@ -33,12 +33,21 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Enough of its output for its last line.
+std::string read_end(const std::filesystem::path& output) {
+  constexpr std::size_t kEnd = 64 * 1024;  // bytes
+  const MappedFile file(output);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  return std::string(text.substr(text.size() - std::min(text.size(), kEnd)));
+}
+
 // The last line of its output, without the word that the terminal shows in front of errors.
 std::string last_words(const Job& job) {
   constexpr std::string_view kError = "error: ";
   std::error_code error;
   const std::filesystem::path& file = job.command.output;
-  std::string line = std::filesystem::exists(file, error) ? last_line(read_file(file)) : "";
+  std::string line = std::filesystem::exists(file, error) ? last_line(read_end(file)) : "";
   if (line.starts_with(kError)) line.erase(0, kError.size());
   return line;
 }

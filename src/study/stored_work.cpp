@@ -7,12 +7,12 @@
 
 namespace roformer {
 namespace fs = std::filesystem;
-Job shared_job(const StoredWork& work, const fs::path& claims) {
+Job shared_job(const StoredWork& work, const InnerPath& claims) {
   Job job = work.job;
   job.claim = [is_there = work.is_there, claim = claims / key_of(job)](ChildProcess::Command&) {
     Claim claimed;
     try {
-      make_directories(claim);
+      claim.make_folder();
       auto lock = std::make_shared<DirectoryLock>(claim);
       if (!is_there()) claimed.held = std::move(lock);
     } catch (const DirectoryInUse& problem) {
@@ -23,7 +23,7 @@ Job shared_job(const StoredWork& work, const fs::path& claims) {
   return job;
 }
 
-StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const fs::path& claims,
+StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const InnerPath& claims,
                                const StoredWorkOptions& options) {
   StoredWorkOutcome result{.failures = options.failures};
   std::vector<Job> jobs;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "study/job_runner.h"
 
 namespace roformer {
@@ -20,7 +21,7 @@ struct StoredWork {
 
 // The job, to be left alone where another process is at it or has done it. Who is at work holds
 // CLAIMS/KEY.
-Job shared_job(const StoredWork& work, const std::filesystem::path& claims);
+Job shared_job(const StoredWork& work, const InnerPath& claims);
 
 using Failures = std::map<std::string, std::string>;  // by a job's key: how it ended
 
@@ -35,8 +36,7 @@ struct StoredWorkOptions {
 };
 
 // Makes what is missing, and waits for what other processes are making of it.
-StoredWorkOutcome make_missing(const std::vector<StoredWork>& work,
-                               const std::filesystem::path& claims,
+StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const InnerPath& claims,
                                const StoredWorkOptions& options);
 
 }  // namespace roformer

@@ -137,6 +137,19 @@ void require_own_folder(const fs::path& folder) {
   if (!empty) throw_usage(folder.string(), "is neither empty nor a study's", kHint);
 }
 
+// Before anything runs: of what a study writes in its folder, all is plain files and folders. The
+// programs that it starts are told these names, and would take them as a user's own.
+void require_plain_names(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const std::string extension = entry.path().extension().string();
+    const bool ours = std::ranges::find(kNames, name) != kNames.end() || name == ".lock" ||
+                      extension == ".csv" || extension == ".partial" || name == "table.json";
+    if (ours) (InnerPath::named(folder) / name).require_plain_tree();
+  }
+}
+
 }  // namespace
 
 StudySettings as_chosen(const StudySettings& given) {
@@ -193,12 +206,14 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   const fs::path folder = given.folder;
   const fs::path trainings = given.runs.front().settings.runs;
   require_own_folder(folder);
+  require_plain_names(folder);
+  require_plain_names(trainings);
   make_directories(folder);
   std::optional<DirectoryLock> lock, trainings_lock;
-  if (options.shard.whole()) lock.emplace(folder);
+  if (options.shard.whole()) lock.emplace(InnerPath::named(folder));
   if (trainings != folder) {
     make_directories(trainings);
-    if (options.shard.whole()) trainings_lock.emplace(trainings);
+    if (options.shard.whole()) trainings_lock.emplace(InnerPath::named(trainings));
   }
   refuse_subset(given);
   const TrainingOptions training{.program = options.program,
@@ -229,7 +244,7 @@ StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) 
   if (outcome.waiting > 0) return outcome;
   if (!lock) {
     try {
-      lock.emplace(folder);
+      lock.emplace(InnerPath::named(folder));
     } catch (const DirectoryInUse&) {
       outcome.drawn_elsewhere = true;
       return outcome;

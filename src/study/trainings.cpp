@@ -62,11 +62,12 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
 Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command& command) {
   std::shared_ptr<DirectoryLock> lock;
   try {
-    const fs::path folder = run.settings.runs / "claims" / run.name;
-    make_directories(folder);
+    const InnerPath study = InnerPath::named(run.settings.runs);
+    const InnerPath folder = study / "claims" / run.name;
+    folder.make_folder();
     lock = std::make_shared<DirectoryLock>(folder);
     // The training of a study that was killed is still leaving, or someone goes on with the run.
-    if (is_run(run_folder(run))) const DirectoryLock nobody(run_folder(run));
+    if (is_run(run_folder(run))) const DirectoryLock nobody(study / run.settings.run);
     recover_training(run);
     const TrainingRunStatus status = training_status(run);
     if (status.state == State::finished) return {};
@@ -75,7 +76,8 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
                   "was made with other settings since, or is damaged: " + few_of(status.changes),
                   "--overwrite replaces it");
     }
-    const fs::path config = run.settings.runs / "configs" / (run.name + ".yaml");
+    (study / run.settings.run).require_plain();  // it is the study's, which the user named
+    const InnerPath config = study / "configs" / (run.name + ".yaml");
     write_file_atomically(config, dump(run.settings, DumpStyle::compact));
     command.arguments = training_arguments(run, status, config);
     return {.held = std::move(lock), .holder = ""};
@@ -98,7 +100,7 @@ std::vector<Job> evaluations_after(const StudySettings& study, const StudyRun& r
 Job training_job(const StudySettings& study, const StudyRun& run, const TrainingOptions& options) {
   Job job{.name = run.name,
           .command = {.program = options.program,
-                      .output = run.settings.runs / "logs" / (run.name + ".txt")},
+                      .output = InnerPath::named(run.settings.runs) / "logs" / (run.name + ".txt")},
           .progress = [&run] { return training_progress(run); },
           .claim =
               [&](ChildProcess::Command& command) {
@@ -173,8 +175,8 @@ std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResu
 
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options) {
   const fs::path folder = study.runs.front().settings.runs;
-  make_directories(folder / "configs");
-  make_directories(folder / "logs");
+  (InnerPath::named(folder) / "configs").make_folder();
+  (InnerPath::named(folder) / "logs").make_folder();
   for (const StudyRun& run : study.runs) recover_training(run);
   const std::vector<TrainingRunStatus> statuses = look_at(study);
   if (!options.overwrite) refuse_changes(study, statuses);

@@ -125,8 +125,8 @@ TranslationOutcome translate_sets(const StudySettings& study, const std::vector<
                                   const SetTranslationOptions& options) {
   TranslationOutcome outcome{.translations = empty_translations(study)};
   StudyTranslations& result = outcome.translations;
-  const fs::path folder = study.folder / "evaluations";
-  make_directories(folder);
+  const InnerPath folder = InnerPath::named(study.folder) / "evaluations";
+  folder.make_folder();
   std::vector<Decoding> decodings;
   for (const StudyRow& row : rows) {
     result.rows.push_back(

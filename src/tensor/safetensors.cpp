@@ -107,7 +107,7 @@ void Safetensors::add_file(const fs::path& path) {
 
 void Safetensors::add_index(const fs::path& path) {
   const std::map<std::string, std::string> files =
-      parse_safetensors_index(read_file(path), path.string());
+      parse_safetensors_index(read_file(path, kLargestDescription), path.string());
   std::set<std::string> shards;
   for (const auto& [name, shard] : files) shards.insert(shard);
   for (const std::string& shard : shards) add_file(path.parent_path() / shard);

@@ -160,13 +160,14 @@ std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
                       : fmt::format("is not for the kind {}", to_word(settings.kind)),
                 "tokenizer.file: the vocab.txt of a model of Chinese words");
   }
-  return make_word_tokenizer(word_model({.vocabulary = read_file(settings.file),
-                                         .vocabulary_location = settings.file.string(),
-                                         .dictionary = read_file(settings.dictionary),
-                                         .dictionary_location = settings.dictionary.string(),
-                                         .cased = settings.cased,
-                                         .characters = settings.characters}),
-                             settings.file.string());
+  return make_word_tokenizer(
+      word_model({.vocabulary = read_file(settings.file, kLargestVocabulary),
+                  .vocabulary_location = settings.file.string(),
+                  .dictionary = read_file(settings.dictionary, kLargestVocabulary),
+                  .dictionary_location = settings.dictionary.string(),
+                  .cased = settings.cased,
+                  .characters = settings.characters}),
+      settings.file.string());
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
     return tokenizer;
   }
   return make_tokenizer({.kind = settings.kind,
-                         .contents = read_file(settings.file),
+                         .contents = read_file(settings.file, kLargestVocabulary),
                          .cased = settings.cased,
                          .location = settings.file.string()});
 }
@@ -214,8 +215,9 @@ std::vector<std::string> saved_tokenizer_names() {
 
 void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   make_directories(folder);
+  const InnerPath place = InnerPath::named(folder);
   if (!tokenizer.file_name().empty()) {
-    write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
+    write_file_atomically(place / tokenizer.file_name(), tokenizer.file_contents());
   }
   const nlohmann::ordered_json description = {
       {"format", kFormat},
@@ -226,7 +228,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
       {"vocabulary_size", tokenizer.vocabulary_size()},
       {"fingerprint", hexadecimal(tokenizer.fingerprint())},
   };
-  write_file_atomically(folder / kDescriptionFile, description.dump(2) + "\n");
+  write_file_atomically(place / kDescriptionFile, description.dump(2) + "\n");
 }
 
 bool holds_only_tokenizer(const fs::path& folder) {
@@ -251,8 +253,9 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
                   "roformer tokenizer train makes one");
   }
   const Description description = read_description(path);
-  std::string contents =
-      description.file.empty() ? std::string() : read_file(folder / description.file);
+  std::string contents = description.file.empty()
+                             ? std::string()
+                             : read_file(folder / description.file, kLargestVocabulary);
   const auto mismatch = [&] {
     throw_failure(path.string(), "does not belong to the model file beside it",
                   "the folder was changed or damaged; copy it anew or train it again");

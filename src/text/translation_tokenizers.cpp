@@ -5,6 +5,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
@@ -17,6 +19,9 @@ constexpr const char* kTarget = "target";
 void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
                                  const fs::path& folder) {
   if (&tokenizers.source == &tokenizers.target) return save_tokenizer(tokenizers.target, folder);
+  for (const char* const name : {kSource, kTarget}) {
+    (InnerPath::named(folder) / name).make_folder();
+  }
   save_tokenizer(tokenizers.source, folder / kSource);
   save_tokenizer(tokenizers.target, folder / kTarget);
 }

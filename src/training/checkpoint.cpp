@@ -118,22 +118,18 @@ std::optional<std::int64_t> step_of(const fs::path& folder) {
   return step;
 }
 
-fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
-  return checkpoints / fmt::format("{}{:08}", kPrefix, step);
-}
-
-void remove_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::path partial = folder;
+// A checkpoint of the run, by the name that listing it gave.
+void remove_folder(const InnerPath& checkpoints, const std::string& name) {
+  InnerPath partial = checkpoints / name;
   // A folder that is half removed must not look whole.
-  if (folder.extension() != kPartial) {
-    partial += kPartial;
-    fs::remove_all(partial, error);
-    fs::rename(folder, partial, error);
+  if (!name.ends_with(kPartial)) {
+    const InnerPath folder = std::exchange(partial, checkpoints / (name + kPartial));
+    partial.remove_all();
+    const std::error_code error = folder.rename_to(partial);
     if (error) throw_failure(folder.string(), "cannot remove: " + error.message());
   }
   // On a network disk a file that somebody reads stays: the next opening of the run tries again.
-  fs::remove_all(partial, error);
+  const std::error_code error = partial.remove_all();
   if (error) log::warn("{}: cannot remove: {}", partial.string(), error.message());
 }
 
@@ -200,20 +196,19 @@ void check_manifest(const fs::path& checkpoint, bool with_optimizer) {
   }
 }
 
-void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
+void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
                       const std::function<void(const fs::path&)>& add_tensors,
                       const std::function<void(const fs::path&)>& add_files) {
-  make_directories(checkpoints);
-  const fs::path target = folder_of(checkpoints, state.consumed.steps);
+  checkpoints.make_folder();
+  const std::string name = fmt::format("{}{:08}", kPrefix, state.consumed.steps);
+  const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
   std::error_code error;
-  if (fs::exists(target, error)) {  // the same step: weights and moments are there already
+  if (fs::exists(target.path(), error)) {  // the same step: weights and moments are there already
     write_sealed_json(target / kState, to_json(state));
     return;
   }
-  fs::path partial = target;
-  partial += kPartial;
-  fs::remove_all(partial, error);
-  make_directories(partial);
+  partial.remove_all();
+  partial.make_folder();
   try {
     add_tensors(partial);
     add_files(partial);
@@ -221,19 +216,19 @@ void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
     Manifest::of(partial).write();
     write_sealed_json(partial / kState, to_json(state));
   } catch (...) {
-    fs::remove_all(partial, error);  // what does not fit on a full disk should not stay there
+    partial.remove_all();  // what does not fit on a full disk should not stay there
     throw;
   }
   sync_directory(partial);
-  if (::rename(partial.c_str(), target.c_str()) != 0) {
-    throw_failure(target.string(), "cannot write: " + system_message(errno));
+  if (const std::error_code moved = partial.rename_to(target)) {
+    throw_failure(target.string(), "cannot write: " + moved.message());
   }
   sync_directory(checkpoints);
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
+void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
                      const std::function<void(const fs::path&)>& add_files) {
   const auto add_tensors = [&](const fs::path& folder) {
@@ -245,7 +240,7 @@ void save_checkpoint(const fs::path& checkpoints, const CheckpointParts& parts,
   write_checkpoint(checkpoints, state, add_tensors, add_files);
 }
 
-void save_weights(const fs::path& checkpoints, std::span<const NamedTensor> weights,
+void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> weights,
                   const TrainingState& state,
                   const std::function<void(const fs::path&)>& add_files) {
   const auto add_tensors = [&](const fs::path& folder) {
@@ -388,7 +383,7 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   return all[static_cast<std::size_t>(found - steps.begin())];
 }
 
-void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept) {
+void prune_checkpoints(const InnerPath& checkpoints, const KeptCheckpoints& kept) {
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
   std::vector<fs::path> keep;
   const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, kept.ended ? 0 : 1));
@@ -400,7 +395,9 @@ void prune_checkpoints(const fs::path& checkpoints, const KeptCheckpoints& kept)
     keep.push_back(ranked[i].folder);
   }
   for (const fs::path& folder : all) {
-    if (std::find(keep.begin(), keep.end(), folder) == keep.end()) remove_folder(folder);
+    if (std::find(keep.begin(), keep.end(), folder) == keep.end()) {
+      remove_folder(checkpoints, folder.filename().string());
+    }
   }
 }
 
@@ -413,19 +410,18 @@ bool has_gone(const fs::path& checkpoint) {
   return !fs::exists(checkpoint, error);
 }
 
-void set_checkpoint_aside(const fs::path& checkpoint) {
-  fs::path aside = checkpoint;
-  aside += ".damaged";
-  std::error_code error;
-  fs::remove_all(aside, error);
-  fs::rename(checkpoint, aside, error);
+void set_checkpoint_aside(const InnerPath& checkpoints, const std::string& name) {
+  const InnerPath checkpoint = checkpoints / name, aside = checkpoints / (name + ".damaged");
+  aside.remove_all();
+  const std::error_code error = checkpoint.rename_to(aside);
   if (error) throw_failure(checkpoint.string(), "cannot rename: " + error.message());
 }
 
-void remove_partial_checkpoints(const fs::path& checkpoints) {
+void remove_partial_checkpoints(const InnerPath& checkpoints) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
-    if (entry.path().extension() == kPartial) remove_folder(entry.path());
+  for (const auto& entry : fs::directory_iterator(checkpoints.path(), error)) {
+    if (entry.path().extension() != kPartial) continue;
+    remove_folder(checkpoints, entry.path().filename().string());
   }
 }
 

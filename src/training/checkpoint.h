@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/inner_path.h"
 #include "config/training_settings.h"
 #include "tensor/safetensors.h"
 #include "training/optimizer.h"
@@ -29,12 +30,12 @@ struct CheckpointParts {
 // Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. Where
 // that step is saved already, only its state is replaced (a validation that came after).
 // Throws Error (failure) when anything cannot be written; then nothing of it is left.
-void save_checkpoint(const std::filesystem::path& checkpoints, const CheckpointParts& parts,
+void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
                      const std::function<void(const std::filesystem::path&)>& add_files);
 
 // The same with weights alone, which were not trained here: nothing to go on from, all else works.
-void save_weights(const std::filesystem::path& checkpoints, std::span<const NamedTensor> weights,
+void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> weights,
                   const TrainingState& state,
                   const std::function<void(const std::filesystem::path&)>& add_files);
 
@@ -99,12 +100,12 @@ struct KeptCheckpoints {
   bool ended = false;  // nothing will go on from the last one
 };
 // Removes all but the last and the best ones; the very last stays while the training has not ended.
-void prune_checkpoints(const std::filesystem::path& checkpoints, const KeptCheckpoints& kept);
+void prune_checkpoints(const InnerPath& checkpoints, const KeptCheckpoints& kept);
 
 // Renames a damaged checkpoint to NAME.damaged, so that its step can be saved again.
-void set_checkpoint_aside(const std::filesystem::path& checkpoint);
+void set_checkpoint_aside(const InnerPath& checkpoints, const std::string& name);
 
 // Removes what a process that was killed left half-written.
-void remove_partial_checkpoints(const std::filesystem::path& checkpoints);
+void remove_partial_checkpoints(const InnerPath& checkpoints);
 
 }  // namespace roformer

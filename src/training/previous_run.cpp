@@ -15,15 +15,13 @@ constexpr const char* kWhole = ".previous";
 constexpr const char* kMoving = ".previous.partial";
 constexpr const char* kOutdated = ".outdated";
 
-void move_entry(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
+void move_entry(const InnerPath& from, const InnerPath& to) {
+  const std::error_code error = from.rename_to(to);
   if (error) throw_failure(from.string(), "cannot rename: " + error.message());
 }
 
-void remove_entry(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
+void remove_entry(const InnerPath& path) {
+  const std::error_code error = path.remove_all();
   if (error) throw_failure(path.string(), "cannot remove: " + error.message());
 }
 
@@ -36,15 +34,14 @@ std::vector<fs::path> names_in(const fs::path& folder) {
 }
 
 // On a network disk a file that somebody reads stays: the next opening of the run tries again.
-void remove_outdated(const fs::path& folder) {
-  std::error_code error;
-  fs::remove_all(folder / kOutdated, error);
+void remove_outdated(const InnerPath& folder) {
+  const std::error_code error = (folder / kOutdated).remove_all();
   if (error) {
     log::warn("{}: cannot remove: {}", (folder / kOutdated).string(), error.message());
   }
 }
 
-void bring_back(const fs::path& folder) {
+void bring_back(const InnerPath& folder) {
   for (const fs::path& name : names_in(folder / kMoving)) {
     remove_entry(folder / name);  // a file of the log that a new run began, say
     move_entry(folder / kMoving / name, folder / name);
@@ -56,8 +53,8 @@ void bring_back(const fs::path& folder) {
 }  // namespace
 
 PreviousRun::PreviousRun(fs::path folder, IsOurs is_ours)
-    : folder_(std::move(folder)), is_ours_(std::move(is_ours)) {
-  make_directories(folder_ / kMoving);
+    : folder_(InnerPath::named(std::move(folder))), is_ours_(std::move(is_ours)) {
+  (folder_ / kMoving).make_folder();
   try {
     for (const fs::path& name : names_in(folder_)) {
       if (is_ours_(name)) move_entry(folder_ / name, folder_ / kMoving / name);
@@ -93,16 +90,18 @@ bool PreviousRun::needs_recovery(const fs::path& folder) {
          fs::exists(folder / kOutdated, error);
 }
 
-void PreviousRun::recover(const fs::path& folder, const IsOurs& is_ours) {
+void PreviousRun::recover(const fs::path& run, const IsOurs& is_ours) {
+  const InnerPath folder = InnerPath::named(run);
+  for (const char* const aside : {kWhole, kMoving, kOutdated}) (folder / aside).require_plain();
   std::error_code error;
   remove_outdated(folder);
-  if (fs::exists(folder / kWhole, error)) {
+  if (fs::exists((folder / kWhole).path(), error)) {
     for (const fs::path& name : names_in(folder)) {
       if (is_ours(name)) remove_entry(folder / name);
     }
     move_entry(folder / kWhole, folder / kMoving);
   }
-  if (fs::exists(folder / kMoving, error)) {
+  if (fs::exists((folder / kMoving).path(), error)) {
     bring_back(folder);
     log::info("{}: the run that was there before is back", folder.string());
   }

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 
 class PreviousRun {
@@ -33,12 +35,12 @@ class PreviousRun {
   // Whether a process was killed before it had put things in order.
   static bool needs_recovery(const std::filesystem::path& folder);
   // Puts them in order. The folder must be locked.
-  static void recover(const std::filesystem::path& folder, const IsOurs& is_ours);
+  static void recover(const std::filesystem::path& run, const IsOurs& is_ours);
   // True for the names above.
   static bool is_aside(const std::filesystem::path& name);
 
  private:
-  std::filesystem::path folder_;
+  InnerPath folder_;
   IsOurs is_ours_;
   bool discarded_ = false;
 };

@@ -34,7 +34,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
       }
       log::warn("{}; going back to {}: the steps since then are done again", problem.what(),
                 std::next(folder)->string());
-      set_checkpoint_aside(*folder);
+      set_checkpoint_aside(resumption.run.checkpoints(), folder->filename().string());
       continue;
     }
     // What is whole but does not fit this model is no reason to give it up.

@@ -41,6 +41,17 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
+// Before anything is written: of what is a run's in the folder, all is plain files and folders.
+void require_plain_run(const fs::path& path) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const fs::path name = entry.path().filename();
+    if (is_ours(name) || is_tokenizer_entry(path, name)) {
+      (InnerPath::named(path) / name).require_plain_tree();
+    }
+  }
+}
+
 // What --overwrite replaces of a run; the lock stays.
 PreviousRun::IsOurs replaced_by(const fs::path& folder) {
   return [folder](const fs::path& name) {
@@ -89,12 +100,13 @@ void require_run(const fs::path& path) {
 
 void recover_run(const fs::path& path) {
   if (!PreviousRun::needs_recovery(path) && lost_config(path).empty()) return;
-  const DirectoryLock lock(path);
+  require_plain_run(path);
+  const DirectoryLock lock(InnerPath::named(path));
   // The new run's tokenizer goes with it: its configuration may not have been written yet.
   PreviousRun::recover(path, replaced_by(path));
   const fs::path copy = lost_config(path);  // of what is there now
   if (copy.empty()) return;
-  write_file_atomically(path / kConfig, read_file(copy));
+  write_file_atomically(InnerPath::named(path) / kConfig, read_file(copy, kLargestDescription));
   log::warn("{} was lost: it is that of {} again", (path / kConfig).string(),
             copy.parent_path().filename().string());
 }
@@ -126,6 +138,7 @@ void RunDirectory::withdraw() const {
 
 RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::move(path)) {
   const std::string location = path_.string();
+  require_plain_run(path_);
   recover_run(path_);
   if (existing == ExistingRun::resume) require_run(path_);
   const auto refuse_run = [&] {
@@ -142,7 +155,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   if (!is_run(path_) && holds_foreign_files(path_)) {
     throw_usage(location, "is neither empty nor a run", "choose another name for it");
   }
-  lock_.emplace(path_);
+  lock_.emplace(folder());
   refuse_run();  // of another process, which held the lock until now
   // Where there is none, nothing would come back, and what this one leaves stays.
   if (existing == ExistingRun::overwrite && is_run(path_)) {
@@ -150,7 +163,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   }
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());
-  log_.emplace(path_ / "log.txt");
+  log_.emplace(folder() / "log.txt");
 }
 
 RunDirectory RunDirectory::of_first_process(fs::path path, ExistingRun existing) {

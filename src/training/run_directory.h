@@ -13,6 +13,7 @@
 
 #include "base/directory_lock.h"
 #include "base/file.h"
+#include "base/inner_path.h"
 #include "base/log.h"
 #include "base/origin.h"
 #include "training/previous_run.h"
@@ -28,19 +29,22 @@ enum class ExistingRun {
 class RunDirectory {
  public:
   // Makes or opens the folder and locks it. Throws Error: usage when a run is there and must not be
-  // (or the reverse), failure when the folder cannot be written or another process holds it.
+  // (or the reverse), failure when the folder cannot be written, holds a link or a pipe where a
+  // run's file belongs, or another process holds it.
   RunDirectory(std::filesystem::path path, ExistingRun existing);
   // As one of several processes sees the folder that the first of them holds: nothing is made,
   // locked or written.
   static RunDirectory of_first_process(std::filesystem::path path, ExistingRun existing);
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path config() const { return path_ / "config.yaml"; }
-  std::filesystem::path record() const { return path_ / "run.json"; }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-  std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
-  std::filesystem::path summary() const { return path_ / "summary.json"; }
+  // May be a link, or behind one, as the user likes; nothing in it may.
+  InnerPath folder() const { return InnerPath::named(path_); }
+  InnerPath config() const { return folder() / "config.yaml"; }
+  InnerPath record() const { return folder() / "run.json"; }
+  InnerPath metrics() const { return folder() / "metrics.jsonl"; }
+  InnerPath tensorboard() const { return folder() / "tensorboard"; }
+  InnerPath checkpoints() const { return folder() / "checkpoints"; }
+  InnerPath summary() const { return folder() / "summary.json"; }
 
   // The new run stands on its own: what it overwrites goes. Before that, and where nobody says so,
   // the old run comes back when this object ends.

@@ -420,8 +420,9 @@ class Trainer {
                     [&](const fs::path& folder) {
                       task_.save_assets(folder.string());
                       std::error_code error;
-                      if (fs::exists(run_.config(), error)) {
-                        write_file_atomically(folder / "config.yaml", read_file(run_.config()));
+                      if (fs::exists(run_.config().path(), error)) {
+                        write_file_atomically(folder / "config.yaml",
+                                              read_file(run_.config(), kLargestDescription));
                       }
                     });
     run_.confirm();

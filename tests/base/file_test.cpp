@@ -1,15 +1,20 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/sealed_json.h"
+#include "base/sealed_lines.h"
 #include "catch.h"
 #include "temporary_folder.h"
 
@@ -69,9 +74,7 @@ TEST_CASE("missing and unwritable places are named") {
 
 TEST_CASE("a full disk is an error and not a short file") {
   if (!fs::exists("/dev/full")) return;
-  const TemporaryFolder folder;
-  fs::create_symlink("/dev/full", folder.path / "value.partial");
-  AtomicFile file(folder.path / "value");
+  AtomicFile file(InnerPath::named("/dev/full"));
   file.write("x");
   CHECK_THROWS_WITH(file.commit(), Catch::Contains("No space left"));
 }
@@ -82,23 +85,25 @@ TEST_CASE("what a name stands for stays what it is") {
   write_file_atomically(target, "old");
   fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("target", link);
-  write_file_atomically(link, "new");
+  write_file_atomically(InnerPath::named(link), "new");
   CHECK(fs::is_symlink(link));
   CHECK(read_file(target) == "new");
   CHECK(fs::status(target).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
-  write_file_atomically("/dev/null", "nothing");
+  write_file_atomically(InnerPath::named("/dev/null"), "nothing");
   CHECK(fs::is_character_file("/dev/null"));
   const fs::path device = folder.path / "device";
   fs::create_symlink("/dev/full", device);
-  CHECK_THROWS_WITH(write_file_atomically(device, "x"), Catch::Contains("No space left"));
+  CHECK_THROWS_WITH(write_file_atomically(InnerPath::named(device), "x"),
+                    Catch::Contains("No space left"));
   CHECK(fs::is_symlink(device));
   CHECK_THROWS_WITH(AtomicFile(folder.path), Catch::Contains("is a directory"));
   fs::create_symlink("later", folder.path / "dangling");
-  write_file_atomically(folder.path / "dangling", "x");
+  write_file_atomically(InnerPath::named(folder.path / "dangling"), "x");
   CHECK(fs::is_symlink(folder.path / "dangling"));
   CHECK(read_file(folder.path / "later") == "x");
   fs::create_symlink("circle", folder.path / "circle");
-  CHECK_THROWS_WITH(AtomicFile(folder.path / "circle"), Catch::Contains("in a circle"));
+  CHECK_THROWS_WITH(AtomicFile(InnerPath::named(folder.path / "circle")),
+                    Catch::Contains("in a circle"));
 }
 
 TEST_CASE("what is open already is written to where it stands") {
@@ -106,9 +111,45 @@ TEST_CASE("what is open already is written to where it stands") {
   const fs::path path = folder.path / "redirected";
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
   REQUIRE(::write(descriptor, "before ", 7) == 7);
-  write_file_atomically("/dev/fd/" + std::to_string(descriptor), "and after");
+  write_file_atomically(InnerPath::named("/dev/fd/" + std::to_string(descriptor)), "and after");
   ::close(descriptor);
   CHECK(read_file(path) == "before and after");
+}
+
+TEST_CASE("what lies in a folder is read without waiting, and only up to its size's limit") {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path / "pipe", sparse = folder.path / "sparse";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(read_file(pipe), pipe.string() + ": is a pipe, not a regular file");
+  CHECK_THROWS_WITH(MappedFile(pipe), Catch::Contains("is a pipe, not a regular file"));
+  CHECK_THROWS_WITH(read_json(pipe), Catch::Contains("is a pipe"));
+  write_file_atomically(sparse, "");
+  fs::resize_file(sparse, std::uintmax_t{6} << 30);
+  const std::string larger = ": is larger than 64 MiB, the most that is read of such a file";
+  CHECK_THROWS_WITH(read_json(sparse), sparse.string() + larger);
+  CHECK_THROWS_WITH(read_sealed_json(sparse), sparse.string() + larger);
+  CHECK_THROWS_WITH(check_sealed_lines(sparse), sparse.string() + larger);
+  CHECK_THROWS_WITH(read_file(sparse), Catch::Contains("is larger than 1.0 GiB"));
+}
+
+TEST_CASE("what the user names as a text may be a pipe") {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] {
+    const int end = ::open(pipe.c_str(), O_WRONLY);
+    CHECK(::write(end, "a text", 6) == 6);
+    ::close(end);
+  });
+  CHECK(read_input(pipe) == "a text");
+  writer.join();
+  // As a shell passes <(command).
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], "{}", 2) == 2);
+  ::close(ends[1]);
+  CHECK(read_file("/dev/fd/" + std::to_string(ends[0])) == "{}");
+  ::close(ends[0]);
 }
 
 TEST_CASE("an output is known to be writable before the work") {

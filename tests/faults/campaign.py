@@ -18,6 +18,8 @@ import time
 import errors
 import flips
 import kills
+import links
+import locks
 import strangers
 from world import Program, World
 
@@ -36,8 +38,9 @@ def parse_arguments():
 
 
 def all_trials(world, chooser):
-    return itertools.chain(strangers.trials(world), kills.trials(world),
-                           flips.trials(world, chooser), errors.trials(world))
+    return itertools.chain(strangers.trials(world), links.trials(world), kills.trials(world),
+                           flips.trials(world, chooser), errors.trials(world),
+                           locks.trials(world))
 
 
 def in_turn(trials, chooser):

@@ -8,6 +8,7 @@
 //   FAULT_ACTION  kill (before the call), killed (after it), ENOSPC or EIO (from that call on),
 //                 EINTR (every second call from there on), short (each call from there on moves
 //                 half of its bytes)
+//   FAULT_FLOCK   the number of the error that flock answers with: a file system without locks
 //   FAULT_COUNT   a file to which the number of calls is written at the end
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -192,6 +193,11 @@ int rename(const char* from, const char* to) {
   return simple("rename", [&] { return call(from, to); });
 }
 
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  static const auto call = real<int (*)(int, const char*, int, const char*)>("renameat");
+  return simple("rename", [&] { return call(from_folder, from, to_folder, to); });
+}
+
 int renameat2(int from_folder, const char* from, int to_folder, const char* to,
               unsigned flags) noexcept {
   static const auto call = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
@@ -225,6 +231,43 @@ int remove(const char* path) noexcept {
 int mkdir(const char* path, mode_t mode) noexcept {
   static const auto call = real<int (*)(const char*, mode_t)>("mkdir");
   return simple("mkdir", [&] { return call(path, mode); });
+}
+
+int mkdirat(int folder, const char* path, mode_t mode) noexcept {
+  static const auto call = real<int (*)(int, const char*, mode_t)>("mkdirat");
+  return simple("mkdir", [&] { return call(folder, path, mode); });
+}
+
+int flock(int descriptor, int operation) noexcept {
+  static const auto call = real<int (*)(int, int)>("flock");
+  const char* const error = getenv("FAULT_FLOCK");
+  if (error == nullptr) return call(descriptor, operation);
+  errno = atoi(error);
+  return -1;
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+  static const auto call = real<int (*)(int, const char*, int, ...)>("openat64");
+  mode_t mode = 0;
+  if (flags & (O_CREAT | O_TMPFILE)) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  return (flags & O_CREAT) ? simple("open", [&] { return call(folder, path, flags, mode); })
+                           : call(folder, path, flags, mode);
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  mode_t mode = 0;
+  if (flags & (O_CREAT | O_TMPFILE)) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  return openat64(folder, path, flags, mode);
 }
 
 int open64(const char* path, int flags, ...) {

@@ -37,6 +37,7 @@ class Fault:
     calls: str
     at: int = 1
     exchange: bool = True  # the file system can exchange two folders
+    flock: int = 0  # the error of a file system that has no locks
 
 
 @dataclasses.dataclass
@@ -57,9 +58,10 @@ class Program:
         self.preload = str(pathlib.Path(preload).resolve())
         self.runs = 0
 
-    def __call__(self, arguments, folder, fault=None, count=None, stdin="", output=None, memory=0):
+    def __call__(self, arguments, folder, fault=None, count=None, stdin="", output=None, memory=0,
+                 seconds=120):
         """`count`: a file that gets the number of calls. `output`: a file for standard output.
-        `memory`: bytes that the process may have resident."""
+        `memory`: bytes that the process may have resident. `seconds`: after which it hangs."""
         self.runs += 1
         environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C")
         if fault is not None:
@@ -67,6 +69,8 @@ class Program:
                                FAULT_AT=str(fault.at), FAULT_ACTION=fault.action)
             if not fault.exchange:
                 environment["FAULT_NO_EXCHANGE"] = "1"
+            if fault.flock:
+                environment["FAULT_FLOCK"] = str(fault.flock)
             if count is not None:
                 environment["FAULT_COUNT"] = str(count)
         target = open(output, "w") if output else subprocess.PIPE
@@ -74,7 +78,7 @@ class Program:
                                    stdin=subprocess.PIPE, stdout=target, stderr=subprocess.PIPE,
                                    text=True, errors="replace")
         try:
-            printed, errors = process.communicate(stdin, timeout=120)
+            printed, errors = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             printed, errors = process.communicate()

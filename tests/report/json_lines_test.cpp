@@ -98,6 +98,6 @@ TEST_CASE("garbage is refused with its line number and left as it was") {
 TEST_CASE("a full disk and a missing folder are errors") {
   CHECK_THROWS_WITH(JsonLinesWriter("/nowhere/metrics.jsonl"), Catch::Contains("/nowhere/"));
   if (!fs::exists("/dev/full")) return;
-  AppendFile full("/dev/full");
+  AppendFile full(InnerPath::named("/dev/full"));
   CHECK_THROWS_WITH(full.append("x"), Catch::Contains("No space left"));
 }

@@ -289,6 +289,35 @@ TEST_CASE("two studies in one folder are refused") {
   CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }), fake.runs().string()));
 }
 
+TEST_CASE("a study in whose folder a name of its own is a link is refused before anything runs") {
+  const FakeProgram fake("rope, none");
+  std::filesystem::create_directories(fake.runs());
+  write_file_atomically(fake.path / "thesis.txt", "mine");
+  const std::string name =
+      GENERATE(".lock", "logs/rope.txt", "configs/rope.yaml", "configs/rope.yaml.partial", "claims",
+               "claims/rope/.lock", "table.md", "table.csv", "table.json", "report.html");
+  const std::filesystem::path link = fake.runs() / name;
+  std::filesystem::create_directories(link.parent_path());
+  write_file_atomically(fake.runs() / "table.md", "");  // a study's
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(fake.path / "thesis.txt", link);
+  CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }),
+            link.string() + ": is a link to"));
+  CHECK(read_file(fake.path / "thesis.txt") == "mine");
+  CHECK_FALSE(std::filesystem::exists(fake.runs() / "rope"));
+}
+
+TEST_CASE("a study does not train into a folder that its own folder only links to") {
+  const FakeProgram fake("rope, none");
+  std::filesystem::create_directories(fake.path / "letters");
+  std::filesystem::create_directories(fake.runs() / "logs");
+  std::filesystem::create_symlink(fake.path / "letters", fake.runs() / "rope");
+  const StudyOutcome outcome = run_study(fake.load(), fake_options(fake));
+  CHECK(has(outcome.rows[0].reasons(), "is a link to"));
+  CHECK(outcome.rows[1].finished());
+  CHECK(std::filesystem::is_empty(fake.path / "letters"));
+}
+
 TEST_CASE("a study takes neither the folder of a run nor somebody's") {
   const FakeProgram fake("rope");
   std::filesystem::create_directories(fake.runs());

@@ -1,5 +1,6 @@
 #include "training/run_directory.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +122,59 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   CHECK(read_file(path / "config.yaml") == "seed: 2\n");
   CHECK(names(path) == std::vector<std::string>{"step-00000020"});
   CHECK_FALSE(fs::exists(path / ".outdated"));
+}
+
+TEST_CASE("a run in which a name of this program's is a link or a pipe is refused, untouched") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "run", home = folder.path / "home";
+  begin_run(path);
+  save(path, 10, 2.0);
+  fs::create_directories(home / "letters");
+  write_file_atomically(home / "thesis.txt", "mine");
+  const std::string name =
+      GENERATE(".lock", "config.yaml", "log.txt", "metrics.jsonl", "summary.json", "run.json",
+               "tensorboard", "checkpoints", ".previous", ".previous.partial", ".outdated",
+               "config.yaml.partial", "vocab.txt", "checkpoints/step-00000010/state.json");
+  const std::string target = GENERATE("thesis.txt", "letters", "new");
+  fs::remove_all(path / name);
+  fs::create_symlink(home / target, path / name);
+  for (const ExistingRun existing : {ExistingRun::resume, ExistingRun::overwrite}) {
+    CHECK_THROWS_WITH(RunDirectory(path, existing),
+                      Catch::Contains((path / name).string() + ": is a link to ") ||
+                          Catch::Contains("holds no run that"));
+  }
+  CHECK(read_file(home / "thesis.txt") == "mine");
+  CHECK(fs::is_empty(home / "letters"));
+  CHECK_FALSE(fs::exists(home / "new"));
+  fs::remove(path / name);
+  REQUIRE(::mkfifo((path / name).c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(RunDirectory(path, ExistingRun::resume), Catch::Contains("is a named pipe"));
+}
+
+TEST_CASE("a run's own folder may be a link, and its other names the user's") {
+  const TemporaryFolder folder;
+  begin_run(folder.path / "elsewhere");
+  fs::create_symlink("elsewhere", folder.path / "run");
+  fs::create_symlink("/etc/hostname", folder.path / "elsewhere" / "notes.txt");
+  CHECK(RunDirectory(folder.path / "run", ExistingRun::resume).resumed());
+  RunDirectory(folder.path / "run", ExistingRun::overwrite).confirm();
+  CHECK(fs::is_symlink(folder.path / "run"));
+  CHECK(fs::is_symlink(folder.path / "elsewhere" / "notes.txt"));
+}
+
+TEST_CASE("checkpoints of another run are not pruned through a link") {
+  const TemporaryFolder folder;
+  const fs::path mine = folder.path / "mine", evil = folder.path / "evil";
+  begin_run(mine);
+  for (const int step : {10, 20, 30}) save(mine, step, 2.0);
+  begin_run(evil);
+  fs::create_symlink(mine / "checkpoints", evil / "checkpoints");
+  const InnerPath checkpoints = InnerPath::named(evil) / "checkpoints";
+  CHECK_THROWS_WITH(prune_checkpoints(checkpoints, {.last = 1, .best = 1}),
+                    Catch::Contains("checkpoints: is a link"));
+  CHECK_THROWS_WITH(set_checkpoint_aside(checkpoints, "step-00000030"),
+                    Catch::Contains("checkpoints: is a link"));
+  CHECK(names(mine).size() == 3);
 }
 
 TEST_CASE("a run that was to overwrite nothing stays where it ends before it is confirmed") {

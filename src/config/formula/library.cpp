@@ -24,7 +24,7 @@ YAML::Node library_of(const std::filesystem::path& file) {
   }
   YAML::Node root;
   try {
-    root = parse_document(read_file(file));
+    root = parse_document(read_file(file, kLargestDescription));
   } catch (const YAML::Exception& problem) {
     throw InvalidValue("FILE#NAME, but " + file.string() + ":" +
                        std::to_string(problem.mark.line + 1) + " is not valid YAML");

@@ -1,0 +1,83 @@
+// Where this program writes: a place that the user named, or a name of its own inside of it. Links
+// in what the user named are the user's, and are followed. Below that every name is this program's,
+// and a link there would lead what is written to a place that nobody named: a stranger's run may
+// hold config.yaml -> ~/.profile. Such names are therefore opened one by one, each from the
+// descriptor of its folder, and are plain files and folders, or the command refuses.
+#pragma once
+
+#include <concepts>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace roformer {
+
+// An open file or folder, closed at the end; -1 for none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  int number() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+class InnerPath {
+ public:
+  InnerPath() = default;
+  // Of a plain path the last name is ours, and its folder is the user's.
+  template <typename Path>
+  requires(!std::same_as<Path, InnerPath> &&
+           std::constructible_from<std::filesystem::path, const Path&>)
+      InnerPath(const Path& path)  // NOLINT: a place like any other
+      : InnerPath(split(std::filesystem::path(path))) {}
+  // All of it is the user's: a folder that takes names of ours, or a file that may be a link.
+  static InnerPath named(std::filesystem::path path);
+
+  // A name of ours, or several, in this folder.
+  InnerPath operator/(const std::filesystem::path& inner) const;
+
+  bool is_named() const { return inner_.empty(); }
+  // For reading, and for messages.
+  const std::filesystem::path& path() const { return path_; }
+  operator const std::filesystem::path&() const { return path_; }  // NOLINT
+  std::string string() const { return path_.string(); }
+
+  // All below throw Error (failure) that names the link and its target where a name of ours is one,
+  // or where it is neither a file nor a folder.
+
+  // Opens a file as open(2) does. No descriptor, with errno, where the system refuses.
+  Descriptor open(int flags, unsigned mode = 0644) const;
+  // The folder that the last name is in; that name alone is then to be used.
+  Descriptor open_folder() const;
+  std::filesystem::path name() const { return path_.filename(); }
+  // Where anything is there, it is plain.
+  void require_plain() const;
+  // The same of all that is in this folder.
+  void require_plain_tree() const;
+  // Makes those of our names that are not there. Also throws where the system refuses.
+  void make_folder() const;
+  std::error_code rename_to(const InnerPath& other) const;
+  // The file, or the folder with all that is in it; nothing happens where it is not there.
+  std::error_code remove_all() const;
+
+ private:
+  std::filesystem::path named_;
+  std::filesystem::path inner_;
+  std::filesystem::path path_;
+
+  InnerPath(std::filesystem::path named, std::filesystem::path inner);
+  static InnerPath split(const std::filesystem::path& path);
+  Descriptor open_folders(bool make) const;
+};
+
+}  // namespace roformer
