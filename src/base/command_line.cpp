@@ -3,9 +3,8 @@
 #include <fstream>
 
 namespace roformer {
-namespace {
 
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   constexpr const char* kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=+@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -14,14 +13,12 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-}  // namespace
-
 std::string command_line() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);
   std::string program;
   std::getline(words, program, '\0');
   std::string text = "roformer";
-  for (std::string word; std::getline(words, word, '\0');) text += " " + quoted(word);
+  for (std::string word; std::getline(words, word, '\0');) text += " " + shell_word(word);
   return text;
 }
 

@@ -51,6 +51,7 @@ struct PrepareArguments {
 
 PrepareFlags common_flags(const PrepareArguments& arguments) {
   return {.inputs = arguments.corpus.inputs,
+          .follow_links = arguments.corpus.follow_links,
           .validation = arguments.validation,
           .test = arguments.test,
           .validation_fraction = arguments.validation_fraction,

@@ -166,6 +166,7 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
                   "is for a vocabulary to train, and a tokenizer is named");
     }
   }
+  if (common.follow_links) corpus.follow_links();
   PairRules& rules = corpus.rules;
   const auto take = [&](const char* name, auto& value, const auto& from) {
     if (given(command, name)) value = from;

@@ -23,6 +23,7 @@ struct ParallelFlags {
 // What `data prepare` knows of its flags for every kind of text.
 struct PrepareFlags {
   std::vector<std::filesystem::path> inputs;
+  bool follow_links = false;
   std::vector<std::filesystem::path> validation;
   std::vector<std::filesystem::path> test;
   double validation_fraction = -1;  // negative: not given

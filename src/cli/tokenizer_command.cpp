@@ -46,13 +46,14 @@ struct TrainArguments {
 
 // The training pairs of a parallel corpus: what its rules leave, source and target in turn.
 template <class Action>
-void for_each_sentence(const std::filesystem::path& recipe, const std::string& side,
+void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments& arguments,
                        Action action) {
-  for_each_training_pair(read_parallel_recipe(recipe).corpus,
-                         [&](const std::string& source, const std::string& target) {
-                           if (side != "target") action(source);
-                           if (side != "source") action(target);
-                         });
+  ParallelCorpus corpus = read_parallel_recipe(recipe).corpus;
+  if (arguments.corpus.follow_links) corpus.follow_links();
+  for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
+    if (arguments.side != "target") action(source);
+    if (arguments.side != "source") action(target);
+  });
 }
 
 // Reads the corpus with a bar, and calls action(line) for each of its lines.
@@ -63,7 +64,7 @@ void for_each_line(const TrainArguments& arguments, Action action) {
     if (const std::string flag = first_text_flag(arguments.corpus); !flag.empty()) {
       throw_usage(flag, "is for running text, not for a recipe of sentence pairs");
     }
-    return for_each_sentence(*recipe, arguments.side, action);
+    return for_each_sentence(*recipe, arguments, action);
   }
   if (arguments.side != "both") {
     throw_usage("--side", "is for a recipe of sentence pairs");

@@ -200,6 +200,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
       }
     }
     if (!has_files) ++counts.files;  // an empty one
+    counts.skipped += stream.left_out();
     report_progress();
     finished_bytes += stream.raw_bytes();
   }

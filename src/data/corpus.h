@@ -29,6 +29,9 @@ struct CorpusOptions {
   // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
+  // Of folders: also links that lead out of them. Links inside a folder add nothing but what would
+  // not be read under its own name.
+  bool follow_links = false;
   // Of the verbatim reader, whose document is else a file: where documents end inside each, in
   // bytes.
   std::vector<std::uint64_t> cuts = {};
@@ -75,9 +78,11 @@ CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options,
                          LinesMet& lines_met);
 
 // The files that the inputs stand for, in the order of reading. Counts what was left out of folders
-// (hidden files are not counted).
+// (hidden files are not counted). A line says which links were left out, once for each folder.
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
+// Whether a file is in the folder in the end, wherever links lead.
+bool is_inside(const std::filesystem::path& folder, const std::filesystem::path& file);
 // Of a corpus that is divided by documents: twice the same text may be trained on and held out.
 // Throws Error (usage) for standard input given twice.
 void warn_of_repeated_files(const std::vector<std::filesystem::path>& files);

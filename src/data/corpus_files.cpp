@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "data/corpus.h"
 
 namespace roformer {
@@ -81,83 +85,151 @@ bool holds(const fs::path& folder, const fs::path& inside) {
   return std::ranges::mismatch(folder, inside).in1 == folder.end();
 }
 
-// The files of a folder and of the folders that links in it lead to, each read once: real folders
-// before links, links in the order of their names, so that the same folder is the same corpus
-// whatever order the system lists it in.
+using Inode = std::pair<dev_t, ino_t>;
+
+std::optional<Inode> inode_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return Inode(status.st_dev, status.st_ino);
+}
+
+// A stranger's folder may hold links to what is none of its business.
+void warn_of_links(const fs::path& folder, const std::vector<std::string>& links) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;  // a command lists a folder more than once
+  if (links.empty()) return;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(folder.string()).second) return;
+  log::warn("{}: {} out of the folder {} left out: {} (--follow-links follows them)",
+            folder.string(), format_counted(static_cast<std::int64_t>(links.size()), "link"),
+            links.size() == 1 ? "is" : "are", few_of(links));
+}
+
+// The files of a folder and of what links in it lead to, each of these read once: real files and
+// folders before links, links in the order of their names, so that the same folder is the same
+// corpus whatever order the system lists it in.
 class FolderListing {
  public:
-  FolderListing(const CorpusOptions& options, std::vector<fs::path>& files)
-      : options_(options), files_(files) {}
-
-  // Returns how many files were left out, and with them what is none: pipes, links to nothing or
-  // to a folder that they lie in.
-  std::uint64_t list(const fs::path& folder) {
-    const fs::path root = fs::canonical(folder);
-    read_.insert(root);
+  FolderListing(const fs::path& folder, const CorpusOptions& options)
+      : folder_(folder), root_(fs::canonical(folder)), options_(options) {
+    folders_.insert(root_);
     std::vector<fs::path> folders{folder};
     for (std::size_t next = 0; next < folders.size(); ++next) {
       std::vector<fs::path> links = list_real(folders[next]);
-      std::sort(links.begin(), links.end());
+      std::ranges::sort(links);
       for (const fs::path& link : links) {
-        const fs::path target = fs::canonical(link);
-        if (holds(target, root)) {
-          ++skipped_;
-        } else if (read_.insert(target).second) {
-          folders.push_back(link);
-        }
+        if (is_link_to_folder(link)) folders.push_back(link);
       }
     }
-    return skipped_;
+    std::ranges::sort(files_);
   }
 
- private:
-  const CorpusOptions& options_;
-  std::vector<fs::path>& files_;
-  std::set<fs::path> read_;  // folders
-  std::uint64_t skipped_ = 0;
+  const std::vector<fs::path>& files() const { return files_; }
+  // How many files were left out, and with them what is none: pipes, and links that are not
+  // followed.
+  std::uint64_t skipped() const { return skipped_; }
+  // Those that lead out of the folder.
+  const std::vector<std::string>& links() const { return links_; }
 
-  // Returns the links to folders.
+ private:
+  const fs::path& folder_;
+  fs::path root_;
+  const CorpusOptions& options_;
+  std::vector<fs::path> files_;
+  std::set<fs::path> folders_;             // read
+  std::optional<std::set<Inode>> inodes_;  // of files_, once there are links
+  std::uint64_t skipped_ = 0;
+  std::vector<std::string> links_;
+
+  // Returns the links.
   std::vector<fs::path> list_real(const fs::path& folder) {
     std::vector<fs::path> links;
     for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
       const bool hidden = is_hidden(entry->path().filename());
-      if (entry->is_directory()) {
-        if (!hidden && entry->is_symlink()) {
-          links.push_back(entry->path());
-        } else if (hidden || !read_.insert(fs::canonical(entry->path())).second) {
+      if (entry->is_symlink()) {
+        if (!hidden) links.push_back(entry->path());
+      } else if (entry->is_directory()) {
+        if (hidden || !folders_.insert(fs::canonical(entry->path())).second) {
           entry.disable_recursion_pending();
         }
       } else if (!hidden) {
-        if (entry->is_regular_file() && is_wanted(entry->path(), options_)) {
-          files_.push_back(entry->path());
-        } else {
-          ++skipped_;
-        }
+        add(entry->path(), entry->is_regular_file());
       }
     }
     return links;
+  }
+
+  // Once links are followed, each file once.
+  void add(const fs::path& file, bool is_regular) {
+    const auto is_new = [&] {
+      const auto inode = inode_of(file);
+      return inode && inodes_->insert(*inode).second;
+    };
+    if (is_regular && is_wanted(file, options_) && (!inodes_ || is_new())) {
+      files_.push_back(file);
+    } else {
+      ++skipped_;
+    }
+  }
+
+  // Takes a link to a file; true for one to a folder that is to be read.
+  bool is_link_to_folder(const fs::path& link) {
+    std::error_code error;
+    const fs::path target = fs::canonical(link, error);
+    if (error) {  // to nothing, or in a circle
+      ++skipped_;
+      return false;
+    }
+    if (!options_.follow_links && !holds(root_, target)) {
+      links_.push_back(link.lexically_relative(folder_).string());
+      ++skipped_;
+      return false;
+    }
+    if (fs::is_directory(target)) {
+      const bool is_new = !holds(target, root_) && folders_.insert(target).second;
+      if (!is_new) ++skipped_;
+      return is_new;
+    }
+    if (!inodes_) {
+      inodes_.emplace();
+      for (const fs::path& file : files_) {
+        if (const auto inode = inode_of(file)) inodes_->insert(*inode);
+      }
+    }
+    add(link, fs::is_regular_file(target));
+    return false;
   }
 };
 
 // Returns how many files were left out.
 std::uint64_t list_folder(const fs::path& folder, const CorpusOptions& options,
                           std::vector<fs::path>& files) {
-  const std::size_t before = files.size();
-  std::uint64_t skipped = 0;
   try {
-    skipped = FolderListing(options, files).list(folder);
+    const FolderListing listing(folder, options);
+    if (listing.files().empty()) {
+      throw_failure(folder.string(), "is a folder without " + wanted_files(options),
+                    listing.links().empty()
+                        ? ""
+                        : fmt::format("{} out of it: --follow-links follows them",
+                                      format_counted(std::ssize(listing.links()), "link")));
+    }
+    warn_of_links(folder, listing.links());
+    files.insert(files.end(), listing.files().begin(), listing.files().end());
+    return listing.skipped();
   } catch (const fs::filesystem_error& error) {
     throw_failure(error.path1().empty() ? folder.string() : error.path1().string(),
                   "cannot read: " + error.code().message());
   }
-  if (files.size() == before) {
-    throw_failure(folder.string(), "is a folder without " + wanted_files(options));
-  }
-  std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
-  return skipped;
 }
 
 }  // namespace
+
+bool is_inside(const fs::path& folder, const fs::path& file) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  const fs::path place = error ? fs::path() : fs::canonical(file, error);
+  return !error && holds(root, place);
+}
 
 bool is_wanted_inside(const fs::path& name, const CorpusOptions& options) {
   return is_wanted(name, options) && std::none_of(name.begin(), name.end(), is_hidden);

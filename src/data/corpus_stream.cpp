@@ -7,34 +7,96 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <initializer_list>
 #include <utility>
 
+#include "base/command_line.h"
 #include "base/error.h"
-#include "data/gzip_stream.h"
+#include "data/archive_end.h"
+#include "data/codec.h"
+#include "data/compressed_file.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
+constexpr const char* kStandardInput = "standard input";
+
 std::string describe_path(const std::filesystem::path& path) {
-  return path == "-" ? "standard input" : path.string();
+  return path == "-" ? kStandardInput : path.string();
 }
 
-// Text holds no NUL; UTF-16 text, which does, is told apart by its mark.
+// Of text that a block may end in the middle of.
+bool is_utf8_so_far(std::string_view start) {
+  constexpr std::size_t kLongestCharacter = 4;
+  for (std::size_t cut = 0; cut < kLongestCharacter && cut <= start.size(); ++cut) {
+    if (is_valid_utf8(start.substr(0, start.size() - cut))) return true;
+  }
+  return false;
+}
+
+// Characters that no text has: not those that end lines and pages, nor the escape of terminals.
+bool has_controls(std::string_view start) {
+  constexpr std::size_t kMost = 50;  // one in so many bytes
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < ' ' && (byte < '\b' || byte > '\r') && byte != 0x1a && byte != 0x1b;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(start, is_control)) * kMost > start.size();
+}
+
+// Text holds no NUL; UTF-16 text, which does, is told apart by its mark. What is compressed and
+// damaged at its beginning may by chance hold none.
 void refuse_binary(const std::string& name, std::string_view start) {
   if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
     throw NotText({.message = "is UTF-16 text, wanted UTF-8",
                    .location = name,
                    .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
   }
+  constexpr const char* kWanted = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip";
   const std::size_t offset = start.find('\0');
   if (offset != std::string_view::npos) {
     throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset),
                    .location = name,
-                   .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
+                   .hint = kWanted});
   }
+  if (has_controls(start) && !is_utf8_so_far(start)) {
+    throw NotText({.message = "is no text: neither UTF-8 nor any other characters",
+                   .location = name,
+                   .hint = kWanted});
+  }
+}
+
+// Whether a name ends so.
+bool ends_in(const std::filesystem::path& name, std::initializer_list<std::string_view> endings) {
+  const std::string text = name.string();
+  return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+// What is lost with a warning of libarchive's is text, or nothing that is asked for: names that the
+// locale has no letters for (a file's own is asked for later), and rights.
+bool is_harmless(std::string_view warning) {
+  return warning.find("converted from") != std::string_view::npos ||
+         warning.find("ACL") != std::string_view::npos;
+}
+
+// Of a member that is no file. A zip has no checksum of its members' kinds: one bit makes a link or
+// a device of a file, and of a link what the file contained.
+void require_no_text(archive_entry* entry, const std::string& archive) {
+  const char* const target = archive_entry_symlink(entry);
+  const std::string_view link = target != nullptr ? target : "";
+  if (archive_entry_size(entry) <= 0 && link.size() < PATH_MAX &&
+      link.find('\n') == std::string_view::npos) {
+    return;
+  }
+  const char* const name = archive_entry_pathname(entry);
+  throw_failure(name != nullptr ? archive + ":" + name : archive,
+                "cannot read: the archive is damaged: this is no file, and has contents");
 }
 
 // libarchive gives the names in an archive in the characters of the thread's locale, and none where
@@ -60,17 +122,24 @@ class Utf8Names {
 struct CorpusStream::Handle {
   archive* reader = archive_read_new();
   int descriptor = -1;
-  std::string block;                       // what was read last, of a pipe
-  bool block_is_new = false;               // libarchive has not seen it
-  std::unique_ptr<GzipStream> compressed;  // where it is gzip
+  bool is_seekable = false;                    // plain, and no pipe
+  std::string block;                           // what was read last, of a plain file
+  bool block_is_new = false;                   // libarchive has not seen it
+  std::unique_ptr<CompressedFile> compressed;  // where it is
+  std::string end;                             // of what was read, where it cannot be sought
+  std::uint64_t size = 0;                      // likewise, so far
 
-  // Looks at the first two bytes, which tell gzip.
+  // Looks at the first bytes, which tell what is compressed.
   void begin() {
-    for (std::string more; block.size() < 2 && read_block(more) && !more.empty();) block += more;
-    block_is_new = true;
-    if (GzipStream::is_gzip(block)) {
-      compressed = std::make_unique<GzipStream>(descriptor, std::move(block));
+    for (std::string more; block.size() < kCodecBegin && read_block(more) && !more.empty();) {
+      block += more;
     }
+    if (std::unique_ptr<Codec> codec = codec_of(block)) {
+      compressed = std::make_unique<CompressedFile>(descriptor, std::move(block), std::move(codec));
+      return;
+    }
+    is_seekable = ::lseek(descriptor, 0, SEEK_SET) == 0;
+    block_is_new = !is_seekable;
   }
 
   // False where the descriptor cannot be read, with errno; empty at the end.
@@ -84,25 +153,66 @@ struct CorpusStream::Handle {
     return size >= 0;
   }
 
-  // What libarchive calls for more bytes of a gzip file or a pipe.
-  static la_ssize_t next_block(archive* reader, void* self, const void** data) {
-    Handle& handle = *static_cast<Handle*>(self);
-    std::string_view bytes;
-    if (handle.compressed) {
-      bytes = handle.compressed->read();
-      if (!handle.compressed->error().empty()) {
-        archive_set_error(reader, EIO, "%s", handle.compressed->error().c_str());
-        return ARCHIVE_FATAL;
+  // The next bytes, empty at the end; false where there are none for a reason that reader tells.
+  bool next(std::string_view& bytes) {
+    if (compressed) {
+      bytes = compressed->read();
+      if (!compressed->error().empty()) {
+        archive_set_error(reader, EIO, "%s", compressed->error().c_str());
+        return false;
       }
     } else {
-      if (!std::exchange(handle.block_is_new, false) && !handle.read_block(handle.block)) {
+      if (!std::exchange(block_is_new, false) && !read_block(block)) {
         archive_set_error(reader, errno, "%s", system_message(errno).c_str());
-        return ARCHIVE_FATAL;
+        return false;
       }
-      bytes = handle.block;
+      bytes = block;
     }
+    if (is_seekable) return true;
+    size += bytes.size();
+    if (bytes.size() < kArchiveEnd) end += bytes;
+    if (bytes.size() >= kArchiveEnd) end = bytes;
+    if (end.size() > 2 * kArchiveEnd) end.erase(0, end.size() - kArchiveEnd);
+    return true;
+  }
+
+  // What libarchive calls for more bytes, and for others.
+  static la_ssize_t next_block(archive*, void* self, const void** data) {
+    std::string_view bytes;
+    if (!static_cast<Handle*>(self)->next(bytes)) return ARCHIVE_FATAL;
     *data = bytes.data();
     return static_cast<la_ssize_t>(bytes.size());
+  }
+  static la_int64_t seek(archive* reader, void* self, la_int64_t offset, int whence) {
+    const off_t place = ::lseek(static_cast<Handle*>(self)->descriptor, offset, whence);
+    if (place >= 0) return place;
+    archive_set_error(reader, errno, "%s", system_message(errno).c_str());
+    return ARCHIVE_FATAL;
+  }
+
+  std::string reason() const {
+    const char* const text = archive_error_string(reader);
+    return text != nullptr ? text : "damaged";
+  }
+
+  // Reads what libarchive left, and returns the end of it all. False as `next`.
+  bool read_to_end() {
+    std::string_view bytes = "more";
+    if (is_seekable) {
+      const off_t length = ::lseek(descriptor, 0, SEEK_END);
+      const off_t from = std::max<off_t>(0, length - static_cast<off_t>(kArchiveEnd));
+      if (length < 0 || ::lseek(descriptor, from, SEEK_SET) < 0) return false;
+      size = static_cast<std::uint64_t>(length);
+      while (!bytes.empty()) {
+        if (!next(bytes)) return false;
+        end += bytes;
+      }
+    }
+    while (!bytes.empty()) {
+      if (!next(bytes)) return false;
+    }
+    if (end.size() > kArchiveEnd) end.erase(0, end.size() - kArchiveEnd);
+    return true;
   }
 
   ~Handle() {
@@ -130,21 +240,19 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
     handle_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (handle_->descriptor < 0) throw_failure(path_, "cannot read: " + system_message(errno));
   }
+  handle_->begin();
   archive* const reader = handle_->reader;
-  archive_read_support_filter_bzip2(reader);
-  archive_read_support_filter_xz(reader);
-  archive_read_support_filter_zstd(reader);
   archive_read_support_format_empty(reader);
   archive_read_support_format_raw(reader);
   archive_read_support_format_tar(reader);
   archive_read_support_format_zip(reader);
-  handle_->begin();
-  // A zip archive is read from its end, if the file can be sought.
-  const bool by_libarchive = !handle_->compressed && ::lseek(handle_->descriptor, 0, SEEK_SET) == 0;
-  const int opened = by_libarchive ? archive_read_open_fd(reader, handle_->descriptor, kReadBytes)
-                                   : archive_read_open(reader, handle_.get(), nullptr,
-                                                       &Handle::next_block, nullptr);
-  if (opened != ARCHIVE_OK) fail();
+  // `cat a.tar b.tar` is both. Without this the first zeros end the reading.
+  archive_read_set_format_option(reader, "tar", "read_concatenated_archives", "1");
+  archive_read_set_callback_data(reader, handle_.get());
+  archive_read_set_read_callback(reader, &Handle::next_block);
+  // A zip archive is read from its end, where the file can be sought.
+  if (handle_->is_seekable) archive_read_set_seek_callback(reader, &Handle::seek);
+  require(archive_read_open1(reader));
 }
 
 CorpusStream::~CorpusStream() = default;
@@ -154,10 +262,21 @@ bool CorpusStream::next_file() {
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle_->reader, &entry);
-    if (status == ARCHIVE_EOF) return false;
-    if (status < ARCHIVE_WARN) fail();
+    // Zeros, which may be a tar without members, and then no tar.
+    only_zeros_ = status == ARCHIVE_RETRY && members_ == 0;
+    if (only_zeros_) return at_start_ = true;
+    require(status);
+    if (status == ARCHIVE_EOF) {
+      require_end();
+      return false;
+    }
+    ++members_;
     const bool raw = archive_format(handle_->reader) == ARCHIVE_FORMAT_RAW;
-    if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
+    if (!raw && archive_entry_filetype(entry) != AE_IFREG) {
+      require_no_text(entry, path_);
+      if (archive_entry_filetype(entry) != AE_IFDIR) ++left_out_;
+      continue;
+    }
     const char* const inside = raw ? "" : archive_entry_pathname(entry);
     if (inside == nullptr) {
       throw_failure(path_, "holds a file whose name is not UTF-8", "unpack it and name the folder");
@@ -169,19 +288,30 @@ bool CorpusStream::next_file() {
   }
 }
 
-std::string_view CorpusStream::read() {
+std::string_view CorpusStream::read_bytes() {
+  if (only_zeros_) {
+    at_start_ = false;
+    return std::string_view("\0", 1);
+  }
   for (;;) {
     const void* data = nullptr;
     std::size_t size = 0;
     la_int64_t offset = 0;
     const int status = archive_read_data_block(handle_->reader, &data, &size, &offset);
+    require(status);
     if (status == ARCHIVE_EOF) return {};
-    if (status != ARCHIVE_OK) fail();  // a warning is a checksum or a length that does not fit
-    if (size == 0) continue;           // the raw reader reports its end only in the next call
+    if (size == 0) continue;  // the raw reader reports its end only in the next call
     const std::string_view bytes(static_cast<const char*>(data), size);
-    if (std::exchange(at_start_, false)) refuse_binary(name_, bytes);
+    if (std::exchange(at_start_, false)) refuse_wrong_name(bytes);
     return bytes;
   }
+}
+
+std::string_view CorpusStream::read() {
+  const bool at_start = at_start_;
+  const std::string_view bytes = read_bytes();
+  if (at_start && !bytes.empty()) refuse_binary(name_, bytes);
+  return bytes;
 }
 
 std::uint64_t CorpusStream::raw_bytes() const {
@@ -189,13 +319,57 @@ std::uint64_t CorpusStream::raw_bytes() const {
   return static_cast<std::uint64_t>(archive_filter_bytes(handle_->reader, -1));
 }
 
-void CorpusStream::fail() const {
+// Every status of libarchive's but two is a failure: where it would go on with the next header that
+// it finds (ARCHIVE_RETRY), or with what it has (ARCHIVE_WARN), text is lost.
+void CorpusStream::require(int status) const {
+  const std::string text = handle_->reason();
+  const bool good = status == ARCHIVE_OK || status == ARCHIVE_EOF ||
+                    (status == ARCHIVE_WARN && is_harmless(text));
   // libarchive looks ahead, and may have forgotten what it was told then.
-  if (handle_->compressed && !handle_->compressed->error().empty()) {
-    throw_failure(name_, "cannot read: " + handle_->compressed->error());
+  const bool unpacked = !handle_->compressed || handle_->compressed->error().empty();
+  if (!good || (status == ARCHIVE_EOF && !unpacked)) fail(text);
+}
+
+// At the end all of the file was read, or is what an archive ends with.
+void CorpusStream::require_end() const {
+  const int format = archive_format(handle_->reader) & ARCHIVE_FORMAT_BASE_MASK;
+  if (format != ARCHIVE_FORMAT_TAR && format != ARCHIVE_FORMAT_ZIP) return;
+  if (!handle_->read_to_end()) fail(handle_->reason());
+  const ArchiveEnd end{.bytes = handle_->end, .size = handle_->size};
+  if (format == ARCHIVE_FORMAT_TAR) {
+    require_tar_end(path_, end);
+  } else {
+    require_zip_end(path_, end, members_);
   }
-  const char* const reason = archive_error_string(handle_->reader);
-  throw_failure(name_, fmt::format("cannot read: {}", reason != nullptr ? reason : "damaged"));
+}
+
+// Where nothing was recognised in a file whose name promises it, the file is text all the same, or
+// damaged at its beginning.
+void CorpusStream::refuse_wrong_name(std::string_view start) const {
+  if (archive_format(handle_->reader) != ARCHIVE_FORMAT_RAW) return;
+  const bool packed = handle_->compressed != nullptr;
+  const std::filesystem::path name =
+      packed ? without_compression(path_) : std::filesystem::path(path_);
+  const bool archive = ends_in(name, {".tar", ".tgz", ".tbz2", ".txz", ".tzst", ".zip"});
+  const bool promised = archive || (!packed && ends_in(name, {".gz", ".bz2", ".xz", ".zst"}));
+  const bool text = start.find('\0') == std::string_view::npos && is_utf8_so_far(start);
+  if (!promised || text) return;
+  throw_failure(name_, fmt::format("is damaged at its beginning: neither the {} that its name "
+                                   "promises, nor text",
+                                   archive ? "archive" : "compressed file"));
+}
+
+void CorpusStream::fail(const std::string& reason) const {
+  const CompressedFile* const compressed = handle_->compressed.get();
+  if (compressed == nullptr || compressed->error().empty()) {
+    throw_failure(name_, "cannot read: " + reason);
+  }
+  std::string hint = compressed->command();
+  if (!hint.empty() && path_ == kStandardInput) hint = "pipe it through " + hint + " -c";
+  if (!hint.empty() && path_ != kStandardInput) {
+    hint = fmt::format("unpack it and name what comes of it: {} {}", hint, shell_word(path_));
+  }
+  throw_failure(name_, "cannot read: " + compressed->error(), hint);
 }
 
 }  // namespace roformer

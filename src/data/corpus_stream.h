@@ -1,6 +1,7 @@
 // The bytes of one corpus file, decompressed while they are read: plain, gzip, bzip2, xz or
 // Zstandard, and the files inside a tar or zip archive one after the other. Nothing is held in
-// memory but one block, so the file may be larger than memory or be a pipe.
+// memory but one block, so the file may be larger than memory or be a pipe. Whatever is damaged,
+// cut, or lies in the file without being read is an error: no text gets lost without a word.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +37,13 @@ class CorpusStream {
   // The path inside an archive, or "".
   const std::string& inside() const { return inside_; }
   // The next bytes of the current file, at most about 256 KiB, valid until the next call; empty at
-  // its end. Throws Error on a truncated or damaged compressed file, and NotText before the first
-  // bytes are returned.
+  // its end. Throws Error on a truncated or damaged file, and NotText before the first bytes are
+  // returned.
   std::string_view read();
+  // The same of a file that is no UTF-8 text, or may be none.
+  std::string_view read_bytes();
+  // How many members of an archive were no files (links, devices) and left out so far.
+  std::uint64_t left_out() const { return left_out_; }
   // Bytes taken so far from the file as it lies on the disk, for progress.
   std::uint64_t raw_bytes() const;
 
@@ -49,9 +54,15 @@ class CorpusStream {
   std::string name_;
   std::string inside_;
   std::unique_ptr<Handle> handle_;
-  bool at_start_ = false;  // of the current file
+  bool at_start_ = false;    // of the current file
+  bool only_zeros_ = false;  // so far, of a file that is no archive
+  std::uint64_t members_ = 0;
+  std::uint64_t left_out_ = 0;
 
-  [[noreturn]] void fail() const;
+  void require(int status) const;
+  void require_end() const;
+  void refuse_wrong_name(std::string_view start) const;
+  [[noreturn]] void fail(const std::string& reason) const;
 };
 
 }  // namespace roformer

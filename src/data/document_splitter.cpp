@@ -4,8 +4,8 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kLongestLine = 1 << 20;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::size_t kLongestTextLine = 1 << 20;
+constexpr std::string_view kTextMark = "\xef\xbb\xbf";
 
 // Where an endless line is cut: after a space when there is one, else between two characters.
 std::size_t cut_position(std::string_view line) {
@@ -40,8 +40,8 @@ void DocumentSplitter::feed(std::string_view bytes) {
 
 void DocumentSplitter::hold(std::string_view bytes) {
   pending_.append(bytes);
-  while (pending_.size() >= kLongestLine) {
-    const std::size_t cut = cut_position(std::string_view(pending_).substr(0, kLongestLine));
+  while (pending_.size() >= kLongestTextLine) {
+    const std::size_t cut = cut_position(std::string_view(pending_).substr(0, kLongestTextLine));
     take_part(std::string_view(pending_).substr(0, cut));
     pending_.erase(0, cut);
     inside_line_ = true;
@@ -98,8 +98,8 @@ void DocumentSplitter::begin_text() {
 }
 
 std::string_view DocumentSplitter::without_mark(std::string_view text) {
-  if (at_file_start_ && text.starts_with(kByteOrderMark)) {
-    text.remove_prefix(kByteOrderMark.size());
+  if (at_file_start_ && text.starts_with(kTextMark)) {
+    text.remove_prefix(kTextMark.size());
   }
   at_file_start_ = false;
   return text;

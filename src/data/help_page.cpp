@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/html_tags.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -89,10 +90,12 @@ void collect(const xmlNode* node, std::vector<HelpParagraph>& paragraphs) {
 std::vector<HelpParagraph> parse_help_page(std::string_view html) {
   std::vector<HelpParagraph> paragraphs;
   if (html.empty()) return paragraphs;
-  ROFORMER_ASSERT(html.size() <= INT_MAX);
+  const std::string page = with_one_attribute(html, "id");
+  if (page.empty()) return paragraphs;
+  ROFORMER_ASSERT(page.size() <= INT_MAX);
   const std::unique_ptr<xmlDoc, decltype(&xmlFreeDoc)> document(
       htmlReadMemory(
-          html.data(), static_cast<int>(html.size()), nullptr, "UTF-8",
+          page.data(), static_cast<int>(page.size()), nullptr, "UTF-8",
           HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET),
       &xmlFreeDoc);
   if (document != nullptr) collect(xmlDocGetRootElement(document.get()), paragraphs);

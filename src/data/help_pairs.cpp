@@ -9,9 +9,12 @@
 namespace roformer {
 namespace fs = std::filesystem;
 
-PairReading read_help_pairs(const fs::path& source, const fs::path& target, PairSink& sink) {
-  const auto pages = [](const fs::path& folder) {
-    return list_corpus_files({.inputs = {folder}, .reader = CorpusReader::libreoffice_help});
+PairReading read_help_pairs(const fs::path& source, const fs::path& target, bool follow_links,
+                            PairSink& sink) {
+  const auto pages = [&](const fs::path& folder) {
+    return list_corpus_files({.inputs = {folder},
+                              .reader = CorpusReader::libreoffice_help,
+                              .follow_links = follow_links});
   };
   PairReading reading;
   std::uint64_t bytes = 0;
@@ -21,7 +24,7 @@ PairReading read_help_pairs(const fs::path& source, const fs::path& target, Pair
     const std::string html = read_file(file);
     std::unordered_map<std::string, std::string> translations;
     std::error_code error;
-    if (fs::exists(other, error)) {
+    if (fs::exists(other, error) && (follow_links || is_inside(target, other))) {
       const std::string translated = read_file(other);
       bytes += translated.size();
       // An id that stands on a page twice means its first paragraph.

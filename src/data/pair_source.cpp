@@ -119,7 +119,7 @@ PairReading read_format(const PairSource& source, const PairLanguages& languages
     case PairFormat::tmx:
       return read_tmx(source.source, languages, sink);
     case PairFormat::libreoffice_help:
-      return read_help_pairs(source.source, source.target, sink);
+      return read_help_pairs(source.source, source.target, source.follow_links, sink);
   }
   ROFORMER_ASSERT(false);
   return {};
@@ -152,7 +152,8 @@ std::vector<fs::path> pair_files(const PairSource& source) {
   const CorpusReader reader = source.format == PairFormat::libreoffice_help
                                   ? CorpusReader::libreoffice_help
                                   : CorpusReader::text;
-  return list_corpus_files({.inputs = source.files(), .reader = reader});
+  return list_corpus_files(
+      {.inputs = source.files(), .reader = reader, .follow_links = source.follow_links});
 }
 
 std::uint64_t pair_bytes(const PairSource& source) {

@@ -25,6 +25,8 @@ struct PairSource {
   std::filesystem::path target;
   // How often each pair stands in the training set: 2 twice, 0.5 every other one.
   double weight = 1;
+  // Of folders: also links that lead out of them.
+  bool follow_links = false;
 
   std::vector<std::filesystem::path> files() const;
 };

@@ -298,6 +298,13 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
 
 }  // namespace
 
+void ParallelCorpus::follow_links() {
+  for (PairSource& source : train) source.follow_links = true;
+  for (auto* const set : {&validation, &test}) {
+    if (*set) (*set)->pairs.follow_links = true;
+  }
+}
+
 void require_preparable(const PreparePairsOptions& options) {
   check(options.corpus);
   total_bytes(options.corpus, true);

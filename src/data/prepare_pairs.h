@@ -36,6 +36,9 @@ struct ParallelCorpus {
   double test_fraction = 0;
   std::uint64_t seed = 1;  // of that choice, and of weights that are no whole numbers
   PairRules rules;
+
+  // Of every source.
+  void follow_links();
 };
 
 struct PreparePairsOptions {

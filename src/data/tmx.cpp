@@ -7,9 +7,12 @@
 #include <cctype>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
+#include "data/attribute_count.h"
 #include "data/corpus_stream.h"
+#include "data/xml_text.h"
 
 namespace roformer {
 namespace {
@@ -18,15 +21,28 @@ constexpr std::uint64_t kProgressUnits = 1024;
 // Of one text; what is longer is cut, and left to the rules.
 constexpr std::size_t kLongestText = std::size_t{1} << 20;
 
-// Hands the bytes of a stream to the parser. Its exceptions may not pass through C.
+// Hands the text of a stream to the parser. Its exceptions may not pass through C.
 struct Feed {
   CorpusStream stream;
+  XmlText text{stream};
+  std::optional<AttributeCount> attributes;  // of the file
   std::string_view block;
   std::exception_ptr problem;
 
+  explicit Feed(const std::filesystem::path& path) : stream(path) {}
+
+  void begin_file() {
+    text.begin_file();
+    attributes.emplace(stream.name());
+    block = {};
+  }
+
   int take(char* out, int room) noexcept {
     try {
-      if (block.empty()) block = stream.read();
+      if (block.empty()) {
+        block = text.read();
+        attributes->feed(block);
+      }
     } catch (...) {
       problem = std::current_exception();
       return -1;
@@ -55,9 +71,7 @@ int fit(const std::string& found, const std::string& wanted) {
 class TmxReader {
  public:
   TmxReader(const std::filesystem::path& path, const PairLanguages& languages, PairSink& sink)
-      : feed_{.stream = CorpusStream(path), .block = {}, .problem = nullptr},
-        wanted_{lower(languages.source), lower(languages.target)},
-        sink_(sink) {}
+      : feed_(path), wanted_{lower(languages.source), lower(languages.target)}, sink_(sink) {}
 
   PairReading read() {
     while (feed_.stream.next_file()) read_file();
@@ -93,12 +107,14 @@ class TmxReader {
   }
 
   void read_file() {
-    feed_.block = {};
-    // No entity is replaced and nothing else is opened; the parser's own limits stay.
+    feed_.begin_file();
+    // No entity is replaced and nothing else is opened; the parser's own limits stay. The text is
+    // UTF-8 by now, whatever the file declares.
     const std::unique_ptr<xmlTextReader, decltype(&xmlFreeTextReader)> reader(
         xmlReaderForIO([](void* feed, char* out,
                           int room) { return static_cast<Feed*>(feed)->take(out, room); },
-                       nullptr, &feed_, feed_.stream.name().c_str(), nullptr, XML_PARSE_NONET),
+                       nullptr, &feed_, feed_.stream.name().c_str(), nullptr,
+                       XML_PARSE_NONET | XML_PARSE_IGNORE_ENC),
         &xmlFreeTextReader);
     ROFORMER_ASSERT(reader != nullptr);
     xmlTextReaderSetStructuredErrorHandler(

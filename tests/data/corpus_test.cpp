@@ -167,20 +167,67 @@ TEST_CASE("A folder is its files in order, without hidden ones") {
   CHECK(documents_of({.inputs = {folder.path}}) == Documents{"one", "two", "three"});
 }
 
-TEST_CASE("Links of a folder are followed, in circles once, and one to nothing is counted") {
+TEST_CASE("Links out of a folder are followed where that is asked for, in circles once") {
   const TemporaryFolder folder;
   write_text(folder.path / "corpus" / "a.txt", "one");
   write_text(folder.path / "elsewhere" / "deep" / "b.txt", "two");
+  write_text(folder.path / "secret", "a key");
   namespace fs = std::filesystem;
   fs::create_symlink("../elsewhere", folder.path / "corpus" / "b");
   fs::create_symlink("../corpus", folder.path / "elsewhere" / "circle");
   fs::create_symlink(".", folder.path / "corpus" / "self");
   fs::create_symlink("nowhere", folder.path / "corpus" / "dangling");
-  const CorpusOptions options{.inputs = {folder.path / "corpus"}};
+  fs::create_symlink("../secret", folder.path / "corpus" / "c.txt");
+  fs::create_symlink("../elsewhere/deep/b.txt", folder.path / "corpus" / "d.txt");
+  CorpusOptions options{.inputs = {folder.path / "corpus"}};
   std::uint64_t skipped = 0;
-  CHECK(list_corpus_files(options, &skipped).size() == 2);
-  CHECK(skipped == 3);  // and two links to the folder itself
-  CHECK(documents_of(options) == Documents{"one", "two"});
+  Documents documents;
+  const std::string words = said([&] {
+    CHECK(list_corpus_files(options, &skipped).size() == 1);
+    documents = documents_of(options);
+  });
+  CHECK(documents == Documents{"one"});
+  CHECK(skipped == 5);
+  const std::string line =
+      "3 links out of the folder are left out: b, c.txt, d.txt (--follow-links";
+  CHECK(has(words, line));
+  CHECK(words.find(line) == words.rfind(line));  // told once
+
+  options.follow_links = true;
+  skipped = 0;
+  CHECK(list_corpus_files(options, &skipped).size() == 3);
+  CHECK(skipped == 4);  // to nothing, twice to the folder itself, and to a file that is read
+  CHECK(documents_of(options) == Documents{"one", "two", "a key"});
+
+  fs::remove(folder.path / "corpus" / "a.txt");
+  options.follow_links = false;
+  CHECK(complaint(options) == (folder.path / "corpus").string() +
+                                  ": is a folder without files (hint: 3 links out of it: "
+                                  "--follow-links follows them)");
+}
+
+TEST_CASE("Links inside a folder add what is not read under its own name") {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  write_text(folder.path / "a.txt", "one");
+  write_text(folder.path / "year" / "b.txt", "two");
+  write_text(folder.path / ".store" / "x", "three");
+  fs::create_symlink("a.txt", folder.path / "again.txt");
+  fs::create_symlink("year", folder.path / "latest");
+  fs::create_symlink(".store/x", folder.path / "c.txt");
+  fs::create_symlink("../.store/x", folder.path / "year" / "c.txt");
+  fs::create_symlink(folder.path, folder.path / "year" / "up");
+  std::uint64_t skipped = 0;
+  const CorpusOptions options{.inputs = {folder.path}};
+  CHECK(list_corpus_files(options, &skipped) ==
+        std::vector<fs::path>{folder.path / "a.txt", folder.path / "c.txt",
+                              folder.path / "year" / "b.txt"});
+  CHECK(skipped == 4);
+  CHECK(documents_of(options) == Documents{"one", "three", "two"});
+  // The folder that is named may be a link itself.
+  const TemporaryFolder elsewhere;
+  fs::create_symlink(folder.path, elsewhere.path / "corpus");
+  CHECK(documents_of({.inputs = {elsewhere.path / "corpus"}}).size() == 3);
 }
 
 TEST_CASE("Repeated lines are left out across documents and files") {

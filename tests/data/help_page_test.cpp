@@ -1,8 +1,11 @@
 #include "data/help_page.h"
 
+#include <chrono>
+
 #include "base/error.h"
 #include "catch.h"
 #include "data/corpus.h"
+#include "data/html_tags.h"
 #include "fixture.h"
 #include "temporary_folder.h"
 
@@ -37,6 +40,26 @@ TEST_CASE("Anything else yields nothing, however odd") {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<div>";
   CHECK(parse_help_page(deep + "<p id=\"par_id1\">deep</p>").size() <= 1);
+}
+
+TEST_CASE("Any number of attributes is read at once, and what looks like a tag is one or none") {
+  std::string many;
+  for (int i = 0; i < 300'000; ++i) many += " a" + std::to_string(i) + "=1";
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<HelpParagraph> read = parse_help_page(
+      "<html" + many + "><body" + many + "><p" + many + " id=par_id1" + many + ">text</p>");
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].text == "text");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+
+  const auto reduced = [](std::string_view html) { return with_one_attribute(html, "id"); };
+  CHECK(reduced("<P Class='a>b' ID = \"x\" id=y/>1 < 2<br/></P >") ==
+        "<P id=\"x\">1 &lt; 2<br/></P>");
+  CHECK(reduced("<p id=a\"b z><!-- <p x> --><?p q?><!x><!DOCTYPE html>") ==
+        "<p id=\"a&quot;b\"><!-- --><!DOCTYPE html>");
+  CHECK(reduced("<script a>if (a <b) '</p>'</SCRIPT><p a=>x</p") == "<script></SCRIPT><p>x</p>");
+  CHECK(reduced("<p a\"=\" b id='\"' c") == "");
+  CHECK(reduced("<!DOCTYPE a <b c>x</1>y") == "xy");
 }
 
 TEST_CASE("Each help page is a document, and pages without paragraphs are none") {

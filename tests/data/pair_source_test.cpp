@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "catch.h"
 #include "data/line_reader.h"
+#include "has.h"
+#include "packing.h"
 #include "pair_fixture.h"
+#include "said.h"
 #include "temporary_folder.h"
+#include "text/utf8.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;
@@ -159,6 +165,125 @@ TEST_CASE("A translation memory is read unit by unit") {
   CHECK(error_of([&] {
           read(one_file(path, bomb));
         }).starts_with(path.string() + ":1: has the entity &b;"));
+}
+
+TEST_CASE("A translation memory is read in the encoding that its bytes have") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tmx";
+  const auto tmx = [](const std::string& declaration, const std::string& letters) {
+    std::string text = declaration + "<tmx><body>\n";
+    for (int i = 0; i < 2000; ++i) {
+      text += fmt::format(
+          "<tu><tuv xml:lang=\"en\"><seg>green {}</seg></tuv>"
+          "<tuv xml:lang=\"de\"><seg>{} {}</seg></tuv></tu>\n",
+          i, i < 5 ? "gr" : letters, i);  // ASCII at the beginning
+    }
+    return text + "</body></tmx>";
+  };
+  // Into UTF-16 or UTF-32.
+  const auto wide = [](std::string_view text, int size, bool big, bool mark) {
+    std::u32string all(mark ? U"\ufeff" : U"");
+    for (std::size_t at = 0; at < text.size();) all += next_code_point(text, at);
+    std::string bytes;
+    for (const char32_t c : all) {
+      for (int i = 0; i < size; ++i) {
+        bytes += static_cast<char>(c >> (8 * (big ? size - 1 - i : i)) & 0xff);
+      }
+    }
+    return bytes;
+  };
+  const auto declares = [](const char* encoding) {
+    return fmt::format("<?xml version=\"1.0\" encoding='{}'?>", encoding);
+  };
+  const auto has_all = [&](const std::string& text, const std::string& letters) {
+    const CollectingPairs sink = read(one_file(path, text));
+    REQUIRE(sink.pairs.size() == 2000);
+    CHECK(sink.pairs[0].second == "gr 0");
+    CHECK(sink.pairs[1999].second == letters + " 1999");
+  };
+  const std::string green = "grün";
+  const std::string latin = "gr\xfcn";
+  for (const char* const name : {"UTF-16", "utf-16le", "UTF-8", "ISO-8859-1"}) {
+    CAPTURE(name);
+    const std::string text = tmx(declares(name), green);
+    for (const bool big : {false, true}) {
+      has_all(wide(text, 2, big, true), green);
+      has_all(wide(text, 2, big, false), green);
+      has_all(wide(text, 4, big, true), green);
+    }
+    // What was converted and declares what it was before.
+    const std::string words = said([&] { has_all(text, green); });
+    CHECK(has(words, "read as") == (std::string_view(name) != "UTF-8"));
+    has_all("\xef\xbb\xbf" + text, green);
+  }
+  has_all(tmx("", green), green);
+  has_all(tmx(declares("ISO-8859-1"), latin), green);
+  has_all(tmx(declares("windows-1252"), latin), green);
+  has_all(tmx(declares("KOI8-R"), "\xc7\xd2"), "гр");
+  const std::string packed = gzipped(wide(tmx(declares("UTF-16"), green), 2, false, true));
+  CHECK(read(one_file(folder.path / "b.tmx.gz", packed)).pairs.size() == 2000);
+
+  const auto complaint = [&](const std::string& text) {
+    return error_of([&] { read(one_file(path, text)); });
+  };
+  CHECK(complaint(tmx(declares("nothing-8"), green)) ==
+        path.string() +
+            ": declares the encoding NOTHING-8, which is not known here (hint: convert "
+            "it to UTF-8, and the declaration with it)");
+  CHECK(has(complaint(tmx(declares("UTF-8//IGNORE"), green)), "no name of one"));
+  CHECK(has(complaint(tmx(declares("UTF-8"), latin)), "is not valid XML: "));
+  const std::string little = wide(tmx(declares("UTF-16"), green), 2, false, true);
+  CHECK(has(complaint(little.substr(0, little.size() - 1)), "is no UTF-16LE: malformed"));
+  CHECK(has(complaint(std::string(little).replace(1000, 2, "\x01\xdc")), "malformed"));
+}
+
+TEST_CASE("A tag with more attributes than any has is refused before it takes long") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tmx";
+  const auto attributes = [](int count, const char* quote) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format(" a{0}={1}<{0}>{1}", i, quote);
+    std::ranges::replace(text, '<', '(');
+    return text;
+  };
+  const auto unit = [](const std::string& more) {
+    return "<tmx>\n<body><!-- it's <a> --><tu" + more +
+           "><tuv xml:lang=\"en\"><seg><![CDATA[a'b <i>]]></seg></tuv>"
+           "<tuv xml:lang='de'><seg>b</seg></tuv></tu></body></tmx>";
+  };
+  const auto complaint = [&](const std::string& text) {
+    return error_of([&] { read(one_file(path, text)); });
+  };
+  const std::string begin = path.string();
+  CHECK(complaint(unit(attributes(256, "'"))) == "none");
+  CHECK(complaint(unit(attributes(257, "'"))) ==
+        begin +
+            ":2: has a tag with more than 256 attributes (hint: no translation memory has: is "
+            "it one?)");
+  CHECK(has(complaint(unit(attributes(200'000, "\""))), "more than 256 attributes"));
+  // By way of the document type.
+  const std::string entity = attributes(2000, "'");
+  CHECK(has(complaint("<!DOCTYPE tmx [<!ENTITY e \"> &#60;tu" + entity + "/>\">]>" + unit("")),
+            "more than 1024 words in declarations"));
+  std::string lists;
+  for (int i = 0; i < 400; ++i) lists += fmt::format("<!ATTLIST tu a{} CDATA 'x'>\n", i);
+  CHECK(has(complaint("<!DOCTYPE tmx [" + lists + "]>" + unit("")), "words in declarations"));
+}
+
+TEST_CASE("Help pages that links out of a folder lead to are left out, on either side") {
+  const TemporaryFolder folder;
+  const fs::path en = folder.path / "en", de = folder.path / "de";
+  write_text(folder.path / "secret.html", "<p id=\"par_id1\">a key</p>");
+  write_text(en / "a.html", "<p id=\"par_id1\">one</p>");
+  write_text(en / "b.html", "<p id=\"par_id1\">two</p>");
+  write_text(de / "a.html", "<p id=\"par_id1\">eins</p>");
+  write_text(de / "c.html", "<p id=\"par_id1\">drei</p>");
+  fs::create_symlink("../secret.html", de / "b.html");
+  fs::create_symlink("../secret.html", en / "c.html");
+  PairSource source{.format = PairFormat::libreoffice_help, .source = en, .target = de};
+  CHECK(read(source).pairs == TextPairs{{"one", "eins"}});
+  source.follow_links = true;
+  CHECK(read(source).pairs == TextPairs{{"one", "eins"}, {"two", "a key"}, {"a key", "drei"}});
 }
 
 TEST_CASE("The help of two languages is matched by file and paragraph") {

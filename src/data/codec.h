@@ -1,0 +1,50 @@
+// One decompressor of gzip (RFC 1952), bzip2, xz or Zstandard streams, each from a library whose
+// checksums are compared. CompressedFile decides what may follow the end of a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+struct CodecStep {
+  std::size_t taken = 0;  // bytes of the input
+  std::size_t made = 0;   // bytes of the output
+  bool ended = false;     // the stream, with its checksum
+  std::string problem;    // why it cannot go on
+  // Only more memory than is given to a stranger's file would do: this command unpacks it.
+  std::string command;
+};
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  // Whether another stream may begin with this byte.
+  virtual bool may_begin(char byte) const = 0;
+  // Begins another stream.
+  virtual void begin() = 0;
+  // Neither takes nor makes anything where it needs more input.
+  virtual CodecStep step(std::string_view input, std::span<char> output) = 0;
+};
+
+struct CodecLimits {
+  int zstd_window;          // log2 of bytes
+  std::uint64_t xz_memory;  // bytes
+};
+// Windows as long as Zstandard has them (2 GiB), where they are a small part of the free memory.
+CodecLimits codec_limits(std::uint64_t free_memory);
+
+// The longest beginning that codec_of compares.
+constexpr std::size_t kCodecBegin = 6;
+
+// By the first bytes of a file; null where they are no compressed stream's. Without limits those
+// of the memory that is free now.
+std::unique_ptr<Codec> codec_of(std::string_view begin,
+                                std::optional<CodecLimits> given = std::nullopt);
+
+}  // namespace roformer

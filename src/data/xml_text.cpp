@@ -1,0 +1,183 @@
+#include "data/xml_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/utf8.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kDeclaration = 1024;  // bytes in which it must be
+constexpr std::size_t kEvidence = 1 << 16;  // bytes after the first that is not ASCII
+constexpr std::size_t kConverted = 1 << 18;
+
+struct Form {
+  std::string_view begin;
+  std::string_view encoding;
+  bool is_mark;
+};
+using namespace std::string_view_literals;
+// The longer mark first: UTF-32's begins as UTF-16's. Without one the first characters are "<?".
+constexpr std::array kForms = {
+    Form{"\xff\xfe\0\0"sv, "UTF-32LE", true}, Form{"\0\0\xfe\xff"sv, "UTF-32BE", true},
+    Form{"\xff\xfe"sv, "UTF-16LE", true},     Form{"\xfe\xff"sv, "UTF-16BE", true},
+    Form{"\xef\xbb\xbf"sv, "UTF-8", true},    Form{"<\0\0\0"sv, "UTF-32LE", false},
+    Form{"\0\0\0<"sv, "UTF-32BE", false},     Form{"<\0"sv, "UTF-16LE", false},
+    Form{"\0<"sv, "UTF-16BE", false},
+};
+
+// The name in `<?xml ... encoding="NAME"`, in capitals; "" where there is none.
+std::string declared_encoding(std::string_view begin) {
+  if (!begin.starts_with("<?xml")) return "";
+  begin = begin.substr(0, begin.find("?>"));
+  std::size_t at = begin.find("encoding");
+  if (at == std::string_view::npos) return "";
+  at = begin.find_first_of("\"'", at);
+  if (at == std::string_view::npos) return "";
+  const std::size_t end = begin.find(begin[at], at + 1);
+  if (end == std::string_view::npos) return "";
+  std::string name(begin.substr(at + 1, end - at - 1));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
+}
+
+// As XML writes one. It goes to a function that takes more than names.
+bool is_encoding_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+// Their files do not begin with "<?xml" in ASCII.
+bool is_wide(std::string_view encoding) {
+  return encoding.starts_with("UTF-16") || encoding.starts_with("UTF-32") ||
+         encoding.starts_with("UCS-2") || encoding.starts_with("UCS-4") ||
+         encoding.starts_with("ISO-10646-UCS");
+}
+
+// Without what a block cuts off at its end.
+std::string_view whole_characters(std::string_view text) {
+  for (std::size_t cut = 1; cut <= 3 && cut <= text.size(); ++cut) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - cut]);
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const std::size_t length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return length > cut ? text.substr(0, text.size() - cut) : text;
+  }
+  return text;
+}
+
+}  // namespace
+
+XmlText::~XmlText() {
+  close();
+}
+
+void XmlText::close() {
+  if (converter_ != kNone) ::iconv_close(converter_);
+  converter_ = kNone;
+}
+
+void XmlText::open(const std::string& encoding) {
+  encoding_ = encoding;
+  converter_ = ::iconv_open("UTF-8", encoding.c_str());
+  if (converter_ != kNone) return;
+  throw_failure(stream_.name(),
+                fmt::format("declares the encoding {}, which is not known here", encoding),
+                "convert it to UTF-8, and the declaration with it");
+}
+
+// Until so many bytes are held, or the file is at its end: then false.
+bool XmlText::hold(std::size_t bytes) {
+  while (held_.size() < bytes) {
+    const std::string_view more = stream_.read_bytes();
+    if (more.empty()) return false;
+    held_ += more;
+  }
+  return true;
+}
+
+void XmlText::begin_file() {
+  close();
+  encoding_.clear();
+  held_.clear();
+  converted_ = 0;
+  is_declared_ = false;
+  hold(kDeclaration);
+  for (const Form& form : kForms) {
+    if (!held_.starts_with(form.begin)) continue;
+    if (form.is_mark) held_.erase(0, form.begin.size());
+    if (form.encoding != "UTF-8") open(std::string(form.encoding));
+    return;
+  }
+  const std::string declared = declared_encoding(std::string_view(held_).substr(0, kDeclaration));
+  if (declared.empty() || declared == "UTF-8" || declared == "UTF8") return;
+  if (!is_encoding_name(declared)) {
+    throw_failure(stream_.name(), "declares an encoding that is no name of one");
+  }
+  if (is_wide(declared)) {
+    log::warn("{} declares the encoding {} and is read as UTF-8, as it begins", stream_.name(),
+              declared);
+    return;
+  }
+  open(declared);
+  is_declared_ = true;
+}
+
+// Whether what follows the first byte beyond ASCII is UTF-8 and not the declared encoding, in which
+// hardly any text is that by chance.
+bool XmlText::is_utf8_after_all() {
+  const auto first = std::ranges::find_if(held_, [](char c) { return (c & '\x80') != 0; });
+  if (first == held_.end()) return false;
+  const auto at = static_cast<std::size_t>(first - held_.begin());
+  hold(at + kEvidence);
+  is_declared_ = false;
+  return is_valid_utf8(whole_characters(std::string_view(held_).substr(at)));
+}
+
+std::string_view XmlText::read() {
+  text_.clear();
+  while (text_.empty()) {
+    if (held_.empty() && !hold(1)) return {};
+    if (is_declared_ && is_utf8_after_all()) {
+      log::warn("{} declares the encoding {}, and its text is UTF-8: it is read as that",
+                stream_.name(), encoding_);
+      close();
+    }
+    if (converter_ == kNone) {
+      text_ = std::exchange(held_, {});
+    } else {
+      convert();
+    }
+  }
+  return text_;
+}
+
+void XmlText::convert() {
+  text_.resize(kConverted);
+  char* in = held_.data();
+  std::size_t in_left = held_.size();
+  char* out = text_.data();
+  std::size_t out_left = text_.size();
+  const std::size_t status = ::iconv(converter_, &in, &in_left, &out, &out_left);
+  const int problem = status == static_cast<std::size_t>(-1) ? errno : 0;
+  converted_ += held_.size() - in_left;
+  held_.erase(0, held_.size() - in_left);
+  text_.resize(text_.size() - out_left);
+  // An end inside of a character waits for more bytes.
+  const bool is_cut = problem == EINVAL && text_.empty() && !hold(held_.size() + 1);
+  if (problem != EILSEQ && !is_cut) return;
+  if (!text_.empty()) return;  // the next call comes here again
+  throw_failure(stream_.name(),
+                fmt::format("is no {}: malformed from byte {} on", encoding_, converted_));
+}
+
+}  // namespace roformer
