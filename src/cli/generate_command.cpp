@@ -18,6 +18,7 @@
 #include "config/task_facts.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
+#include "text/chat_template.h"
 #include "text/text_ends.h"
 
 namespace roformer {
@@ -26,6 +27,9 @@ namespace {
 struct GenerateOptions {
   std::string model;
   std::string prompt;
+  bool literal = false;
+  bool chat = false;
+  std::string system;
   std::string checkpoint = "best";
   std::optional<WeightsKind> weights;
   GenerationOptions generation;
@@ -44,7 +48,7 @@ std::string prompt_text(const std::string& given) {
 }
 
 // The prompt behind what the run says begins one; the separator where there would be nothing.
-std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart start,
+std::vector<std::int64_t> prompt_ids(const std::string& prompt, bool literal, PromptStart start,
                                      const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
   if (start == PromptStart::classification && special.classification < 0) {
@@ -54,9 +58,18 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart star
   const TokenId first = start == PromptStart::separator        ? special.separator
                         : start == PromptStart::classification ? special.classification
                                                                : -1;
-  std::vector<std::int64_t> ids;
-  if (first >= 0) ids.push_back(first);
-  for (const TokenId id : tokenizer.encode(prompt)) ids.push_back(id);
+  std::vector<TokenId> text;
+  literal ? tokenizer.encode(prompt, text) : tokenizer.encode_prompt(prompt, text);
+  std::vector<std::int64_t> ids(text.begin(), text.end());
+  if (first >= 0) {
+    if (!ids.empty() && ids.front() == first) {
+      log::warn(
+          "the prompt names {} itself, which the run puts before every prompt: it is there "
+          "twice",
+          tokenizer.piece(first));
+    }
+    ids.insert(ids.begin(), first);
+  }
   if (ids.empty() && special.separator >= 0) ids.push_back(special.separator);
   if (ids.empty()) {
     const bool words = tokenizer.kind() != TokenizerKind::ids;
@@ -65,6 +78,23 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, PromptStart star
                       : "roformer generate RUN \"17 4 25\", as it has no tokenizer");
   }
   return ids;
+}
+
+// The message as the model's chat template writes it, which begins the text, too.
+std::vector<std::int64_t> chat_ids(const std::string& message, const GenerateOptions& options,
+                                   const Tokenizer& tokenizer) {
+  if (tokenizer.chat().source.empty()) {
+    throw_usage("--chat", fmt::format("{} has no chat template", options.model),
+                "`roformer import` takes that of a folder (chat_template.jinja, or chat_template "
+                "in tokenizer_config.json); without --chat the prompt is a text to continue");
+  }
+  std::vector<ChatMessage> messages;
+  if (!options.system.empty()) messages.push_back({.role = "system", .content = options.system});
+  messages.push_back({.role = "user", .content = message});
+  std::vector<TokenId> ids;
+  tokenizer.encode_prompt(render_chat(tokenizer.chat(), messages), ids);
+  if (ids.empty()) throw_failure("--chat", "the chat template writes nothing");
+  return {ids.begin(), ids.end()};
 }
 
 std::string text_of(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
@@ -129,7 +159,7 @@ class Typewriter {
 
 struct Prompt {
   const std::string& text;
-  const std::vector<std::int64_t>& ids;
+  const std::vector<std::int64_t>& ids;  // those that a sample is shown with
   const Tokenizer& tokenizer;
 };
 
@@ -166,7 +196,11 @@ void generate_command(const GenerateOptions& options) {
   const Tokenizer& tokenizer = *trained.tokenizer;
   const std::string text_before = prompt_text(options.prompt);
   const std::vector<std::int64_t> prompt =
-      prompt_ids(text_before, trained.settings.decoding.prompt_start, tokenizer);
+      options.chat ? chat_ids(text_before, options, tokenizer)
+                   : prompt_ids(text_before, options.literal,
+                                trained.settings.decoding.prompt_start, tokenizer);
+  // A text is shown from its beginning, an answer for itself.
+  const std::vector<std::int64_t> shown = options.chat ? std::vector<std::int64_t>() : prompt;
   require_positions(trained.settings, "--tokens",
                     static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);
 
@@ -180,7 +214,7 @@ void generate_command(const GenerateOptions& options) {
   });
   if (options.ignore_end) generation.ends.clear();
   const bool live = generation.samples == 1 && !options.json;
-  Typewriter typewriter(tokenizer, prompt);
+  Typewriter typewriter(tokenizer, shown);
   if (live) {
     generation.on_token = [&](std::int64_t, std::int64_t id) { typewriter.add(id); };
     typewriter.start();
@@ -201,7 +235,7 @@ void generate_command(const GenerateOptions& options) {
     const auto samples = generate(model, prompt, generation);
     for (const auto& sample : samples) tokens += sample.size();
     if (!live) {
-      print_samples(samples, first, {.text = text_before, .ids = prompt, .tokenizer = tokenizer},
+      print_samples(samples, first, {.text = text_before, .ids = shown, .tokenizer = tokenizer},
                     options.json);
     }
   }
@@ -225,6 +259,18 @@ void add_generate_command(CLI::App& program) {
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("prompt", options->prompt,
                       "the text to continue; -: of standard input; none: a new document");
+  CLI::Option* const literal = command->add_flag(
+      "--literal", options->literal,
+      "special tokens that the prompt names, as <|im_start|>, are letters; else tokens");
+  CLI::Option* const chat =
+      command
+          ->add_flag("--chat", options->chat,
+                     "the prompt is a message, written as the chat template of the imported model "
+                     "says; only the answer is printed")
+          ->excludes(literal);
+  command->add_option("--system", options->system, "with --chat: the system's message")
+      ->type_name("TEXT")
+      ->needs(chat);
   command->add_option("--tokens", generation.tokens, "tokens to add at most")
       ->check(positive())
       ->capture_default_str();

@@ -195,14 +195,19 @@ void transform_lines(Action action) {
   if (!std::cout) finish_output();
 }
 
-void encode_lines(const Tokenizer& tokenizer, bool pieces) {
+struct EncodeFlags {
+  bool pieces = false;
+  bool special = false;
+};
+
+void encode_lines(const Tokenizer& tokenizer, const EncodeFlags& flags) {
   std::vector<TokenId> ids;
   transform_lines([&](const std::string& line, std::string& output, std::int64_t) {
     ids.clear();
-    tokenizer.encode(line, ids);
+    flags.special ? tokenizer.encode_prompt(line, ids) : tokenizer.encode(line, ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (i > 0) output += ' ';
-      if (pieces) {
+      if (flags.pieces) {
         output += tokenizer.piece(ids[i]);
       } else {
         const fmt::format_int digits(ids[i]);
@@ -343,14 +348,17 @@ void add_count(CLI::App& parent) {
 
 void add_encode(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
-  auto pieces = std::make_shared<bool>(false);
+  auto flags = std::make_shared<EncodeFlags>();
   CLI::App* command = add_command(
       parent, {.name = "encode",
                .summary = "Write the ids of each line of standard input",
                .details = "One line of output a line of input, without special tokens."});
   add_tokenizer_flags(*command, *arguments, true);
-  command->add_flag("--pieces", *pieces, "write the pieces instead of their ids");
-  command->callback([arguments, pieces] { encode_lines(*open_tokenizer_of(*arguments), *pieces); });
+  command->add_flag("--pieces", flags->pieces, "write the pieces instead of their ids");
+  command->add_flag("--special", flags->special,
+                    "special tokens that the text names, as <|im_start|>, are tokens, as in a "
+                    "prompt; else letters, as in data");
+  command->callback([arguments, flags] { encode_lines(*open_tokenizer_of(*arguments), *flags); });
 }
 
 void add_decode(CLI::App& parent) {

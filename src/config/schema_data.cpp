@@ -91,7 +91,8 @@ std::vector<Key> data_keys() {
                     .tasks = {kMlm}}),
       ROFORMER_KEY(data.masking.whole_words,
                    {.help = "all pieces of a word are chosen together (BERT's later models; of "
-                            "Chinese words where the tokenizer has a dictionary)",
+                            "Chinese words where the tokenizer has a dictionary). In scripts "
+                            "without spaces a piece is a word, and more than 32 pieces are none",
                     .tasks = {kMlm}}),
 
       ROFORMER_KEY(glue.task,

@@ -1,9 +1,18 @@
 #include "data/masking.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/random.h"
 
 namespace roformer {
+namespace {
+
+// More pieces than a word of a text with spaces has. A longer one is no word (base pairs, a page of
+// a script whose words nobody told apart): masked whole it would take half a row or nothing of it.
+constexpr std::size_t kMostPiecesOfWord = 32;
+
+}  // namespace
 
 Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
     : settings_(settings), tokenizer_(tokenizer), mask_(tokenizer.special().mask) {
@@ -23,23 +32,37 @@ Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
   ROFORMER_ASSERT(!candidates_.empty());
 }
 
+std::vector<char> Masker::find_draws(std::span<const TokenId> ids) const {
+  std::vector<char> draws(ids.size(), 1);
+  if (!settings_.whole_words) return draws;
+  tokenizer_.find_words(ids, draws);
+  const auto is_special = [&](std::size_t i) {
+    return is_special_[static_cast<std::size_t>(ids[i])] != 0;
+  };
+  for (std::size_t begin = 0; begin < ids.size();) {
+    std::size_t end = begin + 1;
+    if (!is_special(begin)) {
+      draws[begin] = 1;  // a piece after a special token begins a word, whatever it is
+      while (end < ids.size() && draws[end] == 0 && !is_special(end)) ++end;
+      if (end - begin > kMostPiecesOfWord) {
+        std::fill(draws.begin() + static_cast<std::ptrdiff_t>(begin),
+                  draws.begin() + static_cast<std::ptrdiff_t>(end), char{1});
+      }
+    }
+    begin = end;
+  }
+  return draws;
+}
+
 void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
                   std::vector<TokenId>& labels) const {
   Random random(key);
-  std::vector<char> begins_word;
-  if (settings_.whole_words) tokenizer_.find_words(ids, begins_word);
-  bool word_chosen = false;
-  bool after_special = true;  // a piece after a special token begins a word of its own
+  const std::vector<char> draws = find_draws(ids);
+  bool chosen = false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto id = static_cast<std::size_t>(ids[i]);
-    if (is_special_[id]) {
-      after_special = true;
-      continue;
-    }
-    const bool draws = !settings_.whole_words || after_special || begins_word[i] != 0;
-    after_special = false;
-    if (draws) word_chosen = random.uniform() < settings_.probability;
-    if (!word_chosen) continue;
+    if (is_special_[static_cast<std::size_t>(ids[i])]) continue;
+    if (draws[i] != 0) chosen = random.uniform() < settings_.probability;
+    if (!chosen) continue;
     positions.push_back(static_cast<std::int32_t>(i));
     labels.push_back(ids[i]);
     const double fate = random.uniform();

@@ -30,6 +30,9 @@ class Masker {
   TokenId mask_;
   std::vector<char> is_special_;     // [vocabulary]
   std::vector<TokenId> candidates_;  // for random replacement: all but the special tokens
+
+  // For each id whether it is drawn for itself; others share the fate of the one before.
+  std::vector<char> find_draws(std::span<const TokenId> ids) const;
 };
 
 }  // namespace roformer

@@ -15,6 +15,7 @@
 #include "interop/causal_folder.h"
 #include "interop/causal_names.h"
 #include "interop/causal_prompt.h"
+#include "interop/chat_template_files.h"
 #include "interop/new_folder.h"
 #include "interop/rope_fields.h"
 #include "tensor/safetensors.h"
@@ -192,7 +193,8 @@ class CausalExporter {
     const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
     const bool byte_level = tokenizer.kind() == TokenizerKind::byte_level;
     if (pieces || byte_level) {
-      const auto config = prompt_config(tokenizer, settings_.decoding, settings_.data.length);
+      auto config = prompt_config(tokenizer, settings_.decoding, settings_.data.length);
+      write_chat_format(tokenizer.chat(), folder, config);
       write_file_atomically(folder / "tokenizer_config.json", config.dump(2) + "\n");
     }
     if (byte_level) {

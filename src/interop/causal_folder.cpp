@@ -16,10 +16,12 @@
 #include "interop/causal_config.h"
 #include "interop/causal_names.h"
 #include "interop/causal_prompt.h"
+#include "interop/chat_template_files.h"
 #include "interop/folder.h"
 #include "interop/folder_weights.h"
 #include "text/byte_level_file.h"
 #include "text/id_tokenizer.h"
+#include "text/sentencepiece_tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -126,6 +128,7 @@ class CausalReader {
 
   void take_tokenizer(TokenizerKind kind, const fs::path& file) {
     result_.tokenizer = open_tokenizer({.kind = kind, .file = file});
+    result_.tokenizer->set_chat(read_chat_format(folder_, result_.notes));
     require_rows(result_.settings.model.vocabulary);
     result_.settings.decoding.prompt_start =
         prompt_start_of(folder_, *result_.tokenizer, result_.notes);
@@ -135,7 +138,21 @@ class CausalReader {
   void read_tokenizer() {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
-    if (is_there(file)) {
+    const fs::path whole = folder_ / kTokenizerFile;
+    const bool byte_level = is_there(whole) && is_byte_level_file(read_file(whole));
+    // tiktoken's lists of pieces have the same name.
+    const bool pieces = is_there(file) && is_sentencepiece_model(read_file(file));
+    if (is_there(file) && !pieces) {
+      if (!byte_level) {
+        throw_failure(file.string(), "is not a SentencePiece model",
+                      "where it is tiktoken's, put the tokenizer.json of a byte-level BPE beside "
+                      "it, which AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
+      }
+      result_.notes.push_back(
+          "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as "
+          "transformers does");
+    }
+    if (pieces) {
       const fs::path config = folder_ / "tokenizer_config.json";
       const json flags = is_there(config) ? read_json(config) : json::object();
       if (flags.is_object() && flags.value("add_prefix_space", json()) == false) {
@@ -145,11 +162,8 @@ class CausalReader {
       }
       return take_tokenizer(TokenizerKind::sentencepiece, file);
     }
-    const fs::path whole = folder_ / kTokenizerFile;
+    if (byte_level) return take_tokenizer(TokenizerKind::byte_level, whole);
     const bool other = is_there(whole);
-    if (other && is_byte_level_file(read_file(whole, kLargestVocabulary))) {
-      return take_tokenizer(TokenizerKind::byte_level, whole);
-    }
     result_.notes.push_back(
         fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
                     other ? "its tokenizer.json is not one that is read here (a byte-level BPE, "

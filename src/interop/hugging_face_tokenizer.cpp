@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/printable.h"
+#include "interop/added_token_files.h"
 #include "interop/folder.h"
 #include "interop/tokenizer_json.h"
 #include "text/byte_level_file.h"
@@ -86,6 +88,36 @@ bool cuts_words(const fs::path& folder) {
          name->get<std::string>().starts_with("RoFormerTokenizer");
 }
 
+// Text of data never yields a special token, which transformers finds everywhere.
+void note_special(const std::vector<AddedToken>& added, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const AddedToken& token : added) {
+    if (token.special) names.push_back(printable(token.content));
+  }
+  if (names.empty()) return;
+  constexpr std::size_t kShown = 6;
+  const std::size_t all = names.size();
+  if (all > kShown) names.resize(kShown);
+  notes.push_back(fmt::format(
+      "its special added tokens ({}{}) are found in prompts only: in data their names are text",
+      fmt::join(names, ", "), all > kShown ? ", ..." : ""));
+}
+
+// The tokenizer of Chinese words has none of it.
+void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>& notes) {
+  const bool lower = model.rules.lower_case;
+  if (model.rules.strip_accents != lower) {
+    notes.push_back(fmt::format("its tokenizer {} accents; here a tokenizer of words {} them",
+                                lower ? "keeps" : "strips", lower ? "strips" : "keeps"));
+  }
+  if (!model.rules.chinese_characters) {
+    notes.push_back("its tokenizer keeps runs of Chinese characters together; here each is a word");
+  }
+  if (!model.added.empty()) {
+    notes.push_back("its added tokens are text here: a tokenizer of words has none");
+  }
+}
+
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
                                           std::vector<std::string>& notes) {
   if (const fs::path whole = file.parent_path() / kTokenizer; is_there(whole)) {
@@ -99,17 +131,16 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
         "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}",
         kTokenizerConfig, kTokenizer, cased ? "cased" : "uncased", file.filename().string()));
   }
-  if (normalization.strip_accents.value_or(!cased) == cased) {
-    notes.push_back(fmt::format("its tokenizer {} accents; here a {} WordPiece {} them",
-                                cased ? "strips" : "keeps", cased ? "cased" : "uncased",
-                                cased ? "keeps" : "strips"));
-  }
-  if (!normalization.chinese.value_or(true)) {
-    notes.push_back("its tokenizer keeps runs of Chinese characters together; here each is a word");
-  }
+  WordPieceModel model = {.vocabulary = std::move(vocabulary),
+                          .rules = {.lower_case = !cased,
+                                    .strip_accents = normalization.strip_accents.value_or(!cased),
+                                    .chinese_characters = normalization.chinese.value_or(true)}};
+  model.added = read_added_tokens(file.parent_path(), vocabulary_lines(model.vocabulary));
+  note_special(model.added, notes);
   const fs::path dictionary = file.parent_path() / kDictionary;
   if (is_there(dictionary)) {
-    return make_word_tokenizer(word_model({.vocabulary = std::move(vocabulary),
+    note_what_words_lack(model, notes);
+    return make_word_tokenizer(word_model({.vocabulary = std::move(model.vocabulary),
                                            .vocabulary_location = file.string(),
                                            .dictionary = read_file(dictionary, kLargestVocabulary),
                                            .dictionary_location = dictionary.string(),
@@ -123,7 +154,7 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
         "to have its words");
   }
   return make_wordpiece_tokenizer(
-      {.contents = std::move(vocabulary), .cased = cased, .location = file.string()});
+      {.contents = wordpiece_contents(model), .cased = cased, .location = file.string()});
 }
 
 }  // namespace
@@ -188,11 +219,12 @@ void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longe
                           tokenizer.file_name()));
     return;
   }
-  bool lower = tokenizer.description() == "wordpiece uncased";
+  BertRules rules;
+  std::vector<AddedToken> added;
   bool cuts = false;
   if (words) {
     const WordFiles files = word_files(tokenizer);
-    lower = !files.cased;
+    rules = files.cased ? kCasedBert : kUncasedBert;
     cuts = !files.characters;
     write_file_atomically(folder / kVocabulary, files.vocabulary);
     if (cuts) {
@@ -202,19 +234,29 @@ void write_hugging_face_tokenizer(const Tokenizer& tokenizer, std::int64_t longe
           "model's is written as dict.txt, which `roformer import` takes");
     }
   } else {
-    write_file_atomically(folder / kVocabulary, tokenizer.file_contents());
+    WordPieceModel model = wordpiece_model(tokenizer);
+    rules = model.rules;
+    added = std::move(model.added);
+    write_file_atomically(folder / kVocabulary, model.vocabulary);
   }
-  const nlohmann::ordered_json config = {
+  const bool plain = rules.strip_accents == rules.lower_case;
+  nlohmann::ordered_json config = {
       {"tokenizer_class", cuts ? "RoFormerTokenizer" : "BertTokenizer"},
-      {"do_lower_case", lower},
-      {"strip_accents", nullptr},
-      {"tokenize_chinese_chars", true},
+      {"do_lower_case", rules.lower_case},
+      {"strip_accents",
+       plain ? nlohmann::ordered_json() : nlohmann::ordered_json(rules.strip_accents)},
+      {"tokenize_chinese_chars", rules.chinese_characters},
       {"model_max_length", longest},
       {"unk_token", "[UNK]"},
       {"sep_token", "[SEP]"},
       {"pad_token", "[PAD]"},
       {"cls_token", "[CLS]"},
       {"mask_token", "[MASK]"}};
+  for (const AddedToken& token : added) {
+    nlohmann::ordered_json entry = added_token_json(token);
+    entry.erase("id");
+    config["added_tokens_decoder"][std::to_string(token.id)] = std::move(entry);
+  }
   write_file_atomically(folder / kTokenizerConfig, config.dump(2) + "\n");
 }
 

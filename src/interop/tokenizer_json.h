@@ -12,8 +12,8 @@ namespace roformer {
 std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file);
 
 // Throws Error (failure) for a WordPiece that cuts text otherwise than BERT's, which is the one
-// that is computed here: another way to find words, other marks inside them, tokens beside the
-// vocabulary. What a file does not say is as BERT has it; one that is no WordPiece is not looked
+// that is computed here: another way to find words, other marks inside them, text that is not
+// cleaned. What a file does not say is as BERT has it; one that is no WordPiece is not looked
 // at.
 void require_bert_wordpiece(std::string_view text, const std::string& file);
 

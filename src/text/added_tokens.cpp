@@ -1,9 +1,15 @@
 #include "text/added_tokens.h"
 
+#include <fmt/format.h>
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
 
+#include "base/error.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "text/code_point_category.h"
 #include "text/utf8.h"
 
@@ -37,8 +43,70 @@ std::size_t white_behind(std::string_view text, std::size_t position) {
 
 }  // namespace
 
+AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location) {
+  const auto field = [&](const char* name) {
+    return entry.is_object() ? entry.value(name, nlohmann::json()) : nlohmann::json();
+  };
+  const auto flag = [&](const char* name, bool otherwise) {
+    const nlohmann::json value = field(name);
+    if (value.is_null()) return otherwise;
+    if (!value.is_boolean()) {
+      throw_failure(location,
+                    fmt::format("\"{}\" is {}, not true or false", name, describe_json(value)));
+    }
+    return value.get<bool>();
+  };
+  if (!entry.is_object()) throw_failure(location, "has an added token that is no object");
+  const nlohmann::json content = field("content");
+  if (!content.is_string()) {
+    throw_failure(location, fmt::format("\"content\" is {}, not a text", describe_json(content)));
+  }
+  AddedToken token = {.content = content.get<std::string>()};
+  if (token.content.empty()) throw_failure(location, "has an added token without characters");
+  token.special = flag("special", false);
+  token.single_word = flag("single_word", false);
+  token.takes_before = flag("lstrip", false);
+  token.takes_behind = flag("rstrip", false);
+  token.normalized = flag("normalized", !token.special);
+  return token;
+}
+
+nlohmann::ordered_json added_token_json(const AddedToken& token) {
+  return {{"id", token.id},
+          {"content", token.content},
+          {"single_word", token.single_word},
+          {"lstrip", token.takes_before},
+          {"rstrip", token.takes_behind},
+          {"normalized", token.normalized},
+          {"special", token.special}};
+}
+
+void check_added_ids(const std::vector<AddedToken>& tokens,
+                     const std::function<TokenId(const std::string&)>& known, std::int64_t pieces,
+                     const std::string& location) {
+  std::unordered_set<std::string> seen;
+  std::int64_t next = pieces;
+  for (const AddedToken& token : tokens) {
+    if (!seen.insert(token.content).second) {
+      throw_failure(location, fmt::format("adds the token {} twice", printable(token.content)));
+    }
+    const TokenId id = known(token.content);
+    if (id >= 0 && id != token.id) {
+      throw_failure(location,
+                    fmt::format("numbers {} {} in its vocabulary and {} among its added tokens",
+                                printable(token.content), id, token.id));
+    }
+    if (id < 0 && token.id != next) {
+      throw_failure(location, fmt::format("numbers the added token {} {} where {} is the next id",
+                                          printable(token.content), token.id, next));
+    }
+    next = std::max<std::int64_t>(next, token.id + 1);
+  }
+}
+
 void AddedTokens::insert(AddedToken token) {
   trie_.insert(token.content, static_cast<std::int32_t>(tokens_.size()));
+  plain_ += token.special ? 0 : 1;
   tokens_.push_back(std::move(token));
 }
 
@@ -52,8 +120,10 @@ bool AddedTokens::stands_alone(std::string_view text, std::size_t begin, std::si
 
 // A token that took white space behind it may leave the next match behind where the text went on:
 // that part is then read again, as the reference does.
-void AddedTokens::split(std::string_view text, const std::function<void(std::string_view)>& on_text,
+void AddedTokens::split(std::string_view text, SpecialNames special,
+                        const std::function<void(std::string_view)>& on_text,
                         const std::function<void(TokenId)>& on_token) const {
+  const bool finds_special = special == SpecialNames::tokens;
   std::size_t done = 0;
   for (std::size_t position = 0; position < text.size() && !tokens_.empty();) {
     const PieceTrie::Match match = trie_.longest_prefix(text.substr(position));
@@ -65,7 +135,8 @@ void AddedTokens::split(std::string_view text, const std::function<void(std::str
     std::size_t begin = position;
     std::size_t end = position + match.length;
     position = end;
-    if (token.special || (token.single_word && !stands_alone(text, begin, end))) continue;
+    if (token.special && !finds_special) continue;
+    if (token.single_word && !stands_alone(text, begin, end)) continue;
     if (token.takes_before) begin = std::max(white_before(text, begin), done);
     if (token.takes_behind) end = white_behind(text, end);
     if (done < begin) on_text(text.substr(done, begin - done));

@@ -1,9 +1,10 @@
 // Tokens that stand beside a vocabulary ("added tokens" of Hugging Face's tokenizers): they are
 // found in the text before it is cut into words, the leftmost first and there the longest. Special
-// ones are not found: text never yields them.
+// ones are found in a prompt only: data never yield them.
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,19 +22,44 @@ struct AddedToken {
   bool takes_before = false;  // the white space before it belongs to it
   bool takes_behind = false;
   bool normalized = false;  // found in the normalised text
+
+  bool operator==(const AddedToken&) const = default;
 };
+
+// An entry of "added_tokens" in tokenizer.json or "added_tokens_decoder" in tokenizer_config.json,
+// without its id. Throws Error (failure, `location`).
+AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location);
+// Such an entry, with its id.
+nlohmann::ordered_json added_token_json(const AddedToken& token);
+
+// The reference gives a token the id of the piece that it is, and counts on from the vocabulary's
+// size where it is none, whatever a file says: throws Error (failure, `location`) where a file says
+// something else, and for a token that stands twice. `known` gives the id of a piece of the
+// vocabulary, -1 for any other text.
+void check_added_ids(const std::vector<AddedToken>& tokens,
+                     const std::function<TokenId(const std::string&)>& known, std::int64_t pieces,
+                     const std::string& location);
+
+// What the name of a special token is in a text.
+enum class SpecialNames { letters, tokens };
 
 class AddedTokens {
  public:
   void insert(AddedToken token);
+  // Whether any text has tokens.
+  bool may_find(SpecialNames special) const {
+    return plain_ > 0 || (special == SpecialNames::tokens && !tokens_.empty());
+  }
 
   // The parts of valid UTF-8 in their order: text between tokens, and tokens.
-  void split(std::string_view text, const std::function<void(std::string_view)>& on_text,
+  void split(std::string_view text, SpecialNames special,
+             const std::function<void(std::string_view)>& on_text,
              const std::function<void(TokenId)>& on_token) const;
 
  private:
   PieceTrie trie_;  // of indices in tokens_
   std::vector<AddedToken> tokens_;
+  std::size_t plain_ = 0;  // tokens that are not special
 
   bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) const;
 };

@@ -6,7 +6,12 @@
 #include <unicode/uniset.h>
 #include <unicode/unistr.h>
 
+#include <array>
+#include <memory>
+#include <mutex>
+
 #include "base/error.h"
+#include "text/ordered_marks.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -89,7 +94,9 @@ const icu::Normalizer2& canonical_decomposition() {
 
 icu::UnicodeString decompose(const icu::UnicodeString& text) {
   UErrorCode status = U_ZERO_ERROR;
-  icu::UnicodeString result = canonical_decomposition().normalize(text, status);
+  const icu::Normalizer2& decomposition = canonical_decomposition();
+  icu::UnicodeString result =
+      decomposition.normalize(with_ordered_marks(text, decomposition), status);
   ROFORMER_ASSERT(U_SUCCESS(status));
   return result;
 }
@@ -101,20 +108,25 @@ void for_each_code_point(const icu::UnicodeString& text, Action action) {
   }
 }
 
-// Each code point on its own: no rule for a final sigma.
-icu::UnicodeString strip_marks_and_lower(const icu::UnicodeString& text) {
+// After cleaning. Lower case of each code point by itself: no rule for a final sigma.
+icu::UnicodeString by_rules(const icu::UnicodeString& text, const BertRules& rules) {
+  if (!rules.lower_case && !rules.strip_accents) return text;
   icu::UnicodeString result;
-  for_each_code_point(text, [&](char32_t c) {
-    if (is_nonspacing_mark(c)) return;
-    result.append(icu::UnicodeString(static_cast<UChar32>(c)).toLower(icu::Locale::getRoot()));
+  for_each_code_point(rules.strip_accents ? decompose(text) : text, [&](char32_t c) {
+    if (rules.strip_accents && is_nonspacing_mark(c)) return;
+    icu::UnicodeString part(static_cast<UChar32>(c));
+    result.append(rules.lower_case ? part.toLower(icu::Locale::getRoot()) : part);
   });
   return result;
 }
 
-bool is_unchanged_by_uncasing(char32_t code_point) {
+bool is_unchanged(char32_t code_point, const BertRules& rules) {
   const auto c = static_cast<UChar32>(code_point);
-  return canonical_decomposition().isInert(c) &&
-         !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED) && !is_nonspacing_mark(code_point);
+  if (rules.strip_accents &&
+      (!canonical_decomposition().isInert(c) || is_nonspacing_mark(code_point))) {
+    return false;
+  }
+  return !rules.lower_case || !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED);
 }
 
 // How a code point that survived cleaning acts when words are split.
@@ -125,7 +137,8 @@ Role role_in_words(char32_t c) {
 
 }  // namespace
 
-BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCodePoints) {
+BertNormalization::BertNormalization(const BertRules& rules)
+    : rules_(rules), entries_(kCodePoints) {
   for (char32_t c = 0; c < kCodePoints; ++c) {
     Entry& entry = entries_[c];
     if (is_removed(c)) {
@@ -136,16 +149,18 @@ BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCode
       entry.role = Role::space;
       continue;
     }
-    if (cased || is_unchanged_by_uncasing(c)) {
+    if (is_unchanged(c, rules)) {
       entry.role = role_in_words(c);
     } else {
       bool reordered = false;
-      const icu::UnicodeString decomposed = decompose(static_cast<UChar32>(c));
-      for_each_code_point(decomposed, [&](char32_t part) {
-        reordered |=
-            u_getCombiningClass(static_cast<UChar32>(part)) != 0 && !is_nonspacing_mark(part);
-      });
-      const icu::UnicodeString text = strip_marks_and_lower(decomposed);
+      const icu::UnicodeString whole = static_cast<UChar32>(c);
+      if (rules.strip_accents) {
+        for_each_code_point(decompose(whole), [&](char32_t part) {
+          reordered |=
+              u_getCombiningClass(static_cast<UChar32>(part)) != 0 && !is_nonspacing_mark(part);
+        });
+      }
+      const icu::UnicodeString text = by_rules(whole, rules);
       entry.role = text.isEmpty() ? Role::dropped : Role::letter;
       for_each_code_point(text, [&](char32_t part) {
         if (role_in_words(part) == Role::letter) return;
@@ -160,44 +175,51 @@ BertNormalization::BertNormalization(bool cased) : cased_(cased), entries_(kCode
       text.toUTF8String(replacements_);
       entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
     }
-    if (is_chinese(c)) entry.role = Role::punctuation;  // a word of its own
+    // A word of its own.
+    if (rules.chinese_characters && is_chinese(c)) entry.role = Role::punctuation;
   }
 }
 
-const BertNormalization& BertNormalization::cased() {
-  static const BertNormalization table(true);
-  return table;
+const BertNormalization& BertNormalization::of(const BertRules& rules) {
+  static std::array<std::unique_ptr<const BertNormalization>, 8> tables;
+  static std::array<std::once_flag, 8> made;
+  const std::size_t which = (rules.lower_case ? 4 : 0) + (rules.strip_accents ? 2 : 0) +
+                            (rules.chinese_characters ? 1 : 0);
+  std::call_once(made[which], [&] { tables[which].reset(new BertNormalization(rules)); });
+  return *tables[which];
 }
 
-const BertNormalization& BertNormalization::uncased() {
-  static const BertNormalization table(false);
-  return table;
-}
-
-std::vector<std::string> BertNormalization::plain_words(std::string_view text) const {
+std::string BertNormalization::normalized(std::string_view text) const {
   icu::UnicodeString cleaned;
   for (std::size_t position = 0; position < text.size();) {
     const char32_t c = next_code_point(text, position);
     if (is_removed(c)) continue;
     if (is_space(c)) {
       cleaned.append(u' ');
-    } else if (is_chinese(c)) {
+    } else if (rules_.chinese_characters && is_chinese(c)) {
       cleaned.append(u' ').append(static_cast<UChar32>(c)).append(u' ');
     } else {
       cleaned.append(static_cast<UChar32>(c));
     }
   }
-  if (!cased_) cleaned = strip_marks_and_lower(decompose(cleaned));
+  std::string result;
+  by_rules(cleaned, rules_).toUTF8String(result);
+  return result;
+}
+
+std::vector<std::string> BertNormalization::plain_words(std::string_view text) const {
   std::vector<std::string> words;
+  const std::string whole = normalized(text);
   bool open = false;
-  for_each_code_point(cleaned, [&](char32_t c) {
+  for (std::size_t position = 0; position < whole.size();) {
+    const char32_t c = next_code_point(whole, position);
     const Role role = role_in_words(c);
     if (role != Role::space) {
       if (role == Role::punctuation || !open) words.emplace_back();
       append_utf8(words.back(), c);
     }
     open = role == Role::letter;
-  });
+  }
   return words;
 }
 

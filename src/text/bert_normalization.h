@@ -1,8 +1,8 @@
 // What BERT does to text before it looks into its vocabulary, as a table over all code points:
-// cleaning, spaces around Chinese characters, and for uncased models canonical decomposition
-// without the nonspacing marks, then lower case; the same rules say where words end. Follows the
-// reference of Devlin et al. 2019 (BasicTokenizer) in the form of Hugging Face's BertNormalizer and
-// BertPreTokenizer.
+// cleaning, and each where a model does it: spaces around Chinese characters, canonical
+// decomposition without the nonspacing marks, lower case. The same rules say where words end.
+// Follows the reference of Devlin et al. 2019 (BasicTokenizer) in the form of Hugging Face's
+// BertNormalizer and BertPreTokenizer.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,17 @@
 #include <vector>
 
 namespace roformer {
+
+// What a model does beside cleaning, each independent of the others.
+struct BertRules {
+  bool lower_case = true;
+  bool strip_accents = true;
+  bool chinese_characters = true;  // each is a word
+
+  bool operator==(const BertRules&) const = default;
+};
+inline constexpr BertRules kUncasedBert = {};
+inline constexpr BertRules kCasedBert = {.lower_case = false, .strip_accents = false};
 
 class BertNormalization {
  public:
@@ -27,9 +38,10 @@ class BertNormalization {
     std::uint32_t offset = 0;  // of the replacement
   };
 
-  // The tables are made once, on first use.
-  static const BertNormalization& cased();
-  static const BertNormalization& uncased();
+  // The tables are made once each, on first use.
+  static const BertNormalization& of(const BertRules& rules);
+  static const BertNormalization& cased() { return of(kCasedBert); }
+  static const BertNormalization& uncased() { return of(kUncasedBert); }
 
   const Entry& entry(char32_t code_point) const { return entries_[code_point]; }
   // What is written for a code point whose UTF-8 is `original`.
@@ -41,13 +53,15 @@ class BertNormalization {
   // The words of valid UTF-8 by whole-string operations, step by step as the definition reads:
   // right for every text, and slow.
   std::vector<std::string> plain_words(std::string_view text) const;
+  // What these words are cut from.
+  std::string normalized(std::string_view text) const;
 
  private:
-  bool cased_;
+  BertRules rules_;
   std::vector<Entry> entries_;
   std::string replacements_;
 
-  explicit BertNormalization(bool cased);
+  explicit BertNormalization(const BertRules& rules);
 };
 
 }  // namespace roformer

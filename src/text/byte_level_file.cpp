@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -155,34 +154,19 @@ class ByteLevelReader {
     const ByteLevelJson list = optional(document_, "added_tokens");
     if (list.is_null()) return;
     require(list.is_array(), "its \"added_tokens\" are no list");
-    std::unordered_set<std::string> seen;
-    auto next = static_cast<TokenId>(ids_.size());
     for (const ByteLevelJson& entry : list) {
-      require(entry.is_object(), "has an added token that is no object");
-      AddedToken token = {.content = word(entry, "content")};
-      require(!token.content.empty(), "has an added token without characters");
-      if (!seen.insert(token.content).second) {
-        refuse(fmt::format("adds the token {} twice", printable(token.content)));
-      }
+      AddedToken token = parse_added_token(entry, location_);
       token.id = id_of(part(entry, "id"), token.content);
-      token.special = flag(entry, "special", false);
-      token.single_word = flag(entry, "single_word", false);
-      token.takes_before = flag(entry, "lstrip", false);
-      token.takes_behind = flag(entry, "rstrip", false);
-      token.normalized = flag(entry, "normalized", !token.special);
-      const auto [known, added] = ids_.emplace(token.content, token.id);
-      if (!added && known->second != token.id) {
-        refuse(fmt::format("numbers {} {} in its vocabulary and {} among its added tokens",
-                           printable(token.content), known->second, token.id));
-      }
-      // The reference counts on, whatever the file says.
-      if (added && token.id != next) {
-        refuse(fmt::format("numbers the added token {} {} where {} is the next id",
-                           printable(token.content), token.id, next));
-      }
-      next = std::max(next, token.id + 1);
       file_.added.push_back(std::move(token));
     }
+    check_added_ids(
+        file_.added,
+        [&](const std::string& piece) {
+          const auto found = ids_.find(piece);
+          return found == ids_.end() ? -1 : found->second;
+        },
+        std::ssize(ids_), location_);
+    for (const AddedToken& token : file_.added) ids_.emplace(token.content, token.id);
   }
 
   // "a b", or ["a", "b"] as newer releases write it.

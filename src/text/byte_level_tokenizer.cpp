@@ -14,6 +14,7 @@
 #include "text/byte_level_file.h"
 #include "text/normal_form.h"
 #include "text/split_pattern.h"
+#include "text/unspaced_script.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
 
@@ -64,23 +65,10 @@ class ByteLevelTokenizer final : public Tokenizer {
   }
 
   void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    WordCachePool::Lease cache(caches_);
-    std::int64_t effort =
-        SplitPattern::effort_for(text.size()) * static_cast<std::int64_t>(steps_.size());
-    const auto on_token = [&ids](TokenId id) { ids.push_back(id); };
-    added_to_text_.split(
-        text,
-        [&](std::string_view part) {
-          const std::string normal = normal_forms_.empty() ? std::string() : normalize(part);
-          added_to_normal_text_.split(
-              normal_forms_.empty() ? part : normal,
-              [&](std::string_view rest) { cut(0, rest, effort, *cache, ids); }, on_token);
-        },
-        on_token);
+    encode(raw, SpecialNames::letters, ids);
+  }
+  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
+    encode(raw, SpecialNames::tokens, ids);
   }
 
   // What is no UTF-8, as half a character, is written as U+FFFD.
@@ -120,6 +108,9 @@ class ByteLevelTokenizer final : public Tokenizer {
       // A space and the word behind it are one word, though they may be two pieces.
       const bool lone_space = before != nullptr && *before == " ";
       if (behind_white && !lone_space) begins[i] = 1;
+      const bool unspaced =
+          begins_unspaced(bytes_[checked(ids[i])]) || (before != nullptr && ends_unspaced(*before));
+      if (unspaced && !lone_space) begins[i] = 1;
     }
   }
   MaskSpaces mask_spaces() const override { return mask_spaces_; }
@@ -155,6 +146,26 @@ class ByteLevelTokenizer final : public Tokenizer {
   std::size_t checked(TokenId id) const {
     ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
     return static_cast<std::size_t>(id);
+  }
+
+  void encode(std::string_view raw, SpecialNames special, std::vector<TokenId>& ids) const {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    const std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+    WordCachePool::Lease cache(caches_);
+    std::int64_t effort =
+        SplitPattern::effort_for(text.size()) * static_cast<std::int64_t>(steps_.size());
+    const auto on_token = [&ids](TokenId id) { ids.push_back(id); };
+    added_to_text_.split(
+        text, special,
+        [&](std::string_view part) {
+          const std::string normal = normal_forms_.empty() ? std::string() : normalize(part);
+          added_to_normal_text_.split(
+              normal_forms_.empty() ? part : normal, special,
+              [&](std::string_view rest) { cut(0, rest, effort, *cache, ids); }, on_token);
+        },
+        on_token);
   }
 
   // Only what is written in the alphabet can be met: words are.

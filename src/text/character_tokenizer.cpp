@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/unspaced_script.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -73,6 +74,16 @@ class CharacterTokenizer final : public Tokenizer {
     std::size_t position = 0;
     const auto c = static_cast<UChar32>(next_code_point(piece(id), position));
     return u_isUWhiteSpace(c) || u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC);
+  }
+  void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
+    Tokenizer::find_words(ids, begins);
+    bool after_unspaced = false;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::string character = piece(ids[i]);
+      const bool unspaced = begins_unspaced(character);
+      if (unspaced || after_unspaced) begins[i] = 1;
+      after_unspaced = unspaced;
+    }
   }
   bool keeps_line_ends() const override { return true; }
   TokenizerKind kind() const override { return TokenizerKind::characters; }

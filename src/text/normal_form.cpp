@@ -7,14 +7,14 @@
 #include <unicode/unistr.h>
 
 #include "base/error.h"
+#include "text/ordered_marks.h"
 #include "text/utf8.h"
 
 namespace roformer {
 namespace {
 
-const icu::Normalizer2& normalizer_named(const std::string& name) {
+const icu::Normalizer2& normalizer_named(const std::string& name, bool composes) {
   UErrorCode status = U_ZERO_ERROR;
-  const bool composes = name.back() == 'C';
   const icu::Normalizer2* const normalizer =
       icu::Normalizer2::getInstance(nullptr, name.find('K') == std::string::npos ? "nfc" : "nfkc",
                                     composes ? UNORM2_COMPOSE : UNORM2_DECOMPOSE, status);
@@ -34,10 +34,12 @@ icu::UnicodeSet code_points_of_unicode_9() {
 
 struct NormalForm::Parts {
   icu::UnicodeSet known;
-  icu::FilteredNormalizer2 normalizer;
+  icu::FilteredNormalizer2 normalizer, decomposition;
 
   explicit Parts(const std::string& name)
-      : known(code_points_of_unicode_9()), normalizer(normalizer_named(name), known) {}
+      : known(code_points_of_unicode_9()),
+        normalizer(normalizer_named(name, name.back() == 'C'), known),
+        decomposition(normalizer_named(name, false), known) {}
 };
 
 NormalForm::NormalForm(const std::string& name) : parts_(std::make_unique<Parts>(name)) {}
@@ -49,10 +51,10 @@ std::string NormalForm::apply(std::string_view text) const {
   if (is_ascii(text)) return std::string(text);
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2& normalizer = parts_->normalizer;
+  const auto written = icu::UnicodeString::fromUTF8(
+      icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())));
   const icu::UnicodeString normal =
-      normalizer.normalize(icu::UnicodeString::fromUTF8(icu::StringPiece(
-                               text.data(), static_cast<std::int32_t>(text.size()))),
-                           status);
+      normalizer.normalize(with_ordered_marks(written, parts_->decomposition), status);
   if (U_FAILURE(status)) throw_failure("tokenizer", "a text is too long to be normalised");
   std::string result;
   normal.toUTF8String(result);

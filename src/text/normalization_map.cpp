@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <vector>
+
+#include "text/space_marker.h"
 
 namespace roformer {
 namespace {
@@ -95,6 +98,26 @@ class Trie {
     return count_matches();
   }
 
+  // Of a safe trie: whether a rule but one of a space alone has a space in what it matches, or one
+  // writes the marker that a space becomes.
+  bool reaches_over_spaces() const {
+    if (texts_.find(kSpaceMarker) != std::string_view::npos) return true;
+    std::vector<bool> seen(units_.size());
+    std::vector<std::size_t> open = {0};
+    while (!open.empty()) {
+      const std::size_t unit = open.back();
+      open.pop_back();
+      const std::size_t from = base(unit);
+      for (std::uint32_t c = first_child_[from]; c < first_child_[from + 1]; ++c) {
+        const std::size_t child = children_[c];
+        if ((units_[child] & 0xff) == ' ' && !(unit == 0 && keeps_space(child))) return true;
+        if (!seen[child]) open.push_back(child);
+        seen[child] = true;
+      }
+    }
+    return false;
+  }
+
  private:
   static constexpr int kUnknown = -1, kBeingCounted = -2;
 
@@ -111,6 +134,13 @@ class Trie {
     return i ^ static_cast<std::size_t>((unit >> 10) << ((unit & (1u << 9)) >> 6));
   }
   std::size_t reached_from(std::size_t i) const { return i ^ (units_[i] & 0xff); }
+
+  // Where the one rule that begins with a space writes a space for it.
+  bool keeps_space(std::size_t unit) const {
+    const std::size_t from = base(unit);
+    if (!has_leaf(unit) || first_child_[from] != first_child_[from + 1]) return false;
+    return texts_.substr(units_[from] & ~(1u << 31)).starts_with(std::string_view(" \0", 2));
+  }
 
   void list_children() {
     first_child_.assign(units_.size() + 1, 0);
@@ -151,31 +181,56 @@ class Trie {
   }
 };
 
-bool is_safe_map(std::string_view map) {
-  if (map.empty()) return true;
+// Nothing where the sizes contradict each other.
+std::optional<Trie> trie_of(std::string_view map) {
   std::uint32_t bytes = 0;
-  if (map.size() < sizeof bytes) return false;
+  if (map.size() < sizeof bytes) return std::nullopt;
   std::memcpy(&bytes, map.data(), sizeof bytes);
   map.remove_prefix(sizeof bytes);
-  if (bytes == 0 || bytes > map.size() || bytes % sizeof(std::uint32_t) != 0) return false;
+  if (bytes == 0 || bytes > map.size() || bytes % sizeof(std::uint32_t) != 0) return std::nullopt;
   std::vector<std::uint32_t> units(bytes / sizeof(std::uint32_t));
   std::memcpy(units.data(), map.data(), bytes);
-  return Trie(std::move(units), map.substr(bytes)).is_safe();
+  return Trie(std::move(units), map.substr(bytes));
+}
+
+bool is_safe_map(std::string_view map) {
+  if (map.empty()) return true;
+  std::optional<Trie> trie = trie_of(map);
+  return trie && trie->is_safe();
+}
+
+// The tables of rules by which the specifications with these numbers normalise.
+template <class Action>
+void for_each_map(std::string_view model, std::initializer_list<std::uint64_t> specifications,
+                  Action action) {
+  std::uint64_t number = 0;
+  MessageFields fields(model);
+  while (const std::optional<std::string_view> field = fields.next(number)) {
+    if (std::ranges::find(specifications, number) == specifications.end()) continue;
+    MessageFields specification(*field);
+    while (const std::optional<std::string_view> part = specification.next(number)) {
+      if (number == kPrecompiledMap) action(*part);
+    }
+  }
 }
 
 }  // namespace
 
 bool has_safe_normalization(std::string_view model) {
-  std::uint64_t number = 0;
-  MessageFields fields(model);
-  while (const std::optional<std::string_view> field = fields.next(number)) {
-    if (number != kNormalizer && number != kDenormalizer) continue;
-    MessageFields specification(*field);
-    while (const std::optional<std::string_view> part = specification.next(number)) {
-      if (number == kPrecompiledMap && !is_safe_map(*part)) return false;
-    }
-  }
-  return true;
+  bool safe = true;
+  for_each_map(model, {kNormalizer, kDenormalizer},
+               [&](std::string_view map) { safe = safe && is_safe_map(map); });
+  return safe;
+}
+
+bool normalization_reaches_over_spaces(std::string_view model) {
+  bool reaches = false;
+  for_each_map(model, {kNormalizer}, [&](std::string_view map) {
+    std::optional<Trie> trie = trie_of(map);
+    reaches =
+        reaches || (!map.empty() && !(trie && trie->is_safe() && !trie->reaches_over_spaces()));
+  });
+  return reaches;
 }
 
 }  // namespace roformer

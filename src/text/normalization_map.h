@@ -11,4 +11,8 @@ namespace roformer {
 // none. Fields that cannot be read are left to the library, which refuses them.
 bool has_safe_normalization(std::string_view model);
 
+// Whether a rule has a space in what it matches ("a ," becomes "a,"), or writes what SentencePiece
+// writes for a space: then a text may not be cut at its spaces before it is normalised.
+bool normalization_reaches_over_spaces(std::string_view model);
+
 }  // namespace roformer

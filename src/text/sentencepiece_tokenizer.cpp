@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/added_tokens.h"
+#include "text/normalization_map.h"
 #include "text/sentencepiece_loading.h"
 #include "text/space_marker.h"
+#include "text/unspaced_script.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
 
@@ -31,6 +34,10 @@ class SentencePieceTokenizer final : public Tokenizer {
       if (special_.mask < 0 && id != special_.unknown) special_.mask = id;
     }
     words_are_independent_ = find_words_independent();
+    for (TokenId id = 0; id < processor_.GetPieceSize(); ++id) {
+      if (!is_special(id) && !processor_.IsControl(id)) continue;
+      named_.insert({.content = processor_.IdToPiece(id), .id = id, .special = true});
+    }
   }
 
   void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
@@ -53,6 +60,16 @@ class SentencePieceTokenizer final : public Tokenizer {
       encode_directly(word, ids);
       (*cache).insert(word, std::span<const TokenId>(ids).subspan(before));
     }
+  }
+
+  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    const std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+    named_.split(
+        text, SpecialNames::tokens, [&](std::string_view part) { encode(part, ids); },
+        [&](TokenId id) { ids.push_back(id); });
   }
 
   // Runs of ordinary pieces are written by the library, special tokens between them by us.
@@ -91,6 +108,17 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool begins_word(TokenId id) const override {
     return processor_.IdToPiece(id).starts_with(kSpaceMarker);
   }
+  void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
+    Tokenizer::find_words(ids, begins);
+    // A marker that is a piece by itself is one word with what follows it.
+    bool after_unspaced = false, after_marker = false;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::string& piece = processor_.IdToPiece(ids[i]);
+      if (after_unspaced || (begins_unspaced(piece) && !after_marker)) begins[i] = 1;
+      after_unspaced = ends_unspaced(piece);
+      after_marker = piece == kSpaceMarker;
+    }
+  }
   TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
   const std::string& file_contents() const override { return contents_; }
   std::string description() const override { return "sentencepiece"; }
@@ -99,6 +127,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string contents_;
   sentencepiece::SentencePieceProcessor processor_;
   SpecialTokens special_;
+  AddedTokens named_;  // special ones
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
 
@@ -122,8 +151,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   }
 
   // Words can be split apart from each other when every one gets its own leading marker, a space
-  // is only ever that marker, and no piece reaches over a space.
+  // is only ever that marker, and no piece and no rule of normalisation reaches over a space.
   bool find_words_independent() const {
+    if (normalization_reaches_over_spaces(contents_)) return false;
     for (int id = 0; id < processor_.GetPieceSize(); ++id) {
       const std::string& piece = processor_.IdToPiece(id);
       if (processor_.IsControl(id) || processor_.IsUnknown(id)) continue;

@@ -1,6 +1,6 @@
 // One interface for every way of turning text into ids: SentencePiece, WordPiece, byte-level BPE,
-// characters and bytes. Encoding never yields a special token, whatever the text contains; callers
-// add them.
+// characters and bytes. Encoding data never yields a special token, whatever the text contains;
+// callers add them, and a prompt may name them.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,16 @@ struct SpecialTokens {
   TokenId mask = -1;            // [MASK]
 };
 
+// The chat template of a model in Hugging Face's form (text/chat_template.h), and the names that it
+// knows. Empty where there is none.
+struct ChatFormat {
+  std::string source;
+  std::string begin;  // bos_token
+  std::string end;    // eos_token
+
+  bool operator==(const ChatFormat&) const = default;
+};
+
 // Whether the white space around a mask in a text belongs to the mask.
 struct MaskSpaces {
   bool before = false, behind = false;
@@ -39,6 +49,12 @@ class Tokenizer {
   // Appends the ids of the text, without special tokens. Invalid UTF-8 is replaced by U+FFFD and
   // counted (see invalid_sequences). Safe to call from several threads.
   virtual void encode(std::string_view text, std::vector<TokenId>& ids) const = 0;
+  // As encode(), but the name of a special token in the text ("<|im_start|>") is that token, as in
+  // transformers. For what a user asks a model; kinds whose special tokens have no name that anyone
+  // writes encode as ever.
+  virtual void encode_prompt(std::string_view text, std::vector<TokenId>& ids) const {
+    encode(text, ids);
+  }
   // The text of the ids; special tokens are left out unless asked for. Bytes come back as they are,
   // valid UTF-8 or not (see decode_text).
   virtual std::string decode(std::span<const TokenId> ids, bool with_special = false) const = 0;
@@ -63,7 +79,7 @@ class Tokenizer {
   // bytes).
   virtual const std::string& file_contents() const = 0;
   // The name of that file in a saved folder ("vocab.txt"); empty for bytes, which have none.
-  std::string file_name() const { return file_name_of(kind()); }
+  virtual std::string file_name() const { return file_name_of(kind()); }
   static std::string file_name_of(TokenizerKind kind);
   // Options that belong to the file, as text ("wordpiece uncased"), for storing and comparing.
   virtual std::string description() const = 0;
@@ -79,6 +95,11 @@ class Tokenizer {
     return ids;
   }
 
+  // How the model that the tokenizer belongs to writes a conversation; kept with it in a folder.
+  // No part of the fingerprint, as no text gives other ids for it.
+  const ChatFormat& chat() const { return chat_; }
+  void set_chat(ChatFormat chat) { chat_ = std::move(chat); }
+
  protected:
   void count_invalid_sequences(std::uint64_t count) const {
     if (count > 0) invalid_sequences_.fetch_add(count, std::memory_order_relaxed);
@@ -86,6 +107,7 @@ class Tokenizer {
 
  private:
   mutable std::atomic<std::uint64_t> invalid_sequences_{0};
+  ChatFormat chat_;
 };
 
 // As decode() without special tokens, and valid UTF-8: what is half a character is U+FFFD. For all
@@ -99,7 +121,8 @@ bool same_vocabulary(const Tokenizer& a, const Tokenizer& b);
 // at the contents. Throws Error naming the file and what it is when it is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 
-// Writes tokenizer.json (kind, options, file name, fingerprint) and the model file into a folder,
+// Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, where there is
+// one, the chat template (chat_template.jinja) into a folder,
 // and opens a tokenizer from such a folder. Every field is checked; Error names the file.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
 // Every name that it writes, of whatever kind.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDescriptionFile = "tokenizer.json";
+constexpr const char* kChatFile = "chat_template.jinja";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
 
@@ -37,6 +39,7 @@ struct ModelFile {
 constexpr std::array kModelFiles = {
     ModelFile{TokenizerKind::sentencepiece, "sentencepiece.model"},
     ModelFile{TokenizerKind::wordpiece, "vocab.txt"},
+    ModelFile{TokenizerKind::wordpiece, "wordpiece.json"},
     ModelFile{TokenizerKind::characters, "characters.json"},
     ModelFile{TokenizerKind::subwords, "subwords.json"},
     ModelFile{TokenizerKind::marian, "marian.model"},
@@ -48,6 +51,7 @@ constexpr std::array kModelFiles = {
 TokenizerKind kind_of(std::string_view contents, const std::string& location) {
   if (is_word_model(contents)) return TokenizerKind::words;
   if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
+  if (is_wordpiece_model(contents)) return TokenizerKind::wordpiece;
   if (is_character_vocabulary(contents)) return TokenizerKind::characters;
   if (is_marian_model(contents)) return TokenizerKind::marian;
   if (is_subword_model(contents)) return TokenizerKind::subwords;
@@ -103,7 +107,20 @@ struct Description {
   std::string file;  // beside it; empty for bytes
   std::int64_t vocabulary_size = 0;
   std::string fingerprint;
+  std::optional<ChatFormat> chat;  // without its source, which is a file beside it
 };
+
+// {"bos_token": "<s>", "eos_token": "</s>"}; both may be missing.
+ChatFormat read_chat(const nlohmann::json& json, const fs::path& path) {
+  const auto name = [&](const char* key) {
+    const nlohmann::json value = json.is_object() ? json.value(key, nlohmann::json("")) : json;
+    if (!value.is_string()) {
+      throw_failure(path.string(), fmt::format("\"chat\" has no text \"{}\"", key));
+    }
+    return value.get<std::string>();
+  };
+  return {.begin = name("bos_token"), .end = name("eos_token")};
+}
 
 Description read_description(const fs::path& path) {
   const nlohmann::json json = read_json(path);
@@ -133,6 +150,9 @@ Description read_description(const fs::path& path) {
                              .file = text_field("file"),
                              .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
                              .fingerprint = text_field("fingerprint")};
+  if (const auto chat = json.find("chat"); chat != json.end()) {
+    description.chat = read_chat(*chat, path);
+  }
   const std::string kind = text_field("kind");
   for (const TokenizerKind value :
        {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
@@ -208,7 +228,7 @@ std::string Tokenizer::file_name_of(TokenizerKind kind) {
 }
 
 std::vector<std::string> saved_tokenizer_names() {
-  std::vector<std::string> names{kDescriptionFile};
+  std::vector<std::string> names{kDescriptionFile, kChatFile};
   for (const ModelFile& file : kModelFiles) names.emplace_back(file.name);
   return names;
 }
@@ -219,7 +239,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   if (!tokenizer.file_name().empty()) {
     write_file_atomically(place / tokenizer.file_name(), tokenizer.file_contents());
   }
-  const nlohmann::ordered_json description = {
+  nlohmann::ordered_json description = {
       {"format", kFormat},
       {"version", kVersion},
       {"kind", to_word(tokenizer.kind())},
@@ -228,6 +248,10 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
       {"vocabulary_size", tokenizer.vocabulary_size()},
       {"fingerprint", hexadecimal(tokenizer.fingerprint())},
   };
+  if (const ChatFormat& chat = tokenizer.chat(); !chat.source.empty()) {
+    write_file_atomically(place / kChatFile, chat.source);
+    description["chat"] = {{"bos_token", chat.begin}, {"eos_token", chat.end}};
+  }
   write_file_atomically(place / kDescriptionFile, description.dump(2) + "\n");
 }
 
@@ -236,7 +260,8 @@ bool holds_only_tokenizer(const fs::path& folder) {
     const Description description = read_description(folder / kDescriptionFile);
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const fs::path name = entry.path().filename();
-      if (name != kDescriptionFile && name != description.file) return false;
+      const bool chat = description.chat && name == kChatFile;
+      if (name != kDescriptionFile && name != description.file && !chat) return false;
     }
     return true;
   } catch (const std::exception&) {
@@ -273,6 +298,11 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
       tokenizer->file_name() != description.file ||
       tokenizer->vocabulary_size() != description.vocabulary_size) {
     mismatch();
+  }
+  if (description.chat) {
+    ChatFormat chat = *description.chat;
+    chat.source = read_file(folder / kChatFile);
+    tokenizer->set_chat(std::move(chat));
   }
   return tokenizer;
 }

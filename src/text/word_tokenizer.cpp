@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/added_tokens.h"
 #include "text/bert_normalization.h"
 #include "text/utf8.h"
 #include "text/wordpiece_tokenizer.h"
@@ -63,7 +64,11 @@ class WordTokenizer final : public Tokenizer {
                                           .cased = cased_,
                                           .location = model.files.vocabulary_location})) {
     for (TokenId id = 0; id < static_cast<TokenId>(pieces_->vocabulary_size()); ++id) {
-      if (!pieces_->is_special(id)) ids_[pieces_->piece(id)] = id;
+      if (pieces_->is_special(id)) {
+        named_.insert({.content = pieces_->piece(id), .id = id, .special = true});
+      } else {
+        ids_[pieces_->piece(id)] = id;
+      }
     }
   }
 
@@ -88,6 +93,16 @@ class WordTokenizer final : public Tokenizer {
         pieces_->encode(word, ids);
       }
     }
+  }
+
+  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    const std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+    named_.split(
+        text, SpecialNames::tokens, [&](std::string_view part) { encode(part, ids); },
+        [&](TokenId id) { ids.push_back(id); });
   }
 
   // Spaces stand only between words that are not Chinese.
@@ -156,6 +171,7 @@ class WordTokenizer final : public Tokenizer {
   WordDictionary dictionary_;
   std::unique_ptr<Tokenizer> pieces_;
   std::unordered_map<std::string, TokenId> ids_;
+  AddedTokens named_;  // special ones
 };
 
 WordModel parse_model(std::string contents, const std::string& location) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "text/bert_normalization.h"
@@ -16,18 +17,6 @@ namespace {
 
 constexpr std::size_t kLongestWord = 100;  // characters
 using Role = BertNormalization::Role;
-
-std::vector<std::string> split_lines(std::string_view contents) {
-  std::vector<std::string> lines;
-  while (!contents.empty()) {
-    const std::size_t end = std::min(contents.find('\n'), contents.size());
-    std::string_view line = contents.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.emplace_back(line);
-    contents.remove_prefix(std::min(end + 1, contents.size()));
-  }
-  return lines;
-}
 
 bool is_continuation_byte(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
@@ -62,11 +51,12 @@ class WordPieceTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
 
-  explicit WordPieceTokenizer(WordPieceOptions options)
-      : contents_(std::move(options.contents)),
-        cased_(options.cased),
-        normalization_(options.cased ? BertNormalization::cased() : BertNormalization::uncased()),
-        pieces_(split_lines(contents_)) {
+  WordPieceTokenizer(std::string contents, const WordPieceModel& model, const std::string& location)
+      : contents_(std::move(contents)),
+        rules_(model.rules),
+        has_added_tokens_(!model.added.empty()),
+        normalization_(BertNormalization::of(model.rules)),
+        pieces_(vocabulary_lines(model.vocabulary)) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const std::string& piece = pieces_[i];
       const auto id = static_cast<TokenId>(i);
@@ -83,29 +73,23 @@ class WordPieceTokenizer final : public Tokenizer {
       const char c = static_cast<char>(i);
       ascii_[i] = {.role = entry.role, .written = normalization_.written(entry, {&c, 1})[0]};
     }
+    hidden_.resize(pieces_.size());
+    in_vocabulary_ = pieces_.size();
+    add(model.added, location);
   }
 
   void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-
-    WordCachePool::Lease cache(caches_);
-    const std::size_t before = ids.size();
-    if (encode_by_table(text, *cache, ids)) return;
-    ids.resize(before);
-    for (const std::string& word : normalization_.plain_words(text)) {
-      WordBuffer buffer;
-      buffer.append(word);
-      append_word(buffer, *cache, ids);
-    }
+    encode(raw, SpecialNames::letters, ids);
+  }
+  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
+    encode(raw, SpecialNames::tokens, ids);
   }
 
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     for (const TokenId id : ids) {
-      if (!with_special && is_special(id) && id != special_.unknown) continue;
+      const bool hidden = is_special(id) ? id != special_.unknown : is_hidden(id);
+      if (!with_special && hidden) continue;
       const std::string piece = this->piece(id);
       if (!begins_word(id) && !text.empty()) {
         text += std::string_view(piece).substr(kContinuation.size());
@@ -128,12 +112,23 @@ class WordPieceTokenizer final : public Tokenizer {
   bool begins_word(TokenId id) const override {
     ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
     const std::string& piece = pieces_[static_cast<std::size_t>(id)];
-    return piece.size() <= kContinuation.size() || !piece.starts_with(kContinuation);
+    return piece.size() <= kContinuation.size() || !piece.starts_with(kContinuation) ||
+           static_cast<std::size_t>(id) >= in_vocabulary_;
   }
+  MaskSpaces mask_spaces() const override { return mask_spaces_; }
   TokenizerKind kind() const override { return TokenizerKind::wordpiece; }
   const std::string& file_contents() const override { return contents_; }
+  std::string file_name() const override {
+    return is_wordpiece_model(contents_) ? "wordpiece.json" : Tokenizer::file_name();
+  }
   std::string description() const override {
-    return cased_ ? "wordpiece cased" : "wordpiece uncased";
+    std::string text = rules_.lower_case ? "wordpiece uncased" : "wordpiece cased";
+    if (rules_.strip_accents != rules_.lower_case) {
+      text += rules_.strip_accents ? ", without accents" : ", with accents";
+    }
+    if (!rules_.chinese_characters) text += ", Chinese characters in words";
+    if (has_added_tokens_) text += ", with added tokens";
+    return text;
   }
 
  private:
@@ -143,10 +138,15 @@ class WordPieceTokenizer final : public Tokenizer {
   };
 
   std::string contents_;
-  bool cased_;
+  BertRules rules_;
+  bool has_added_tokens_;
   const BertNormalization& normalization_;
   std::vector<std::string> pieces_;
+  std::size_t in_vocabulary_ = 0;  // those before the added tokens
+  std::vector<bool> hidden_;       // special added tokens: not in a text
   SpecialTokens special_;
+  MaskSpaces mask_spaces_;
+  AddedTokens added_to_text_, added_to_normal_text_;
   PieceTrie beginning_;
   PieceTrie continuing_;
   std::array<AsciiEntry, 128> ascii_;
@@ -159,6 +159,80 @@ class WordPieceTokenizer final : public Tokenizer {
     if (piece == "[SEP]") return &special_.separator;
     if (piece == "[MASK]") return &special_.mask;
     return nullptr;
+  }
+
+  bool is_hidden(TokenId id) const {
+    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
+    return hidden_[static_cast<std::size_t>(id)];
+  }
+
+  // BERT's own special tokens have names in a text, too.
+  void add(const std::vector<AddedToken>& tokens, const std::string& location) {
+    std::unordered_map<std::string, TokenId> ids;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) ids[pieces_[i]] = static_cast<TokenId>(i);
+    check_added_ids(
+        tokens,
+        [&](const std::string& piece) {
+          const auto found = ids.find(piece);
+          return found == ids.end() ? -1 : found->second;
+        },
+        std::ssize(pieces_), location);
+    for (const TokenId id : {special_.padding, special_.unknown, special_.classification,
+                             special_.separator, special_.mask}) {
+      const bool told = std::ranges::find(tokens, id, &AddedToken::id) != tokens.end();
+      if (id >= 0 && !told)
+        added_to_text_.insert({.content = piece(id), .id = id, .special = true});
+    }
+    for (AddedToken token : tokens) {
+      if (token.id >= vocabulary_size()) {
+        pieces_.push_back(token.content);
+        hidden_.push_back(false);
+      }
+      hidden_[static_cast<std::size_t>(token.id)] = token.special;
+      if (token.id == special_.mask) {
+        mask_spaces_ = {.before = token.takes_before, .behind = token.takes_behind};
+      }
+      if (token.normalized) {
+        token.content = normalization_.normalized(token.content);
+        if (token.content.empty()) continue;  // no text has it
+        added_to_normal_text_.insert(std::move(token));
+      } else {
+        added_to_text_.insert(std::move(token));
+      }
+    }
+  }
+
+  void encode(std::string_view raw, SpecialNames special, std::vector<TokenId>& ids) const {
+    std::string repaired;
+    std::uint64_t replaced = 0;
+    const std::string_view text = repair_utf8(raw, repaired, replaced);
+    count_invalid_sequences(replaced);
+
+    WordCachePool::Lease cache(caches_);
+    const bool looks_behind = added_to_normal_text_.may_find(special);
+    if (!added_to_text_.may_find(special) && !looks_behind) return encode_words(text, *cache, ids);
+    const auto on_token = [&ids](TokenId id) { ids.push_back(id); };
+    added_to_text_.split(
+        text, special,
+        [&](std::string_view part) {
+          if (!looks_behind) return encode_words(part, *cache, ids);
+          // What is normal stays so: its parts may be normalised once more.
+          added_to_normal_text_.split(
+              normalization_.normalized(part), special,
+              [&](std::string_view rest) { encode_words(rest, *cache, ids); }, on_token);
+        },
+        on_token);
+  }
+
+  void encode_words(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const {
+    const std::size_t before = ids.size();
+    if (encode_by_table(text, cache, ids)) return;
+    ids.resize(before);
+    for (const std::string& word : normalization_.plain_words(text)) {
+      WordBuffer buffer;
+      buffer.append(word);
+      append_word(buffer, cache, ids);
+    }
   }
 
   // False when the text holds a code point that the table cannot decide.
@@ -242,22 +316,35 @@ class WordPieceTokenizer final : public Tokenizer {
 
 bool is_wordpiece_vocabulary(std::string_view contents) {
   if (contents.find('\0') != std::string_view::npos) return false;
-  const std::vector<std::string> lines = split_lines(contents);
+  const std::vector<std::string> lines = vocabulary_lines(contents);
   return std::find(lines.begin(), lines.end(), "[UNK]") != lines.end();
 }
 
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
-  if (!is_wordpiece_vocabulary(options.contents)) {
+  const WordPieceModel model =
+      is_wordpiece_model(options.contents)
+          ? parse_wordpiece_model(options.contents, options.location)
+          : WordPieceModel{.vocabulary = options.contents,
+                           .rules = options.cased ? kCasedBert : kUncasedBert};
+  if (!is_wordpiece_vocabulary(model.vocabulary)) {
     throw_failure(options.location, "is not a WordPiece vocabulary: no line \"[UNK]\"",
                   "give BERT's vocab.txt, one entry a line");
   }
   std::string repaired;
   std::uint64_t replaced = 0;
-  repair_utf8(options.contents, repaired, replaced);
+  repair_utf8(model.vocabulary, repaired, replaced);
   if (replaced > 0) {
     throw_failure(options.location, fmt::format("is not valid UTF-8 in {} places", replaced));
   }
-  return std::make_unique<WordPieceTokenizer>(std::move(options));
+  return std::make_unique<WordPieceTokenizer>(std::move(options.contents), model, options.location);
+}
+
+WordPieceModel wordpiece_model(const Tokenizer& tokenizer) {
+  ROFORMER_ASSERT(tokenizer.kind() == TokenizerKind::wordpiece);
+  const std::string& contents = tokenizer.file_contents();
+  if (is_wordpiece_model(contents)) return parse_wordpiece_model(contents, tokenizer.file_name());
+  return {.vocabulary = contents,
+          .rules = tokenizer.description() == "wordpiece cased" ? kCasedBert : kUncasedBert};
 }
 
 }  // namespace roformer

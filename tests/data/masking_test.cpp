@@ -1,11 +1,14 @@
 #include "data/masking.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "base/error.h"
 #include "catch.h"
 #include "fixture.h"
+#include "text/sentencepiece_tokenizer.h"
+#include "text/sentencepiece_training.h"
 #include "text/word_tokenizer.h"
 
 using namespace roformer;
@@ -155,4 +158,55 @@ TEST_CASE("A Chinese word is masked whole where it is several pieces, at the sam
     }
   }
   CHECK(is_about(chosen, words, 0.15));
+}
+
+TEST_CASE("A run that is longer than any word is masked piece by piece, and shorter ones whole") {
+  const auto tokenizer = byte_tokenizer();  // a space begins a word
+  const Masker masker(*tokenizer,
+                      {.probability = 0.15, .mask = 1, .random = 0, .whole_words = true});
+  const auto chosen_in = [&](const std::vector<TokenId>& ids, std::uint64_t key) {
+    return mask(masker, ids, key).positions.size();
+  };
+  std::int64_t chosen = 0;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const std::vector<TokenId> run(64, 'A');
+    const auto here = static_cast<std::int64_t>(chosen_in(run, key));
+    CHECK(here < 32);
+    chosen += here;
+    CHECK(chosen_in(std::vector<TokenId>(32, 'A'), key) % 32 == 0);
+    // What stands beside a long run is masked as ever.
+    std::vector<TokenId> row(33, 'A');
+    for (const char c : std::string(" abc")) row.push_back(c);
+    const Masked result = mask(masker, row, key);
+    const auto behind = std::ranges::count_if(result.positions, [](auto at) { return at > 32; });
+    CHECK((behind == 0 || behind == 4));
+  }
+  CHECK(is_about(chosen, 300 * 64, 0.15));
+}
+
+TEST_CASE("Where a script has no spaces, pieces are the words") {
+  const std::string text = "\u6211\u4eec\u5728\u5317\u4eac\u5927\u5b66\u8bfb\u4e66";
+  std::vector<std::string> sentences;
+  std::string whole;
+  for (std::size_t i = 0; i < 50; ++i) {
+    sentences.emplace_back();
+    for (std::size_t j = 0; j < 12; ++j)
+      sentences.back() += text.substr((i * j + j * j) % 9 * 3, 3);
+    whole += sentences.back();
+  }
+  const auto tokenizer = make_sentencepiece_tokenizer(
+      train_sentencepiece(sentences, {.pieces = 20, .character_coverage = 1.0}), "trained");
+  std::vector<TokenId> ids = tokenizer->encode(whole);
+  REQUIRE(ids.size() > 32);
+  ids.resize(32);  // no longer than a word may be
+  std::vector<char> begins;
+  tokenizer->find_words(ids, begins);
+  CHECK(std::ranges::count(begins, 1) >= 31);
+  const Masker masker(*tokenizer,
+                      {.probability = 0.15, .mask = 1, .random = 0, .whole_words = true});
+  std::int64_t chosen = 0;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    chosen += static_cast<std::int64_t>(mask(masker, ids, key).positions.size());
+  }
+  CHECK(is_about(chosen, 300 * 32, 0.15));
 }

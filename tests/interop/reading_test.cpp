@@ -233,7 +233,6 @@ TEST_CASE("a WordPiece that cuts text otherwise than BERT's is refused, beside v
   refused("/pre_tokenizer/type", "WhitespaceSplit", "pre_tokenizer.type is \"WhitespaceSplit\"");
   refused("/pre_tokenizer", nullptr, "pre_tokenizer is null");
   refused("/normalizer/type", "NFKC", "normalizer.type is \"NFKC\"");
-  refused("/added_tokens/0/special", false, "adds the token \"[UNK]\"");
 }
 
 TEST_CASE("a head of several labels a text is not taken for one of classes") {

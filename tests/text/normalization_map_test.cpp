@@ -1,6 +1,8 @@
 // The tables of SentencePiece's models that its library follows without looking.
 #include "text/normalization_map.h"
 
+#include <sentencepiece_processor.h>
+
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "text/sentencepiece_tokenizer.h"
 #include "text/sentencepiece_training.h"
 
 using namespace roformer;
@@ -55,6 +58,33 @@ Map one_rule(std::uint32_t value) {
   return map;
 }
 
+// " ," becomes `text`.
+Map rule_over_a_space(const std::string& text) {
+  Map map;
+  constexpr std::uint32_t space = 1 ^ ' ', comma = 64 ^ ',';
+  map.units[0] = unit(1, 0, false);
+  map.units[space] = unit(space ^ 64, ' ', false);
+  map.units[comma] = unit(comma ^ 2, ',', true);
+  map.units[2] = 1u << 31;
+  map.texts = text + '\0';
+  return map;
+}
+
+// " " becomes `text`.
+Map rule_of_a_space(const std::string& text) {
+  Map map;
+  constexpr std::uint32_t space = 1 ^ ' ';
+  map.units[0] = unit(1, 0, false);
+  map.units[space] = unit(space ^ 2, ' ', true);
+  map.units[2] = 1u << 31;
+  map.texts = text + '\0';
+  return map;
+}
+
+bool reaches_over_spaces(const Map& map) {
+  return normalization_reaches_over_spaces(field(3, field(2, map.bytes())));
+}
+
 }  // namespace
 
 TEST_CASE("models without rules, and with rules that stay inside, are safe") {
@@ -71,6 +101,39 @@ TEST_CASE("models without rules, and with rules that stay inside, are safe") {
                                                   {.pieces = 12, .normalization = rules});
     CHECK((model.size() > 100'000) == (std::string(rules) != "identity"));
     CHECK(has_safe_normalization(model));
+    CHECK_FALSE(normalization_reaches_over_spaces(model));
+  }
+}
+
+TEST_CASE("a rule that reaches over a space is told from one that does not") {
+  CHECK_FALSE(normalization_reaches_over_spaces(""));
+  CHECK_FALSE(normalization_reaches_over_spaces(field(3, field(2, ""))));
+  CHECK_FALSE(reaches_over_spaces(one_rule(0)));
+  CHECK_FALSE(reaches_over_spaces(rule_of_a_space(" ")));
+  CHECK(reaches_over_spaces(rule_of_a_space("  ")));
+  CHECK(reaches_over_spaces(rule_of_a_space("x")));
+  CHECK(reaches_over_spaces(rule_over_a_space(",")));
+  Map marker = one_rule(0);
+  marker.texts = std::string("\xE2\x96\x81") + '\0';
+  CHECK(reaches_over_spaces(marker));
+  // The map of a denormaliser is not that of texts that are encoded.
+  CHECK_FALSE(
+      normalization_reaches_over_spaces(field(5, field(2, rule_over_a_space(",").bytes()))));
+}
+
+TEST_CASE("texts are not cut at spaces that a rule of their model reaches over") {
+  const std::string trained =
+      train_sentencepiece(std::vector<std::string>(20, "abc, abc , ab c, cab"), {.pieces = 13});
+  for (const std::string text : {",", " ;", ""}) {
+    // A later field of a message takes the place of an earlier one.
+    const std::string model = trained + field(3, field(2, rule_over_a_space(text).bytes()));
+    sentencepiece::SentencePieceProcessor library;
+    REQUIRE(library.LoadFromSerializedProto(model).ok());
+    const auto tokenizer = make_sentencepiece_tokenizer(model, "rules");
+    for (const char* line : {"abc , cab", " , abc", "ab c ,", "abc  ,  , cab", "ab c"}) {
+      CAPTURE(text, line);
+      CHECK(tokenizer->encode(line) == library.EncodeAsIds(line));
+    }
   }
 }
 

@@ -1,0 +1,294 @@
+#include "text/chat_template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "text/jinja_functions.h"
+#include "text/jinja_syntax.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kTemplate = "chat template";
+constexpr std::array<std::string_view, 4> kFunctions = {"raise_exception", "namespace", "range",
+                                                        "strftime_now"};
+// A template of a stranger may go in circles.
+constexpr std::int64_t kMostSteps = 2'000'000;
+constexpr std::size_t kLongestConversation = std::size_t{1} << 24;
+
+std::string date_now(const std::string& format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  std::array<char, 256> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format.c_str(), &parts)};
+}
+
+class ChatRenderer {
+ public:
+  explicit ChatRenderer(std::map<std::string, JinjaValue> variables) {
+    scopes_.push_back(std::move(variables));
+  }
+
+  std::string render(const std::vector<JinjaNode>& nodes) {
+    write_all(nodes);
+    return std::move(text_);
+  }
+
+ private:
+  std::vector<std::map<std::string, JinjaValue>> scopes_;
+  std::string text_;
+  std::int64_t steps_ = 0;
+
+  [[noreturn]] static void refuse(int line, const std::string& message) {
+    throw_failure(fmt::format("{}:{}", kTemplate, line), message,
+                  "write the prompt as text, without --chat");
+  }
+
+  // Calls action(), and says where it went wrong.
+  template <class Action>
+  static auto at_line(int line, Action action) {
+    try {
+      return action();
+    } catch (const JinjaProblem& problem) {
+      refuse(line, problem.message);
+    }
+  }
+
+  void count_step(int line) {
+    if (++steps_ > kMostSteps) refuse(line, "takes too many steps");
+  }
+
+  void write_all(const std::vector<JinjaNode>& nodes) {
+    for (const JinjaNode& node : nodes) write(node);
+  }
+
+  void write(const JinjaNode& node) {
+    count_step(node.line);
+    switch (node.kind) {
+      case JinjaNode::Kind::text:
+        text_ += node.text;
+        break;
+      case JinjaNode::Kind::output:
+        text_ += at_line(node.line, [&] { return written_value(value_of(node.expression)); });
+        break;
+      case JinjaNode::Kind::condition:
+        write_branch(node);
+        break;
+      case JinjaNode::Kind::loop:
+        write_loop(node);
+        break;
+      case JinjaNode::Kind::set:
+        set(node, value_of(node.expression));
+        break;
+      case JinjaNode::Kind::set_text: {
+        std::string outer = std::exchange(text_, "");
+        write_all(node.body);
+        set(node, std::exchange(text_, std::move(outer)));
+        break;
+      }
+    }
+    if (text_.size() > kLongestConversation) refuse(node.line, "writes more than 16 MiB");
+  }
+
+  void write_branch(const JinjaNode& node) {
+    for (const JinjaNode::Branch& branch : node.branches) {
+      if (is_true(value_of(branch.condition))) return write_all(branch.body);
+    }
+    write_all(node.otherwise);
+  }
+
+  void bind(const JinjaNode& node, const JinjaValue& entry) {
+    auto& scope = scopes_.back();
+    if (node.names.size() == 1) {
+      scope[node.names[0]] = entry;
+      return;
+    }
+    if (!entry.is_array() || entry.size() != node.names.size()) {
+      refuse(node.line,
+             fmt::format("takes {} apart into {} names", kind_of_value(entry), node.names.size()));
+    }
+    for (std::size_t i = 0; i < node.names.size(); ++i) scope[node.names[i]] = entry[i];
+  }
+
+  void write_loop(const JinjaNode& node) {
+    const JinjaValue whole = value_of(node.expression);
+    JinjaValue list = JinjaValue::array();
+    if (whole.is_object()) {
+      for (const auto& [name, entry] : whole.items()) list.push_back(name);
+    } else if (whole.is_array()) {
+      list = whole;
+    } else if (!is_undefined(whole)) {
+      refuse(node.line, fmt::format("goes through {}", kind_of_value(whole)));
+    }
+    JinjaValue entries = JinjaValue::array();
+    for (const JinjaValue& entry : list) {
+      scopes_.emplace_back();
+      bind(node, entry);
+      if (is_true(value_of(node.filter))) entries.push_back(entry);
+      scopes_.pop_back();
+    }
+    const auto size = static_cast<std::int64_t>(entries.size());
+    for (std::int64_t i = 0; i < size; ++i) {
+      scopes_.emplace_back();
+      bind(node, entries[static_cast<std::size_t>(i)]);
+      JinjaValue& loop = scopes_.back()["loop"];
+      loop = {{"index", i + 1},           {"index0", i},    {"first", i == 0},
+              {"last", i + 1 == size},    {"length", size}, {"revindex", size - i},
+              {"revindex0", size - i - 1}};
+      if (i > 0) loop["previtem"] = entries[static_cast<std::size_t>(i - 1)];
+      if (i + 1 < size) loop["nextitem"] = entries[static_cast<std::size_t>(i + 1)];
+      write_all(node.body);
+      scopes_.pop_back();
+    }
+    if (size == 0) write_all(node.otherwise);
+  }
+
+  // Null where no scope has the name.
+  JinjaValue* find(const std::string& name) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto found = scope->find(name); found != scope->end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  void set(const JinjaNode& node, JinjaValue value) {
+    if (node.names.size() == 1) {
+      scopes_.back()[node.names[0]] = std::move(value);
+      return;
+    }
+    JinjaValue* const space = find(node.names[0]);
+    if (space == nullptr || !space->is_object()) {
+      refuse(node.line,
+             fmt::format("sets a part of {}, which is no namespace", printable(node.names[0])));
+    }
+    (*space)[node.names[1]] = std::move(value);
+  }
+
+  JinjaValue value_of(const JinjaExpression& expression) {
+    count_step(expression.line);
+    return at_line(expression.line, [&] { return compute(expression); });
+  }
+
+  JinjaArguments arguments_of(const JinjaExpression& expression) {
+    JinjaArguments arguments;
+    for (std::size_t i = 1; i < expression.parts.size(); ++i) {
+      arguments.values.push_back(value_of(expression.parts[i]));
+    }
+    for (const auto& [name, part] : expression.named) {
+      arguments.named.emplace_back(name, value_of(part));
+    }
+    return arguments;
+  }
+
+  JinjaValue compute(const JinjaExpression& expression) {
+    using Kind = JinjaExpression::Kind;
+    const std::vector<JinjaExpression>& parts = expression.parts;
+    switch (expression.kind) {
+      case Kind::literal:
+        return expression.value;
+      case Kind::name: {
+        const JinjaValue* const found = find(expression.name);
+        return found == nullptr ? JinjaValue(JinjaValue::value_t::discarded) : *found;
+      }
+      case Kind::list: {
+        JinjaValue list = JinjaValue::array();
+        for (const JinjaExpression& part : parts) list.push_back(value_of(part));
+        return list;
+      }
+      case Kind::attribute:
+        return jinja_item(value_of(parts[0]), expression.name);
+      case Kind::item:
+        return jinja_item(value_of(parts[0]), value_of(parts[1]));
+      case Kind::slice:
+        return jinja_slice(value_of(parts[0]), value_of(parts[1]), value_of(parts[2]),
+                           value_of(parts[3]));
+      case Kind::call:
+        return call(expression);
+      case Kind::filter:
+        return jinja_filter(expression.name, value_of(parts[0]), arguments_of(expression));
+      case Kind::test:
+        return test(expression);
+      case Kind::negative:
+        return jinja_operation("-", 0, value_of(parts[0]));
+      case Kind::inverse:
+        return !is_true(value_of(parts[0]));
+      case Kind::both: {
+        JinjaValue left = value_of(parts[0]);
+        return is_true(left) ? value_of(parts[1]) : left;
+      }
+      case Kind::either: {
+        JinjaValue left = value_of(parts[0]);
+        return is_true(left) ? left : value_of(parts[1]);
+      }
+      case Kind::conditional:
+        return value_of(parts[is_true(value_of(parts[0])) ? 1 : 2]);
+      case Kind::operation:
+        return jinja_operation(expression.name, value_of(parts[0]), value_of(parts[1]));
+    }
+    refuse(expression.line, "has an expression of an unknown kind");
+  }
+
+  // The functions are defined, too.
+  JinjaValue test(const JinjaExpression& expression) {
+    const JinjaExpression& tested = expression.parts[0];
+    const bool function = tested.kind == JinjaExpression::Kind::name &&
+                          find(tested.name) == nullptr &&
+                          std::ranges::find(kFunctions, tested.name) != kFunctions.end();
+    if (function && expression.name == "defined") return true;
+    return jinja_test(expression.name, value_of(tested), arguments_of(expression));
+  }
+
+  JinjaValue call(const JinjaExpression& expression) {
+    const JinjaExpression& callee = expression.parts[0];
+    JinjaArguments arguments = arguments_of(expression);
+    if (callee.kind == JinjaExpression::Kind::attribute) {
+      return jinja_method(callee.name, value_of(callee.parts[0]), arguments);
+    }
+    const std::string name = callee.kind == JinjaExpression::Kind::name ? callee.name : "";
+    const bool one_text = arguments.values.size() == 1 && arguments.values[0].is_string();
+    if (name == "raise_exception" && one_text) {
+      refuse(expression.line,
+             "refuses the conversation: " + printable(arguments.values[0].get<std::string>()));
+    }
+    if (name == "strftime_now" && one_text) return date_now(arguments.values[0].get<std::string>());
+    if (name == "range") return jinja_range(arguments);
+    if (name == "namespace" && arguments.values.empty()) {
+      JinjaValue space = JinjaValue::object();
+      for (auto& [key, value] : arguments.named) space[key] = std::move(value);
+      return space;
+    }
+    refuse(expression.line,
+           fmt::format("calls the function {}, which is not computed here", printable(name)));
+  }
+};
+
+}  // namespace
+
+void check_chat(const ChatFormat& chat) {
+  parse_jinja(chat.source, kTemplate);
+}
+
+// The variables are those that transformers gives a template.
+std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages) {
+  JinjaValue list = JinjaValue::array();
+  for (const ChatMessage& message : messages) {
+    list.push_back({{"role", message.role}, {"content", message.content}});
+  }
+  std::map<std::string, JinjaValue> variables = {{"messages", std::move(list)},
+                                                 {"add_generation_prompt", true},
+                                                 {"tools", nullptr},
+                                                 {"documents", nullptr}};
+  if (!chat.begin.empty()) variables["bos_token"] = chat.begin;
+  if (!chat.end.empty()) variables["eos_token"] = chat.end;
+  return ChatRenderer(std::move(variables)).render(parse_jinja(chat.source, kTemplate));
+}
+
+}  // namespace roformer
