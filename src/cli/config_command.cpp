@@ -67,11 +67,18 @@ void check_configs(const ConfigOptions& options) {
           throw_usage(file, "has no matrix and no variants to compare",
                       "without the sections of a study it is a single run");
         }
-        std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
+        Problems refusals;
         for (const StudyRun& run : study.runs) {
           for (const std::string& line : run.refusals.lines()) {
-            std::cout << fmt::format("  {} cannot be run: {}\n", run.name, line);
+            refusals.add({.where = file,
+                          .key = "",
+                          .message = fmt::format("{} cannot be made: {}", run.name, line),
+                          .hint = ""});
           }
+        }
+        problems.add_all(refusals);
+        if (refusals.empty()) {
+          std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
         }
         for (const std::string& problem : data_problems(study)) {
           std::cout << "  data: " << problem << '\n';

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
+#include "base/log.h"
 #include "config/study_axis.h"
 #include "config/study_checks.h"
 #include "config/study_runs.h"
@@ -105,6 +107,14 @@ void place_runs(StudySettings& study) {
   }
 }
 
+// Each once, though many runs have it.
+void say_notices(const StudySettings& study) {
+  std::set<std::string> said;
+  for (const StudyRun& run : study.runs) {
+    if (!run.notice.empty() && said.insert(run.notice).second) log::warn("{}", run.notice);
+  }
+}
+
 }  // namespace
 
 bool is_study(const std::filesystem::path& file) {
@@ -139,6 +149,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   }
   report_refusals(study.runs, problems);
   problems.throw_if_any();
+  say_notices(study);
   place_runs(study);
   study.axes = axes_of(parts.axes);
   if (parts.tuning) study.tuning = tuning_of(*parts.tuning, std::move(trials), study);

@@ -237,6 +237,17 @@ TEST_CASE("config dump, check, diff and keys") {
             "good, a study of 4 runs"));
 }
 
+TEST_CASE("config check refuses a study in which runs cannot be made, and names them all") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "a.yaml").string();
+  write_file_atomically(file, "task: mlm\nmatrix: {position: [rope, cope, fox]}\n");
+  const Outcome outcome = Program().run({"config", "check", file});
+  CHECK(outcome.code == 2);
+  CHECK_FALSE(has(outcome.output, "good"));
+  CHECK(has(outcome.errors, "a.yaml: cope cannot be made: "));
+  CHECK(has(outcome.errors, "a.yaml: fox cannot be made: "));
+}
+
 TEST_CASE("config check looks for the data, and a number out of its bounds fits on a line") {
   const TemporaryFolder folder;
   const std::string file = (folder.path / "a.yaml").string();
