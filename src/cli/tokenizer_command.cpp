@@ -47,11 +47,15 @@ struct TrainArguments {
 template <class Action>
 void for_each_sentence(const std::filesystem::path& recipe, const std::string& side,
                        Action action) {
+  ProgressBar bar("reading", 0, "pairs");
+  std::uint64_t pairs = 0;
   for_each_training_pair(read_parallel_recipe(recipe).corpus,
                          [&](const std::string& source, const std::string& target) {
                            if (side != "target") action(source);
                            if (side != "source") action(target);
+                           bar.advance_to(++pairs);
                          });
+  bar.finish(pairs);
 }
 
 // Reads the corpus with a bar, and calls action(line) for each of its lines.
@@ -108,6 +112,7 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
   log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
             arguments.kind, format_count(kept),
             format_count(static_cast<std::int64_t>(sample.seen())));
+  const ElapsedLine elapsed("training the tokenizer");
   return make_sentencepiece_tokenizer(train_sentencepiece(sample.sentences(), training),
                                       "trained model");
 }

@@ -155,6 +155,7 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                    {"precision", report.precision},
                                    {"training_length", report.training_length},
                                    {"evaluations", std::move(lengths)}};
+  if (report.signal != 0) result["stopped"] = true;
   if (!report.against.empty()) result["against"] = report.against;
   if (const auto& pseudo = report.pseudo_perplexity) {
     result["pseudo_perplexity"] = {{"value", pseudo->value},

@@ -220,17 +220,25 @@ class JobRunner {
     if (running_.empty() || !line_.due()) return;
     if (Clock::now() - looked_ < kProgressInterval) return;
     looked_ = Clock::now();
-    std::string text;
+    std::vector<std::string> runs;
+    std::string detail;  // of the only one, where there is room for it
     for (const Running& running : running_) {
       const JobProgress progress = running.job.progress();
-      text += (text.empty() ? "" : "  ") + title(running.job, running.index);
+      std::string& run = runs.emplace_back(title(running.job, running.index));
       if (running.index) {  // what follows another is short
         done_[*running.index] = progress.done;
-        text += fmt::format(" ({:.0f} %)", 100 * progress.done);
+        run += fmt::format(" ({:.0f} %)", 100 * progress.done);
       }
-      if (!progress.text.empty()) text += "  " + progress.text;
+      if (progress.text.empty()) continue;
+      if (!line_.is_terminal()) {
+        run += "  " + progress.text;
+      } else if (running_.size() == 1) {
+        detail = progress.text;
+      }
     }
-    line_.show(text + time_left());
+    if (const std::string left = time_left(); !left.empty()) runs.push_back(left);
+    if (!detail.empty()) runs.push_back(detail);
+    line_.show(runs);
   }
 
   // From what this session has done so far: the jobs of a study are of about the same size.
@@ -242,7 +250,7 @@ class JobRunner {
       left += 1 - done_[i];
     }
     if (done <= 0 || left <= 0) return "";
-    return fmt::format("  {} left in all", format_duration(seconds_since(start_) / done * left));
+    return fmt::format("{} left in all", format_duration(seconds_since(start_) / done * left));
   }
 };
 

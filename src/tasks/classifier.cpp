@@ -75,11 +75,13 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
   return head_.forward(pooled, mode.training, dropout_key({mode.key, kHeadDropout}));
 }
 
-at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {
-  return predict(texts, *make_single_process());
+at::Tensor Classifier::predict(std::span<const EncodedText> texts,
+                               const WorkProgress& progress) const {
+  return predict(texts, *make_single_process(), progress);
 }
 
-at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& processes) const {
+at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& processes,
+                               const WorkProgress& progress) const {
   std::vector<std::int32_t> lengths;
   for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
   const LengthBuckets buckets(std::move(lengths),
@@ -95,7 +97,7 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
     }
     const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
     result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
-  });
+  }, progress);
   processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
   return result;
 }

@@ -131,7 +131,7 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
       counts[origin] += 1;
     }
     figures[kCorrect] = loss.correct.sum().item<double>();
-  });
+  }, options.progress);
   double correct = 0;
   for (const std::vector<double>& figures : in_batch_order(processes, found)) {
     result.tokens += static_cast<std::int64_t>(figures[kTokens]);
