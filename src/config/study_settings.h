@@ -88,6 +88,8 @@ struct StudyTuning {
 
 struct StudySettings {
   std::string name;  // default: the file's stem
+  std::filesystem::path file;
+  std::string text;  // of the file, for the report
   std::string metric = "validation_loss";
   std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
   std::vector<PaperValue> paper;
