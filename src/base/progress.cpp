@@ -162,8 +162,8 @@ std::vector<std::string> ProgressBar::describe(std::uint64_t done) const {
   const std::size_t room = line_.columns() + 2;
   const std::size_t width = room > used ? std::min(kWidest, room - used) : 0;
   if (width >= kNarrowest) {
-    const auto filled = static_cast<std::size_t>(
-        std::lround(fraction * static_cast<double>(width)));
+    const auto filled =
+        static_cast<std::size_t>(std::lround(fraction * static_cast<double>(width)));
     parts.insert(parts.begin() + 1,
                  "[" + std::string(filled, '#') + std::string(width - filled, '-') + "]");
   }

@@ -209,7 +209,8 @@ void bench_positions(BenchPositionsOptions options) {
     if (!rows) {
       std::vector<PositionCost> expected = costs;
       for (PositionCost& cost : expected) cost.length = options.lengths.back();
-      rows.emplace(cost_table(options, expected, causal), TextTableOptions{.width = terminal_width()});
+      rows.emplace(cost_table(options, expected, causal),
+                   TextTableOptions{.width = terminal_width()});
       std::cout << rows->head(table);
     }
     for (; printed < costs.size(); ++printed) std::cout << rows->row(table, printed);

@@ -225,11 +225,10 @@ void evaluate_command(const EvaluateOptions& options) {
     printer.print_rest(report);
   }
   if (report.signal != 0) {
-    std::cerr << fmt::format("stopped by a signal after {}; {}\n",
-                             format_counted(std::ssize(report.lengths), "row"),
-                             options.chart.empty() && options.output.empty()
-                                 ? "the rest was not evaluated"
-                                 : "neither chart nor output is written");
+    std::cerr << fmt::format(
+        "stopped by a signal after {}; {}\n", format_counted(std::ssize(report.lengths), "row"),
+        options.chart.empty() && options.output.empty() ? "the rest was not evaluated"
+                                                        : "neither chart nor output is written");
     throw CLI::RuntimeError(kSignalExit + report.signal);
   }
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);

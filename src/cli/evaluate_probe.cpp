@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -170,8 +170,7 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       MeasuredLength one = measure_with(trained, i);
       if (other) {
-        one.against =
-            compare_answers(one.answers.answers, measure_with(*other, i).answers.answers);
+        one.against = compare_answers(one.answers.answers, measure_with(*other, i).answers.answers);
       }
       measured.push_back(std::move(one));
       if (options.json) continue;

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/progress.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"

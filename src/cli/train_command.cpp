@@ -131,16 +131,15 @@ std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun
 void say_ended_before(const Settings& settings, const TrainingSummary& summary) {
   const std::string run = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::patience) {
-    fmt::print("{}: had ended already, by training.patience {}; --training.patience 0 goes on\n", run,
-               settings.training.patience);
+    fmt::print("{}: had ended already, by training.patience {}; --training.patience 0 goes on\n",
+               run, settings.training.patience);
     return;
   }
   const Period& steps = settings.training.steps;
-  const std::string way =
-      settings.stages.empty()
-          ? fmt::format("--training.steps {} goes on",
-                        to_string(Period{2 * steps.amount, steps.unit}))
-          : fmt::format("--model.from {} starts another from its weights", run);
+  const std::string way = settings.stages.empty()
+                              ? fmt::format("--training.steps {} goes on",
+                                            to_string(Period{2 * steps.amount, steps.unit}))
+                              : fmt::format("--model.from {} starts another from its weights", run);
   fmt::print("{}: was finished already ({}); {}\n", run, to_string(steps), way);
 }
 
@@ -148,10 +147,9 @@ void say_ended_before(const Settings& settings, const TrainingSummary& summary) 
 int train_beside(const TrainOptions& options, const Settings& given, Processes& processes) {
   compare_starts(options, processes);
   const ExistingRun existing = existing_run(options, given, processes);
-  const Settings settings =
-      existing == ExistingRun::resume
-          ? resumed_settings(options.config, options.overrides)
-          : new_settings(options);
+  const Settings settings = existing == ExistingRun::resume
+                                ? resumed_settings(options.config, options.overrides)
+                                : new_settings(options);
   if (existing != ExistingRun::resume) refuse_idle_flags(settings, options.overrides);
   const std::optional<TrainingSummary> earlier =
       processes.first() ? earlier_end(settings, existing) : std::nullopt;

@@ -211,10 +211,9 @@ std::optional<double> p_value_of(const StudySettings& study, const std::vector<S
                                  const StudyRow& one, const StudyRow& other) {
   const Column metric = compared_metric(study);
   for (const Comparison& comparison : comparisons_of(study, rows, metric)) {
-    const bool same = (comparison.row->labels == one.labels &&
-                       comparison.other->labels == other.labels) ||
-                      (comparison.row->labels == other.labels &&
-                       comparison.other->labels == one.labels);
+    const bool same =
+        (comparison.row->labels == one.labels && comparison.other->labels == other.labels) ||
+        (comparison.row->labels == other.labels && comparison.other->labels == one.labels);
     if (same && !comparison.result.degenerate) return comparison.corrected;
   }
   const std::optional<Comparison> alone = compare(study, one, other, metric.key);

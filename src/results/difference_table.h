@@ -24,8 +24,8 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                              const StudyRow& row);
 
-// How surely two rows differ: the p-value of their pair, corrected where it is in the table. Nothing
-// where they share fewer than two seeds.
+// How surely two rows differ: the p-value of their pair, corrected where it is in the table.
+// Nothing where they share fewer than two seeds.
 std::optional<double> p_value_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                                  const StudyRow& one, const StudyRow& other);
 

@@ -180,7 +180,8 @@ EvaluationReport evaluate_language_run(const LanguageEvaluationRequest& asked) {
                           .causal = reader.causal()};
   const StopSignals signals("stopping; what was evaluated is shown");
   try {
-    Passes bar(passes_of(request).size() * (other ? 2 : 1), tokens_of_pass(request, reader.dataset));
+    Passes bar(passes_of(request).size() * (other ? 2 : 1),
+               tokens_of_pass(request, reader.dataset));
     add_rows(request, reader, bar, report);
     if (request.masked_sequences > 0) {
       report.pseudo_perplexity =

@@ -89,15 +89,18 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
   const c10::AutoGradMode no_gradient(false);
   at::Tensor result =
       at::zeros({static_cast<std::int64_t>(texts.size()), head_.outputs()}, at::kFloat);
-  for_own_batches(processes, buckets.batches_per_epoch(), [&](std::int64_t n) {
-    const BucketBatch chosen = buckets[n];
-    TextBatch batch;
-    for (const std::int64_t text : chosen.sequences) {
-      append(texts[static_cast<std::size_t>(text)], batch);
-    }
-    const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
-    result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
-  }, progress);
+  for_own_batches(
+      processes, buckets.batches_per_epoch(),
+      [&](std::int64_t n) {
+        const BucketBatch chosen = buckets[n];
+        TextBatch batch;
+        for (const std::int64_t text : chosen.sequences) {
+          append(texts[static_cast<std::size_t>(text)], batch);
+        }
+        const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
+        result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
+      },
+      progress);
   processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
   return result;
 }

@@ -96,9 +96,8 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
                      .symbols = static_cast<double>(batch.target_count)};
   };
   double symbols = 0;
-  for (const BatchSums& batch :
-       of_all_batches<BatchSums>(processes, (examples + at_once - 1) / at_once, of_batch,
-                                 progress)) {
+  for (const BatchSums& batch : of_all_batches<BatchSums>(
+           processes, (examples + at_once - 1) / at_once, of_batch, progress)) {
     answers.loss += batch.loss;
     answers.right += batch.right;
     answers.right_symbols += batch.right_symbols;

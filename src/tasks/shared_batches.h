@@ -43,11 +43,14 @@ std::vector<Figures> of_all_batches(Processes& processes, std::int64_t batches, 
                                     const WorkProgress& progress = {}) {
   static_assert(std::is_trivially_copyable_v<Figures> && sizeof(Figures) % sizeof(double) == 0);
   std::vector<std::vector<double>> own;
-  for_own_batches(processes, batches, [&](std::int64_t n) {
-    const Figures figures = of_batch(n);
-    std::memcpy(own.emplace_back(sizeof(Figures) / sizeof(double)).data(), &figures,
-                sizeof(Figures));
-  }, progress);
+  for_own_batches(
+      processes, batches,
+      [&](std::int64_t n) {
+        const Figures figures = of_batch(n);
+        std::memcpy(own.emplace_back(sizeof(Figures) / sizeof(double)).data(), &figures,
+                    sizeof(Figures));
+      },
+      progress);
   std::vector<Figures> all;
   for (const std::vector<double>& values : in_batch_order(processes, own)) {
     std::memcpy(static_cast<void*>(&all.emplace_back()), values.data(), sizeof(Figures));

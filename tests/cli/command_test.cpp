@@ -257,9 +257,11 @@ TEST_CASE("config check says what a run will export as, or why as nothing") {
     return run({"config", "check", file}).output;
   };
   CHECK(has(checked("task: mlm\n"), "\n  exports as RoFormerForMaskedLM\n"));
-  CHECK(has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT and"));
+  CHECK(
+      has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT and"));
   CHECK(has(checked("task: mlm\nposition: t5\n"), "not t5"));
-  CHECK(has(checked("matrix: {position: [rope, learned, none]}\n"), "  learned: exports as BertFor"));
+  CHECK(
+      has(checked("matrix: {position: [rope, learned, none]}\n"), "  learned: exports as BertFor"));
   CHECK_FALSE(has(checked("task: probe\n"), "export"));
   CHECK_FALSE(has(checked("model: {from: nowhere}\n"), "export"));
 }

@@ -39,13 +39,14 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(has(read_file(chart), "<svg"));
   }
   SECTION("row by row on the page, and on a screen with progress and time left") {
-    const std::vector<std::string> words{"evaluate", folder,   "--length",      "16,32,64",
-                                         "--tokens", "320",    "--drop-middle", "0.25"};
+    const std::vector<std::string> words{"evaluate", folder, "--length",      "16,32,64",
+                                         "--tokens", "320",  "--drop-middle", "0.25"};
     const Outcome outcome = run(words);
     REQUIRE(outcome.code == 0);
     const std::vector<std::string> lines = lines_of(outcome.output);
     REQUIRE(lines.size() >= 10);
-    CHECK(std::ranges::all_of(lines, [](const std::string& line) { return line.size() <= 3 * 120; }));
+    CHECK(
+        std::ranges::all_of(lines, [](const std::string& line) { return line.size() <= 3 * 120; }));
     CHECK(has(lines.back(), "25% dropped"));
     if (!terminals_exist()) {
       WARN("not run on a screen: no pseudo-terminals here");
@@ -56,8 +57,8 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
       all.insert(all.begin(), "roformer");
       std::vector<char*> arguments;
       for (std::string& word : all) arguments.push_back(word.data());
-      ::_exit(run_program(*make_whole_program(), static_cast<int>(arguments.size()),
-                          arguments.data()));
+      ::_exit(
+          run_program(*make_whole_program(), static_cast<int>(arguments.size()), arguments.data()));
     });
     CHECK(has(screen, "evaluating    0 %"));
     CHECK(has(screen, "evaluating: 1,920 tokens in "));

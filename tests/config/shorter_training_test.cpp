@@ -58,9 +58,7 @@ TEST_CASE("every shipped configuration trains for two steps") {
   for (const char* name : {"quickstart.yaml", "causal_lm/quickstart.yaml", "pretraining/small.yaml",
                            "translation/quickstart.yaml", "glue/base.yaml", "probe/small.yaml"}) {
     CAPTURE(name);
-    CHECK(refusal([&] {
-            shorter(std::filesystem::path(CONFIGS) / name, "2");
-          }) == "no error");
+    CHECK(refusal([&] { shorter(std::filesystem::path(CONFIGS) / name, "2"); }) == "no error");
   }
 }
 
@@ -70,9 +68,7 @@ TEST_CASE("a study says once that its runs' warm-up is shorter") {
                                  "training: {steps: 5000, warmup: 400}\n"
                                  "matrix: {seed: [1, 2, 3]}\n");
   StudySettings study;
-  const std::string notice = said([&] {
-    study = load_study(file, {{"training.steps", "20"}});
-  });
+  const std::string notice = said([&] { study = load_study(file, {{"training.steps", "20"}}); });
   CHECK(has(notice, "training.warmup is 2, a tenth"));
   CHECK(notice.find("training.warmup is") == notice.rfind("training.warmup is"));
   for (const StudyRun& run : study.runs) CHECK(run.settings.training.warmup.amount == 2);

@@ -159,13 +159,12 @@ TEST_CASE("a value of the axis of schemes says which scheme it is") {
 
 TEST_CASE("an inline formula is called by its name") {
   ConfigFolder folder;
-  const auto file = folder.write(
-      "s.yaml",
-      "matrix:\n"
-      "  position:\n"
-      "    - rope\n"
-      "    - {formula: {name: ours, bias: '0.5*(j-i)'}}\n"
-      "    - formula: {bias: '-abs(i-j)', name: rope}\n");
+  const auto file = folder.write("s.yaml",
+                                 "matrix:\n"
+                                 "  position:\n"
+                                 "    - rope\n"
+                                 "    - {formula: {name: ours, bias: '0.5*(j-i)'}}\n"
+                                 "    - formula: {bias: '-abs(i-j)', name: rope}\n");
   const StudySettings study = load_study(file);
   REQUIRE(study.runs.size() == 3);
   CHECK(study.runs[1].values.front() == "ours");
@@ -175,9 +174,10 @@ TEST_CASE("an inline formula is called by its name") {
   CHECK(study.text == read_file(file));
   // A formula of a file is not left with the name of another.
   folder.write("f.yaml", "far: {bias: '-abs(i-j)'}\n");
-  const auto other = folder.write("t.yaml", "position: {formula: {name: ours, bias: '0.5*(j-i)'}}\n");
-  const Settings far = load_settings(
-      other, {{"position.formula", (folder.path / "f.yaml").string() + "#far"}});
+  const auto other =
+      folder.write("t.yaml", "position: {formula: {name: ours, bias: '0.5*(j-i)'}}\n");
+  const Settings far =
+      load_settings(other, {{"position.formula", (folder.path / "f.yaml").string() + "#far"}});
   CHECK(far.position.of<FormulaSettings>().name.empty());
 }
 

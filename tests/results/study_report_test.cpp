@@ -22,10 +22,10 @@ StudyResults results_of(const StudySettings& study, const std::vector<double>& n
     results.back().name = run.name;
     results.back().values = run.values;
   }
-  return {.rows = study_rows(study, results),
-          .references = {{.direction = ReferenceLine::Direction::horizontal,
-                          .value = 6.5,
-                          .label = "unigram"}}};
+  return {
+      .rows = study_rows(study, results),
+      .references = {
+          {.direction = ReferenceLine::Direction::horizontal, .value = 6.5, .label = "unigram"}}};
 }
 
 std::string first_tile(const std::string& page) {

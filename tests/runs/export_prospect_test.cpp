@@ -28,8 +28,7 @@ TEST_CASE("what is said before a training is what its export is") {
   }));
   CAPTURE(position, more.size());
   const TinyRun tiny(position, more);
-  const std::string told =
-      said([&] { train_run(tiny.settings, ExistingRun::refuse); });
+  const std::string told = said([&] { train_run(tiny.settings, ExistingRun::refuse); });
   const ExportProspect prospect = export_prospect(tiny.settings);
   const auto folder = tiny.folder.path / "exported";
   if (prospect.architecture.empty()) {
