@@ -155,7 +155,7 @@ std::vector<PositionCost> measure(
         bar->begin();
       }
       bar->advance_to(static_cast<std::uint64_t>(done));
-      if (done == of) bar->finish(static_cast<std::uint64_t>(of));
+      if (done == of && of > 0) bar->finish(static_cast<std::uint64_t>(of));
     };
     for (PositionCost& cost : benchmark_positions(settings, plan, benchmark, progress)) {
       costs.push_back(std::move(cost));

@@ -187,10 +187,10 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
   } catch (const ValidationStopped&) {
     bar.clear();
   }
-  const int stopped = StopSignals::received();
+  const bool stopped = measured.size() < lengths.size();
   if (options.json) {
     nlohmann::ordered_json object = to_json(trained, settings, measured);
-    if (stopped != 0) object["stopped"] = true;
+    if (stopped) object["stopped"] = true;
     std::cout << object.dump(2) << '\n';
   }
   for (const MeasuredLength& one : measured) {
@@ -199,10 +199,10 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
                                          comparison_text(*one.against, options.against));
     std::cout << '\n' << wrapped(text, terminal_width()) << '\n';
   }
-  if (stopped == 0 || measured.size() == lengths.size()) return;
+  if (!stopped) return;
   std::cerr << fmt::format("stopped by a signal after {} of {} lengths\n", measured.size(),
                            lengths.size());
-  throw CLI::RuntimeError(kSignalExit + stopped);
+  throw CLI::RuntimeError(kSignalExit + StopSignals::received());
 }
 
 }  // namespace roformer
