@@ -15,5 +15,8 @@ int main(int argc, char** argv) {
                                      {"score", add_score_command},
                                      {"tokenizer", add_tokenizer_command}},
                                     [argv] { continue_with_torch(argv); });
+  // It tells what a run will export as, which is known beside the tensors.
+  program->get_subcommand("config")->get_subcommand("check")->callback(
+      [argv] { continue_with_torch(argv); });
   return run_program(*program, argc, argv);
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "base/printable.h"
@@ -87,13 +88,29 @@ void StatusLine::show(std::string_view given) {
   const std::string text = clean_line(given);
   last_ = std::chrono::steady_clock::now();
   if (terminal_) {
-    // A line that wraps could not be taken back. The last column is left to the cursor.
-    const std::size_t columns = terminal_columns(STDERR_FILENO, kUsualColumns);
-    put(fmt::format("\r\x1b[K{}", cut_to_columns(text, columns > 1 ? columns - 1 : 1)));
+    // A line that wraps could not be taken back.
+    put(fmt::format("\r\x1b[K{}", cut_to_columns(text, columns())));
     visible_ = true;
   } else {
     put(fmt::format("{}\n", text));
   }
+}
+
+void StatusLine::show(const std::vector<std::string>& parts) {
+  const std::size_t most = columns();
+  std::string text;
+  for (const std::string& part : parts) {
+    const std::string gap = text.empty() ? "" : "  ";
+    if (!text.empty() && columns_of(text + gap + part) > most) continue;
+    text += gap + part;
+  }
+  show(std::string_view(text));
+}
+
+std::size_t StatusLine::columns() const {
+  if (!terminal_) return std::numeric_limits<std::size_t>::max();
+  const std::size_t columns = terminal_columns(STDERR_FILENO, kUsualColumns);
+  return columns > 1 ? columns - 1 : 1;  // the last one is left to the cursor
 }
 
 void StatusLine::clear() {
@@ -108,6 +125,10 @@ ProgressBar::ProgressBar(std::string title, std::uint64_t total, std::string uni
       unit_(std::move(unit)),
       start_(std::chrono::steady_clock::now()) {}
 
+void ProgressBar::begin() {
+  if (line_.is_terminal()) line_.show(describe(0));
+}
+
 void ProgressBar::advance_to(std::uint64_t done) {
   if (line_.due()) line_.show(describe(done));
 }
@@ -120,19 +141,60 @@ void ProgressBar::finish(std::uint64_t done) {
                   format_rate(static_cast<double>(done) / std::max(seconds, 1e-9), unit_)));
 }
 
-std::string ProgressBar::describe(std::uint64_t done) const {
+std::vector<std::string> ProgressBar::describe(std::uint64_t done) const {
   const double seconds = std::max(seconds_since(start_), 1e-9);
   const double rate = static_cast<double>(done) / seconds;
-  const std::string speed = format_rate(rate, unit_);
   if (total_ == 0 || done == 0) {
-    return fmt::format("{}  {}  {}", title_, format_amount(static_cast<double>(done), unit_),
-                       speed);
+    std::vector<std::string> parts{title_};
+    if (total_ > 0) parts.push_back("  0 %");
+    if (done > 0) {
+      parts.push_back(format_amount(static_cast<double>(done), unit_));
+      parts.push_back(format_rate(rate, unit_));
+    }
+    return parts;
   }
   const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
-  const auto filled = static_cast<std::size_t>(std::lround(fraction * 24));
-  return fmt::format("{}  [{:-<24}] {:3.0f} %  {}  {} left", title_, std::string(filled, '#'),
-                     fraction * 100, speed,
-                     format_duration(static_cast<double>(total_ - std::min(done, total_)) / rate));
+  std::vector<std::string> parts{
+      title_, fmt::format("{:3.0f} %", fraction * 100), format_rate(rate, unit_),
+      format_duration(static_cast<double>(total_ - std::min(done, total_)) / rate) + " left"};
+  // The bar has the room that the numbers leave.
+  constexpr std::size_t kWidest = 24, kNarrowest = 6;
+  std::size_t used = 4;  // its brackets and the gap
+  for (const std::string& part : parts) used += columns_of(part) + 2;
+  const std::size_t room = line_.columns() + 2;
+  const std::size_t width = room > used ? std::min(kWidest, room - used) : 0;
+  if (width >= kNarrowest) {
+    const auto filled =
+        static_cast<std::size_t>(std::lround(fraction * static_cast<double>(width)));
+    parts.insert(parts.begin() + 1,
+                 "[" + std::string(filled, '#') + std::string(width - filled, '-') + "]");
+  }
+  return parts;
+}
+
+ElapsedLine::ElapsedLine(std::string title)
+    : title_(std::move(title)),
+      start_(std::chrono::steady_clock::now()),
+      thread_([this] { show_until_ended(); }) {}
+
+ElapsedLine::~ElapsedLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  wakes_.notify_one();
+  thread_.join();
+}
+
+void ElapsedLine::show_until_ended() {
+  std::unique_lock lock(mutex_);
+  auto next = start_ + std::chrono::seconds(2);
+  while (!wakes_.wait_until(lock, next, [this] { return ended_; })) {
+    next += std::chrono::seconds(1);
+    if (line_.due()) {
+      line_.show(std::vector{title_, format_duration(seconds_since(start_))});
+    }
+  }
 }
 
 }  // namespace roformer

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 namespace roformer {
 
@@ -26,9 +30,14 @@ class StatusLine {
   // True when a line would be shown now; the caller formats only then.
   bool due() const;
   void show(std::string_view given);
+  // The parts, two spaces apart. On a terminal those that do not fit are left out, whole: half a
+  // number is a wrong one.
+  void show(const std::vector<std::string>& parts);
   // Erases the live line, so that something else can be printed.
   void clear();
   bool is_terminal() const { return terminal_; }
+  // How long a line may be; no limit where it is none of a terminal.
+  std::size_t columns() const;
 
  private:
   bool terminal_;
@@ -41,7 +50,11 @@ class StatusLine {
 class ProgressBar {
  public:
   ProgressBar(std::string title, std::uint64_t total, std::string unit);
+  // Shows on a terminal that the work has begun, before the first of it is done.
+  void begin();
   void advance_to(std::uint64_t done);
+  // Erases the live line, so that something else can be printed.
+  void clear() { line_.clear(); }
   // Prints the closing line: title, amount, time, rate.
   void finish(std::uint64_t done);
 
@@ -52,7 +65,27 @@ class ProgressBar {
   StatusLine line_;
   std::chrono::steady_clock::time_point start_;
 
-  std::string describe(std::uint64_t done) const;
+  std::vector<std::string> describe(std::uint64_t done) const;
+};
+
+// "TITLE  12s" while it lives, from the second second on: for work that does not say how far it is.
+class ElapsedLine {
+ public:
+  explicit ElapsedLine(std::string title);
+  ~ElapsedLine();
+  ElapsedLine(const ElapsedLine&) = delete;
+  ElapsedLine& operator=(const ElapsedLine&) = delete;
+
+ private:
+  std::string title_;
+  StatusLine line_;
+  std::chrono::steady_clock::time_point start_;
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool ended_ = false;
+  std::thread thread_;  // the last: it uses the others
+
+  void show_until_ended();
 };
 
 }  // namespace roformer

@@ -172,7 +172,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
     stopped = stopped || (options.stopped && options.stopped());  // building takes long, too
     const bool taken = problems.empty() && !stopped;
     contestants.push_back(taken ? std::make_unique<Contestant>(one, plan, options) : nullptr);
-    if (taken) parts += contestants.back()->parts() * (options.repeats + 1);
+    if (taken) parts += contestants.back()->parts() * (options.repeats + 1) + 1;  // 1: the memory
   }
   const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
   const auto input = [&] {
@@ -181,6 +181,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
         .normal_();
   };
   const at::Tensor x = input().requires_grad_(), slopes = input();
+  progress(done, parts);
   for (std::int64_t round = 0; round <= options.repeats && !stopped; ++round) {
     for (const auto& contestant : contestants) {
       if (contestant == nullptr || stopped) continue;
@@ -190,7 +191,9 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
     }
   }
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (contestants[i] != nullptr) costs[i] = contestants[i]->cost(x, slopes, stopped);
+    if (contestants[i] == nullptr) continue;
+    costs[i] = contestants[i]->cost(x, slopes, stopped);
+    if (!stopped) progress(++done, parts);
   }
   return costs;
 }

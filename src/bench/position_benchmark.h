@@ -50,7 +50,8 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
                             const PositionBenchmarkOptions& options);
 
 // One entry for every scheme, in their order; `none` stands first, once for encoders and once for
-// causal models where such are among them. progress(done, of) is called after every measurement.
+// causal models where such are among them. progress(done, of) is called when all are made ready
+// (done is 0) and after every measurement.
 using BenchmarkProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 std::vector<PositionCost> benchmark_positions(const Settings& settings, const ComputePlan& plan,
                                               const PositionBenchmarkOptions& options,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "runs/average.h"
@@ -34,7 +35,10 @@ void average_command(const AverageFlags& flags) {
     options.output = (run / ".." / (folder_name(run) + "-average")).lexically_normal();
   }
   if (flags.overwrite) options.existing = ExistingRun::overwrite;
-  const auto checkpoints = average_run(options);
+  const auto checkpoints = [&] {
+    const ElapsedLine elapsed("averaging");
+    return average_run(options);
+  }();
   fmt::print("{}: the average of", options.output.string());
   for (const fs::path& folder : checkpoints) fmt::print(" {}", folder.filename().string());
   fmt::print("\n");

@@ -31,8 +31,10 @@ void bench_checks(const BenchChecksOptions& options) {
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
   const ScratchFolder folder("checks");
-  const std::vector<CheckCost> costs =
-      measure_check_costs(settings, plan, folder.path(), options.rounds);
+  const std::vector<CheckCost> costs = [&] {
+    const ElapsedLine elapsed("measuring");
+    return measure_check_costs(settings, plan, folder.path(), options.rounds);
+  }();
   if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const CheckCost& cost : costs) {

@@ -150,7 +150,10 @@ void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
     throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }
   rounds.trace = options.trace;
-  const StepBenchmark result = benchmark.run(settings, plan, rounds);
+  const StepBenchmark result = [&] {
+    const ElapsedLine elapsed("measuring");
+    return benchmark.run(settings, plan, rounds);
+  }();
   const std::optional<double> utilization = model_flops_utilization(plan, result);
   if (options.json) {
     nlohmann::ordered_json object = to_json(settings, plan, result);

@@ -57,7 +57,10 @@ void bench_decoding(const BenchDecodingOptions& options) {
   const ComputePlan plan = runs.front().translator->plan();
   const TextTranslator translator(std::move(runs), options.int8);
   std::vector<std::string> texts;
-  const DecodingBenchmark result = benchmark_decoding(translator, lines, options.repeats, &texts);
+  const DecodingBenchmark result = [&] {
+    const ElapsedLine elapsed("measuring");
+    return benchmark_decoding(translator, lines, options.repeats, &texts);
+  }();
   if (!options.output.empty()) {
     std::string all;
     for (const std::string& text : texts) all += text + "\n";

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -121,8 +123,10 @@ Table cost_table(const BenchPositionsOptions& options, const std::vector<Positio
   return table;
 }
 
-std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Settings& settings,
-                                  const ComputePlan& plan) {
+// `finished` is called with what there is after each length.
+std::vector<PositionCost> measure(
+    const BenchPositionsOptions& options, const Settings& settings, const ComputePlan& plan,
+    const std::function<void(const std::vector<PositionCost>&)>& finished) {
   std::vector<PositionCost> costs;
   // A map of layers is of all that the model has.
   const bool of_layers = std::ranges::count(options.schemes, "layers") > 0;
@@ -141,17 +145,24 @@ std::vector<PositionCost> measure(const BenchPositionsOptions& options, const Se
         .plain = options.reference,
         .memory = memory,
         .stopped = [] { return StopSignals::received() != 0; }};
+    std::optional<ElapsedLine> making(std::in_place,
+                                      fmt::format("{} tokens: making the schemes ready", length));
     std::optional<ProgressBar> bar;
     const auto progress = [&](std::int64_t done, std::int64_t of) {
+      making.reset();
       if (!bar) {
         bar.emplace(fmt::format("{} tokens", length), static_cast<std::uint64_t>(of), "passes");
+        bar->begin();
       }
       bar->advance_to(static_cast<std::uint64_t>(done));
-      if (done == of) bar->finish(static_cast<std::uint64_t>(of));
+      if (done == of && of > 0) bar->finish(static_cast<std::uint64_t>(of));
     };
     for (PositionCost& cost : benchmark_positions(settings, plan, benchmark, progress)) {
       costs.push_back(std::move(cost));
     }
+    making.reset();
+    bar.reset();
+    finished(costs);
   }
   return costs;
 }
@@ -180,11 +191,35 @@ void bench_positions(BenchPositionsOptions options) {
   const ComputePlan plan =
       plan_compute(settings.device, settings.training.precision, settings.model.width);
   const StopSignals signals("stopping; what was measured is shown");
-  const std::vector<PositionCost> costs = measure(options, settings, plan);
-  const int stopped = StopSignals::received();
-  const Table table = cost_table(options, costs, task_facts(settings.task).causal);
   const std::string precision = to_word(plan.precision);
   const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
+  const bool causal = task_facts(settings.task).causal;
+  const bool text = !options.json && !options.csv && !options.markdown;
+  if (text) {
+    fmt::print("an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}\n\n",
+               settings.model.heads, settings.model.width,
+               format_counted(settings.model.layers, "layer"), device,
+               format_counted(at::get_num_threads(), "thread"), precision);
+  }
+  std::optional<TextTableRows> rows;
+  std::size_t printed = 0;
+  const auto print_new_rows = [&](const std::vector<PositionCost>& costs) {
+    if (!text || costs.empty()) return;
+    const Table table = cost_table(options, costs, causal);
+    if (!rows) {
+      std::vector<PositionCost> expected = costs;
+      for (PositionCost& cost : expected) cost.length = options.lengths.back();
+      rows.emplace(cost_table(options, expected, causal),
+                   TextTableOptions{.width = terminal_width()});
+      std::cout << rows->head(table);
+    }
+    for (; printed < costs.size(); ++printed) std::cout << rows->row(table, printed);
+    std::cout << std::flush;
+  };
+  std::fflush(stdout);
+  const std::vector<PositionCost> costs = measure(options, settings, plan, print_new_rows);
+  const int stopped = StopSignals::received();
+  const Table table = cost_table(options, costs, causal);
   if (options.json) {
     nlohmann::ordered_json remarks = nlohmann::ordered_json::object();
     for (const PositionCost& cost : costs) {
@@ -211,11 +246,6 @@ void bench_positions(BenchPositionsOptions options) {
     std::cout << to_markdown(table);
     print_remarks(costs);
   } else {
-    fmt::print("an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}\n\n",
-               settings.model.heads, settings.model.width,
-               format_counted(settings.model.layers, "layer"), device,
-               format_counted(at::get_num_threads(), "thread"), precision);
-    std::cout << to_text(table, {.width = terminal_width()});
     print_remarks(costs);
   }
   if (stopped == 0) return;

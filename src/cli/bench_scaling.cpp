@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launch.h"
+#include "base/progress.h"
 #include "base/scratch_folder.h"
 #include "base/terminal.h"
 #include "bench/scaling.h"
@@ -119,7 +120,10 @@ void bench_scaling(const ScalingOptions& options) {
                column("wait", "ms", 1), column("reduce", "ms", 1), column("reduce alone", "ms", 1),
                column("memory", "MiB", 0)});
   for (const std::int64_t ranks : options.ranks) {
-    const nlohmann::json found = measured(options, ranks, folder.path());
+    const nlohmann::json found = [&] {
+      const ElapsedLine elapsed(fmt::format("measuring, processes: {}", ranks));
+      return measured(options, ranks, folder.path());
+    }();
     if (options.json) {
       std::cout << found.dump() << '\n';
       continue;

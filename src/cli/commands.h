@@ -2,12 +2,21 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "config/settings.h"
 
 namespace roformer {
+
+// What a run of the settings will export as, for people; empty: nothing is said.
+using ExportLine = std::function<std::string(const Settings&)>;
 
 void add_average_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
 void add_config_command(CLI::App& program);
+// With what only a program that is linked with LibTorch can tell.
+void add_config_command(CLI::App& program, const ExportLine& export_line);
 void add_data_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
@@ -57,8 +59,26 @@ std::set<std::string> data_problems(const StudySettings& study) {
   return problems;
 }
 
+// Settings that take their shape from model.from do not say it before that is opened.
+std::string line_of(const ExportLine& export_line, const Settings& settings) {
+  return export_line && settings.model.from.empty() ? export_line(settings) : "";
+}
+
+// What the runs of a study will export as: each once, with who they are.
+void print_exports(const StudySettings& study, const ExportLine& export_line) {
+  std::map<std::string, std::vector<std::string>> runs;
+  for (const StudyRun& run : study.runs) {
+    if (const std::string line = line_of(export_line, run.settings); !line.empty()) {
+      runs[line].push_back(run.name);
+    }
+  }
+  for (const auto& [line, names] : runs) {
+    std::cout << fmt::format("  {}: {}\n", few_of(names), line);
+  }
+}
+
 // Every file is checked before the problems of all are reported.
-void check_configs(const ConfigOptions& options) {
+void check_configs(const ConfigOptions& options, const ExportLine& export_line) {
   Problems problems;
   for (const std::string& file : options.files) {
     try {
@@ -68,20 +88,31 @@ void check_configs(const ConfigOptions& options) {
           throw_usage(file, "has no matrix and no variants to compare",
                       "without the sections of a study it is a single run");
         }
-        std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
+        Problems refusals;
         for (const StudyRun& run : study.runs) {
           for (const std::string& line : run.refusals.lines()) {
-            std::cout << fmt::format("  {} cannot be run: {}\n", run.name, clean_line(line));
+            refusals.add({.where = file,
+                          .key = "",
+                          .message = fmt::format("{} cannot be made: {}", run.name, line),
+                          .hint = ""});
           }
+        }
+        problems.add_all(refusals);
+        if (refusals.empty()) {
+          std::cout << fmt::format("{}: good, a study of {} runs\n", file, study.runs.size());
+          print_exports(study, export_line);
         }
         for (const std::string& problem : data_problems(study)) {
           std::cout << "  data: " << clean_line(problem) << '\n';
         }
       } else {
-        const std::string problem = data_problem(load_settings(file, options.overrides));
+        const Settings settings = load_settings(file, options.overrides);
+        const std::string problem = data_problem(settings);
         std::cout << file
                   << (problem.empty() ? ": good\n" : ": good, but its data are not there\n");
         if (!problem.empty()) std::cout << "  " << clean_line(problem) << '\n';
+        const std::string exports = line_of(export_line, settings);
+        if (!exports.empty()) std::cout << "  " << exports << '\n';
       }
     } catch (const Error& error) {
       problems.add({.where = "", .key = "", .message = error.what(), .hint = ""});
@@ -132,6 +163,10 @@ void list_keys(const ConfigOptions& options) {
 }  // namespace
 
 void add_config_command(CLI::App& program) {
+  add_config_command(program, {});
+}
+
+void add_config_command(CLI::App& program, const ExportLine& export_line) {
   CLI::App* config = add_listed_command(program, "config");
   config->require_subcommand(1);
   auto options = std::make_shared<ConfigOptions>();
@@ -149,10 +184,11 @@ void add_config_command(CLI::App& program) {
   CLI::App* check = add_command(
       *config, {.name = "check",
                 .summary = "Check configuration and study files and report all problems",
-                .details = "Exit code 2 when there is any."});
+                .details = "Exit code 2 when there is any, in a study also for runs that cannot be "
+                           "made. Says what a run will export as."});
   check->add_option("files", options->files, "configuration files")->required();
   accept_settings(*check, options->overrides);
-  check->callback([options] { check_configs(*options); });
+  check->callback([options, export_line] { check_configs(*options, export_line); });
 
   CLI::App* compare = add_command(
       *config, {.name = "diff",

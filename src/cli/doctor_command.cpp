@@ -117,6 +117,7 @@ Diagnosis diagnose(const DoctorOptions& options) {
       .processes = launch_words(),
       .automatic = plan_compute(DeviceKind::automatic, Precision::automatic, kWidthForBf16)};
   result.device = result.automatic.device.str();
+  const ElapsedLine elapsed("measuring products of matrices");
   result.fp32 = measured(result.automatic, Precision::fp32);
   result.bf16 = measured(result.automatic, Precision::bf16);
   return result;

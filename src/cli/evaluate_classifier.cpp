@@ -35,7 +35,15 @@ EvaluatedSet evaluate_split(const TrainedClassifier& trained, const Settings& se
   EvaluatedSet result{.name = glue_task_facts(task).folder,
                       .set = load_glue_set(settings, *trained.tokenizer, split)};
   if (split == GlueSplit::validation_mismatched) result.name += " (mismatched)";
-  const at::Tensor outputs = trained.classifier->predict(result.set.texts);
+  ProgressBar bar("classifying " + result.name, static_cast<std::uint64_t>(result.set.texts.size()),
+                  "texts");
+  bar.begin();
+  const auto texts = std::ssize(result.set.texts);
+  const at::Tensor outputs =
+      trained.classifier->predict(result.set.texts, [&](std::int64_t done, std::int64_t of) {
+        bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
+      });
+  bar.clear();
   const std::vector<GlueExample>& examples = result.set.source.examples;
   result.figures = glue_figures_with_warnings(task, outputs, examples);
   result.predictions = glue_predictions(task, outputs);

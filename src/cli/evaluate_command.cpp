@@ -18,19 +18,20 @@
 #include "base/origin.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
-#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_probe.h"
 #include "cli/evaluate_translator.h"
+#include "cli/evaluation_printer.h"
 #include "cli/matching_commands.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "report/html.h"
 #include "runs/evaluate_language.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -92,41 +93,6 @@ void write_chart(const std::string& file, const EvaluationReport& report, bool b
     write_file_atomically(InnerPath::named(file), page.html());
   }
   log::info("chart: {}", file);
-}
-
-void print_text(const EvaluationReport& report) {
-  const std::size_t width = terminal_width();
-  const auto print_lines = [&](const std::string& text) {
-    fmt::print("{}\n", wrapped(text, width));
-  };
-  print_lines(fmt::format("{} on {} ({}), position {}, trained at length {}, evaluated in {}{}",
-                          report.model, report.data, report.split, report.position,
-                          report.training_length, report.precision, report.with));
-  fmt::print("\n{}", to_text(to_table(report), {.width = width}));
-  if (std::ranges::any_of(report.lengths, [](const EvaluatedLength& entry) {
-        return entry.figures.denominators.has_value();
-      })) {
-    fmt::print("\n");
-    print_lines(
-        "Small denominators of linear attention are below a hundredth of what their features could "
-        "add up to; the least as a share of that.");
-  }
-  for (const EvaluatedLength& entry : report.lengths) {
-    const auto& paired = entry.paired;
-    if (!paired) continue;
-    fmt::print("\n");
-    print_lines(fmt::format(
-        "{} minus this, {} tokens, {}: {:+.4f} ± {:.4f} nats (95 %: {:+.4f} to {:+.4f}, p {:.2g}), "
-        "on the same {} targets of {} rows",
-        report.against, format_count(entry.length), describe(entry.arrangement), paired->difference,
-        paired->standard_error, paired->interval.low, paired->interval.high, paired->p_value,
-        format_count(paired->targets), format_count(paired->rows)));
-  }
-  if (const auto& pseudo = report.pseudo_perplexity) {
-    fmt::print("\npseudo-perplexity {:.3f} (loss {:.4f} nats) over {} tokens of {} sequences\n",
-               pseudo->value, pseudo->loss, format_count(pseudo->tokens),
-               format_count(pseudo->sequences));
-  }
 }
 
 std::optional<std::int64_t> one_length(const std::string& text) {
@@ -235,23 +201,37 @@ void evaluate_command(const EvaluateOptions& options) {
                            .json = options.json});
   }
   ROFORMER_ASSERT(facts.evaluates_text);
-  const EvaluationReport report = evaluate_language_run(
-      {.model = options.model,
-       .opening = options.opening,
-       .against = options.against,
-       .data = options.data,
-       .split = options.split,
-       .lengths = parse_lengths(options.lengths),
-       .tokens = options.tokens,
-       .arrangement = options.arrangement,
-       .masked_sequences = options.pseudo_perplexity ? options.sequences : 0});
+  EvaluationPrinter printer;
+  LanguageEvaluationRequest request{
+      .model = options.model,
+      .opening = options.opening,
+      .against = options.against,
+      .data = options.data,
+      .split = options.split,
+      .lengths = parse_lengths(options.lengths),
+      .tokens = options.tokens,
+      .arrangement = options.arrangement,
+      .masked_sequences = options.pseudo_perplexity ? options.sequences : 0};
+  if (!options.json && !options.by_position) {
+    request.on_row = [&](const EvaluationReport& so_far, const EvaluationReport& expected) {
+      printer.print_row(so_far, expected);
+    };
+  }
+  const EvaluationReport report = evaluate_language_run(request);
   // The figures first: a disk may have filled up meanwhile.
   if (options.json) {
     std::cout << to_json(report, options.by_position).dump(2) << '\n';
   } else if (options.by_position) {
     std::cout << losses_to_csv(report);
   } else {
-    print_text(report);
+    printer.print_rest(report);
+  }
+  if (report.signal != 0) {
+    std::cerr << fmt::format(
+        "stopped by a signal after {}; {}\n", format_counted(std::ssize(report.lengths), "row"),
+        options.chart.empty() && options.output.empty() ? "the rest was not evaluated"
+                                                        : "neither chart nor output is written");
+    throw CLI::RuntimeError(kSignalExit + report.signal);
   }
   if (!options.chart.empty()) write_chart(options.chart, report, options.by_position);
   for (const EvaluatedLength& entry : report.lengths) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -18,6 +19,7 @@
 #include "runs/untrained.h"
 #include "tasks/probe_answers.h"
 #include "tensor/device.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -56,13 +58,13 @@ std::int64_t size_at(const Settings& settings, std::int64_t length, const std::s
 }
 
 MeasuredLength measure(const TrainedModel& trained, const Settings& settings, std::int64_t length,
-                       std::int64_t size) {
+                       std::int64_t size, const WorkProgress& progress) {
   const std::int64_t examples = settings.probe.examples;
   const auto alone = make_single_process();
   MeasuredLength result{
       .length = length,
       .answers = probe_answers(*trained.model, probe_form(settings, *trained.tokenizer), size,
-                               examples, *alone)};
+                               examples, *alone, progress)};
   const auto right = std::llround(result.answers.right * static_cast<double>(examples));
   result.interval = wilson_interval(right, examples);
   return result;
@@ -103,6 +105,26 @@ nlohmann::ordered_json to_json(const TrainedModel& trained, const Settings& sett
   return object;
 }
 
+// The table with a row for every length; those that are missing are like the first.
+Table with_all_rows(const std::vector<MeasuredLength>& measured,
+                    const std::vector<std::int64_t>& lengths) {
+  std::vector<MeasuredLength> all = measured;
+  for (std::size_t i = measured.size(); i < lengths.size(); ++i) {
+    all.push_back(measured.front());
+    all.back().length = lengths[i];
+  }
+  return answers_table(all);
+}
+
+void print_head(const TrainedModel& trained, const Settings& settings) {
+  const ProbeText example = make_probe(settings.probe.kind, 2, 1);
+  std::cout << fmt::format("{}, position {}{}, {} questions of {} at each length, as {}\n\n",
+                           trained.checkpoint.string(), settings.position.scheme,
+                           with_overrides(trained), settings.probe.examples,
+                           to_word(settings.probe.kind),
+                           example.text.substr(0, example.text.size() - 1));
+}
+
 void require_same_kind(const Settings& settings, const Settings& other, const std::string& name) {
   if (settings.probe.kind == other.probe.kind && settings.task == other.task) return;
   throw_usage("--against", fmt::format("{} answers {} ({}), this run {} ({})", name,
@@ -130,32 +152,61 @@ void evaluate_probe(const TrainedModel& trained, const ProbeEvaluation& options)
     }
   }
   warn_of_untrained_rows(trained, std::ranges::max(lengths));
+  const StopSignals signals("stopping; what was measured is shown");
   std::vector<MeasuredLength> measured;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    prepare_threads(settings.threads);
-    MeasuredLength& one = measured.emplace_back(measure(trained, settings, lengths[i], sizes[i]));
-    if (!other) continue;
-    prepare_threads(other->settings.threads);
-    const MeasuredLength second = measure(*other, settings, lengths[i], sizes[i]);
-    one.against = compare_answers(one.answers.answers, second.answers.answers);
+  std::optional<TextTableRows> rows;
+  std::int64_t all = 0, passed = 0;  // characters of the questions, each model's
+  for (const std::int64_t length : lengths) all += (other ? 2 : 1) * length;
+  ProgressBar bar("answering", static_cast<std::uint64_t>(all * settings.probe.examples),
+                  "characters");
+  bar.begin();
+  const auto measure_with = [&](const TrainedModel& model, std::size_t i) {
+    prepare_threads(model.settings.threads);
+    const std::int64_t work = lengths[i] * settings.probe.examples;
+    MeasuredLength one =
+        measure(model, settings, lengths[i], sizes[i], [&](std::int64_t done, std::int64_t of) {
+          bar.advance_to(static_cast<std::uint64_t>(passed + work * done / of));
+        });
+    passed += work;
+    return one;
+  };
+  try {
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      MeasuredLength one = measure_with(trained, i);
+      if (other) {
+        one.against = compare_answers(one.answers.answers, measure_with(*other, i).answers.answers);
+      }
+      measured.push_back(std::move(one));
+      if (options.json) continue;
+      bar.clear();
+      const Table table = with_all_rows(measured, lengths);
+      if (!rows) {
+        rows.emplace(table, TextTableOptions{.width = terminal_width()});
+        print_head(trained, settings);
+        std::cout << rows->head(table);
+      }
+      std::cout << rows->row(table, i) << std::flush;
+    }
+    bar.finish(static_cast<std::uint64_t>(passed));
+  } catch (const ValidationStopped&) {
+    bar.clear();
   }
+  const bool stopped = measured.size() < lengths.size();
   if (options.json) {
-    std::cout << to_json(trained, settings, measured).dump(2) << '\n';
-    return;
+    nlohmann::ordered_json object = to_json(trained, settings, measured);
+    if (stopped) object["stopped"] = true;
+    std::cout << object.dump(2) << '\n';
   }
-  const ProbeText example = make_probe(settings.probe.kind, 2, 1);
-  std::cout << fmt::format("{}, position {}{}, {} questions of {} at each length, as {}\n\n{}",
-                           trained.checkpoint.string(), settings.position.scheme,
-                           with_overrides(trained), settings.probe.examples,
-                           to_word(settings.probe.kind),
-                           example.text.substr(0, example.text.size() - 1),
-                           to_text(answers_table(measured), {.width = terminal_width()}));
   for (const MeasuredLength& one : measured) {
-    if (!one.against) continue;
+    if (!one.against || options.json) continue;
     const std::string text = fmt::format("length {}: {}", format_count(one.length),
                                          comparison_text(*one.against, options.against));
     std::cout << '\n' << wrapped(text, terminal_width()) << '\n';
   }
+  if (!stopped) return;
+  std::cerr << fmt::format("stopped by a signal after {} of {} lengths\n", measured.size(),
+                           lengths.size());
+  throw CLI::RuntimeError(kSignalExit + StopSignals::received());
 }
 
 }  // namespace roformer

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -85,8 +86,16 @@ void print_text(const Measured& measured, const TranslationEvaluation& found) {
 void evaluate_translator(const TrainedTranslator& trained, const TranslatorEvaluation& options) {
   const ParallelDataset dataset = open_stored_pairs(options.data, trained);
   dataset.require_sentences(options.split);
+  const std::int64_t sentences = dataset.sentences(options.split);
+  const std::int64_t most = trained.settings.decoding.sentences;
+  ProgressBar bar("translating",
+                  static_cast<std::uint64_t>(most > 0 ? std::min(most, sentences) : sentences),
+                  "sentences");
+  bar.begin();
   const TranslationEvaluation found = evaluate_translator(
-      *trained.translator, trained.settings, dataset, options.split, *make_single_process());
+      *trained.translator, trained.settings, dataset, options.split, *make_single_process(),
+      [&](std::int64_t done, std::int64_t) { bar.advance_to(static_cast<std::uint64_t>(done)); });
+  bar.clear();
   const Measured measured{.model = trained, .dataset = dataset, .split = options.split};
   options.json ? print_json(measured, found) : print_text(measured, found);
   if (!options.output.empty()) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "base/progress.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
@@ -20,8 +21,10 @@ struct ExportOptions {
 };
 
 void export_command(const ExportOptions& options) {
-  const ExportedRun result =
-      export_run(options.run, options.checkpoint, options.folder, options.weights);
+  const ExportedRun result = [&] {
+    const ElapsedLine elapsed("exporting");
+    return export_run(options.run, options.checkpoint, options.folder, options.weights);
+  }();
   for (const std::string& note : result.notes) log::warn("{}: {}", options.run, note);
   fmt::print("{}: {}, from {}\n", options.folder, result.architecture, result.checkpoint.string());
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/input_line.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -232,7 +233,11 @@ void generate_command(const GenerateOptions& options) {
          .head = trained.model->head(),
          .precision = trained.model->plan().precision,
          .expected_length = static_cast<std::int64_t>(prompt.size()) + options.generation.tokens});
-    const auto samples = generate(model, prompt, generation);
+    const auto samples = [&] {
+      std::optional<ElapsedLine> elapsed;
+      if (!live) elapsed.emplace("generating");
+      return generate(model, prompt, generation);
+    }();
     for (const auto& sample : samples) tokens += sample.size();
     if (!live) {
       print_samples(samples, first, {.text = text_before, .ids = shown, .tokenizer = tokenizer},

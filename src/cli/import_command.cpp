@@ -43,9 +43,11 @@ void import_command(const ImportOptions& options) {
       options.overrides.begin(), options.overrides.end(),
       [](const Override& override) { return override.key == "run" && !override.text.empty(); });
   if (!named) throw_usage("--run", "is not given", "the name of the run to make: --run NAME");
-  const ImportedRun run =
-      import_run(options.folder, options.overrides,
-                 options.overwrite ? ExistingRun::overwrite : ExistingRun::refuse);
+  const ImportedRun run = [&] {
+    const ElapsedLine elapsed("importing");
+    return import_run(options.folder, options.overrides,
+                      options.overwrite ? ExistingRun::overwrite : ExistingRun::refuse);
+  }();
   for (const std::string& note : run.notes) log::warn("{}: {}", options.folder, note);
   fmt::print("{}: {}, {} parameters\n", run.path.string(), run.model, format_count(run.parameters));
 }

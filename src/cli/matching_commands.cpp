@@ -116,15 +116,26 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
     same = load_matching_set(others, *other->tokenizer, options.split);
   }
   prepare_threads(trained.settings.threads);  // which the other has set to its own
+  ProgressBar bar("comparing", static_cast<std::uint64_t>(set.texts.size() * (other ? 2 : 1)),
+                  "pairs");
+  bar.begin();
+  const auto pairs = std::ssize(set.texts);
+  const auto progress_after = [&](std::int64_t passed) {
+    return [&bar, pairs, passed](std::int64_t done, std::int64_t of) {
+      bar.advance_to(static_cast<std::uint64_t>(passed + pairs * done / of));
+    };
+  };
   const MatchingEvaluation evaluation =
-      evaluate_matching(*trained.classifier, settings.matching, set);
+      evaluate_matching(*trained.classifier, settings.matching, set, progress_after(0));
   std::optional<AnswerComparison> comparison;
   if (other) {
     prepare_threads(other->settings.threads);
     comparison = compare_answers(
         evaluation.right,
-        evaluate_matching(*other->classifier, other->settings.matching, same).right);
+        evaluate_matching(*other->classifier, other->settings.matching, same, progress_after(pairs))
+            .right);
   }
+  bar.clear();
   const std::vector<std::size_t> worst =
       worst_answers(set, evaluation, static_cast<std::size_t>(options.errors));
   if (options.json) {

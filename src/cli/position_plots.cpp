@@ -225,12 +225,12 @@ class Plots {
           "What is added to the scores of each head, rows are queries, columns keys: of schemes "
           "before training, of runs as trained.");
     }
-    const HeatMapGrid grid = bias_maps({.title = title, .bias = bias, .first = 1});
+    const HeatMapGrid grid = bias_maps({.title = title, .bias = bias});
     for (std::size_t h = 0; h < grid.maps.size(); ++h) {
       const auto& values = grid.maps[h].values;
       for (std::size_t i = 0; i < values.size(); ++i) {
         for (std::size_t j = 0; j < values[i].size(); ++j) {
-          csv_ += fmt::format("bias {},head {} query {},{},{}\n", title, h + 1, i, j, values[i][j]);
+          csv_ += fmt::format("bias {},head {} query {},{},{}\n", title, h, i, j, values[i][j]);
         }
       }
     }

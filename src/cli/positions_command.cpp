@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -150,7 +151,11 @@ void verify_schemes(const PositionsOptions& options) {
   std::int64_t cases = 0;
   const DeviceKind wanted = options.on_gpu ? DeviceKind::cuda : DeviceKind::cpu;
   const ComputePlan plan = plan_compute(wanted, Precision::fp32, 0);
-  for (const GoldenResult& result : run_golden_folder(options.folder, plan.device)) {
+  const std::vector<GoldenResult> results = [&] {
+    const ElapsedLine elapsed("verifying");
+    return run_golden_folder(options.folder, plan.device);
+  }();
+  for (const GoldenResult& result : results) {
     if (!lines.contains(result.scheme)) order.push_back(result.scheme);
     Line& line = lines[result.scheme];
     ++cases;

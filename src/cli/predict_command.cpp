@@ -147,8 +147,13 @@ void write_submission(const PredictOptions& options, const TrainedClassifier& tr
   std::vector<ZipMember> written;
   for (const auto& [split, name] : files) {
     const GlueSet set = load_glue_set(settings, *trained.tokenizer, split);
-    const std::vector<GluePrediction> predictions =
-        glue_predictions(task, trained.classifier->predict(set.texts));
+    ProgressBar bar("classifying", static_cast<std::uint64_t>(set.texts.size()), "texts");
+    const auto texts = std::ssize(set.texts);
+    const std::vector<GluePrediction> predictions = glue_predictions(
+        task, trained.classifier->predict(set.texts, [&](std::int64_t done, std::int64_t of) {
+          bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
+        }));
+    bar.clear();
     written.push_back(
         {.name = name, .contents = glue_submission(task, set.source.examples, predictions)});
     fmt::print("{}: {} predictions\n", name, format_count(std::ssize(predictions)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -146,6 +147,7 @@ void score_sentences(const ScoreOptions& options, const Corpus& corpus) {
 }
 
 void score_system(const ScoreOptions& options, const Corpus& corpus) {
+  std::optional<ElapsedLine> elapsed("scoring");
   SignatureFacts facts{.references = corpus.references.size()};
   Resamples resamples;
   if (options.confidence) {
@@ -163,6 +165,7 @@ void score_system(const ScoreOptions& options, const Corpus& corpus) {
     if (options.confidence) score.interval = bootstrap_interval(*metric, rows, resamples);
     scores.push_back(std::move(score));
   }
+  elapsed.reset();
   std::cout << score_report(scores, options.report);
 }
 
@@ -176,6 +179,7 @@ std::vector<PairedResult> plain_results(const TranslationMetric& metric,
 }
 
 void compare_systems(const ScoreOptions& options, const Corpus& corpus) {
+  std::optional<ElapsedLine> elapsed("comparing");
   SignatureFacts facts{.references = corpus.references.size()};
   ScoreTable table;
   Resamples resamples;
@@ -211,6 +215,7 @@ void compare_systems(const ScoreOptions& options, const Corpus& corpus) {
     }
     table.columns.push_back(std::move(column));
   }
+  elapsed.reset();
   std::cout << score_table(table, options.report);
 }
 

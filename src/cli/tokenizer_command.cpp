@@ -50,10 +50,14 @@ void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments
                        Action action) {
   ParallelCorpus corpus = read_parallel_recipe(recipe).corpus;
   if (arguments.corpus.follow_links) corpus.follow_links();
+  ProgressBar bar("reading", 0, "pairs");
+  std::uint64_t pairs = 0;
   for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
     if (arguments.side != "target") action(source);
     if (arguments.side != "source") action(target);
+    bar.advance_to(++pairs);
   });
+  bar.finish(pairs);
 }
 
 // Reads the corpus with a bar, and calls action(line) for each of its lines.
@@ -110,6 +114,7 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
   log::info("training {} pieces ({}) on {} of {} sentences", format_count(training.pieces),
             arguments.kind, format_count(kept),
             format_count(static_cast<std::int64_t>(sample.seen())));
+  const ElapsedLine elapsed("training the tokenizer");
   return make_sentencepiece_tokenizer(train_sentencepiece(sample.sentences(), training),
                                       "trained model");
 }

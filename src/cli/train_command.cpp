@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
+#include "config/shorter_training.h"
 #include "distributed/gloo.h"
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
@@ -35,6 +37,7 @@ struct TrainOptions {
   bool resumes = false;
   std::string resume;  // "" or "auto"
   bool overwrite = false;
+  bool smoke = false;
   std::vector<Override> overrides;
 };
 
@@ -94,7 +97,7 @@ void compare_starts(const TrainOptions& options, Processes& processes) {
 // How the run is begun. The first process puts the folder in order and decides: by the time another
 // looks, it may have begun.
 ExistingRun existing_run(const TrainOptions& options, const Settings& given, Processes& processes) {
-  if (options.overwrite) return ExistingRun::overwrite;
+  if (options.overwrite || options.smoke) return ExistingRun::overwrite;
   if (!options.resumes) return ExistingRun::refuse;
   const std::filesystem::path run = given.runs / given.run;
   if (processes.first()) recover_run(run);
@@ -103,16 +106,58 @@ ExistingRun existing_run(const TrainOptions& options, const Settings& given, Pro
   return begins ? ExistingRun::refuse : ExistingRun::resume;
 }
 
+Settings new_settings(const TrainOptions& options) {
+  std::vector<Override> flags = options.overrides;
+  if (options.smoke) {
+    const Settings whole = load_values(options.config, flags).settings;
+    const std::vector<Override> shorter = smoke_flags(whole);
+    flags.insert(flags.end(), shorter.begin(), shorter.end());
+  }
+  return load_settings(options.config, flags, model_source_keys);
+}
+
+// The summary of a run that had ended before this command; nothing where it goes on, or where what
+// lies there cannot be read, which the trainer mends.
+std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun existing) {
+  if (existing != ExistingRun::resume) return std::nullopt;
+  try {
+    return read_training_summary(settings.runs / settings.run);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// A command that had nothing to do must not look as if it had trained.
+void say_ended_before(const Settings& settings, const TrainingSummary& summary) {
+  const std::string run = (settings.runs / settings.run).string();
+  if (summary.reason == StopReason::patience) {
+    fmt::print("{}: had ended already, by training.patience {}; --training.patience 0 goes on\n",
+               run, settings.training.patience);
+    return;
+  }
+  const Period& steps = settings.training.steps;
+  const std::string way = settings.stages.empty()
+                              ? fmt::format("--training.steps {} goes on",
+                                            to_string(Period{2 * steps.amount, steps.unit}))
+                              : fmt::format("--model.from {} starts another from its weights", run);
+  fmt::print("{}: was finished already ({}); {}\n", run, to_string(steps), way);
+}
+
 // Returns the signal that stopped it, or 0.
 int train_beside(const TrainOptions& options, const Settings& given, Processes& processes) {
   compare_starts(options, processes);
   const ExistingRun existing = existing_run(options, given, processes);
-  const Settings settings =
-      existing == ExistingRun::resume
-          ? resumed_settings(options.config, options.overrides)
-          : load_settings(options.config, options.overrides, model_source_keys);
+  const Settings settings = existing == ExistingRun::resume
+                                ? resumed_settings(options.config, options.overrides)
+                                : new_settings(options);
   if (existing != ExistingRun::resume) refuse_idle_flags(settings, options.overrides);
+  const std::optional<TrainingSummary> earlier =
+      processes.first() ? earlier_end(settings, existing) : std::nullopt;
   const TrainingSummary summary = train_run(settings, existing, processes);
+  if (earlier && earlier->reason == summary.reason && summary.reason != StopReason::signal &&
+      earlier->consumed.steps == summary.consumed.steps) {
+    say_ended_before(settings, summary);
+  }
   if (processes.first()) print_summary(settings, summary);
   return summary.reason == StopReason::signal ? summary.signal : 0;
 }
@@ -129,6 +174,31 @@ std::string stored_config(const TrainOptions& options) {
   if (read_launch().alone()) recover_run(runs / run);
   require_run(runs / run);
   return (runs / run / "config.yaml").string();
+}
+
+// `train runs/mine --resume`: a folder names the run. What is found there is what is meant, so it
+// is followed as --runs and --run are.
+void take_folder(TrainOptions& options) {
+  std::filesystem::path folder = std::filesystem::path(options.config).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  if (folder.filename() == "." || folder.filename() == "..") {
+    folder = std::filesystem::canonical(folder);
+  }
+  if (!options.resumes) {
+    throw_usage(options.config, "is a folder, wanted a configuration file",
+                is_run(folder) ? "--resume goes on with the run in it"
+                               : "for instance configs/quickstart.yaml");
+  }
+  for (const Override& flag : options.overrides) {
+    if (flag.key == "run" || flag.key == "runs") {
+      throw_usage("--" + flag.key, "got " + flag.text + " beside the run " + options.config,
+                  "leave one of the two out");
+    }
+  }
+  const std::filesystem::path runs = folder.parent_path();
+  options.overrides.push_back({.key = "runs", .text = runs.empty() ? "." : runs.string()});
+  options.overrides.push_back({.key = "run", .text = folder.filename().string()});
+  options.config.clear();
 }
 
 void train_command(const TrainOptions& options) {
@@ -165,7 +235,8 @@ void add_train_command(CLI::App& program) {
       "  srun -n 4 roformer train CONFIG\n");
   CLI::Option* config =
       command->add_option("config", options->config,
-                          "configuration file (YAML); with --resume --run NAME that of the run");
+                          "configuration file (YAML); with --resume also the folder of a run, or "
+                          "nothing beside --run NAME");
   CLI::Option* resume =
       command
           ->add_option("--resume", options->resume,
@@ -175,12 +246,19 @@ void add_train_command(CLI::App& program) {
           ->type_name("[auto]");
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote")
       ->excludes(resume);
+  command
+      ->add_flag("--smoke", options->smoke,
+                 "try everything in two steps (of each stage), a short validation and a "
+                 "checkpoint, as the run NAME-smoke, which it overwrites")
+      ->excludes(resume);
   accept_settings(*command, options->overrides);
   command->callback([options, resume, config] {
     options->resumes = resume->count() > 0;
     const bool known = options->resume.empty() || options->resume == "auto";
     // `train --resume CONFIG`: the word behind the flag is the file.
     if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
+    std::error_code error;
+    if (std::filesystem::is_directory(options->config, error)) take_folder(*options);
     if (options->config.empty() && options->resumes) options->config = stored_config(*options);
     if (options->config.empty()) throw CLI::RequiredError("config");
     if (!options->resume.empty() && options->resume != "auto") {

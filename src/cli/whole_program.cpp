@@ -3,13 +3,21 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "runs/export_prospect.h"
 
 namespace roformer {
+namespace {
+
+void add_config_command_with_exports(CLI::App& program) {
+  add_config_command(program, export_line);
+}
+
+}  // namespace
 
 std::unique_ptr<CLI::App> make_whole_program() {
   return make_program({{"average", add_average_command},
                        {"bench", add_bench_command},
-                       {"config", add_config_command},
+                       {"config", add_config_command_with_exports},
                        {"data", add_data_command},
                        {"doctor", add_doctor_command},
                        {"evaluate", add_evaluate_command},

@@ -283,7 +283,7 @@ class Checker {
       problem({"training.steps", "stages"},
               fmt::format("got {}, but the stages have {} steps together",
                           to_string(s_.training.steps), steps),
-              "leave training.steps out: it is their sum");
+              "leave training.steps out: it is their sum; train --smoke tries two steps of each");
     }
     if (s_.training.warmup.unit != Period::Unit::steps) {
       problem({"training.warmup", "stages"},

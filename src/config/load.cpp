@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
+#include "config/shorter_training.h"
 #include "config/shorthand.h"
 #include "config/stored_place.h"
 #include "config/yaml_file.h"
@@ -84,8 +86,10 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
     yaml.assignments.push_back(std::move(flag));
   }
   add_source_keys(yaml.assignments, source_keys);
+  const std::string shortened = shorten_warmup(yaml.assignments);
   Settings settings = resolve(yaml.assignments, problems, problems);
   problems.throw_if_any();
+  if (!shortened.empty()) log::warn("{}", shortened);
   if (settings.run.empty()) settings.run = file.stem().string();
   return settings;
 }

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "config/shorter_training.h"
+
 namespace roformer {
 
 SourceKeys remembered(const SourceKeys& source_keys) {
@@ -36,6 +38,7 @@ StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
   }
   if (run.name.find_first_not_of('.') == std::string::npos) run.name = "run" + run.name;
   add_source_keys(assignments, source_keys);
+  run.notice = shorten_warmup(assignments);
   Problems own;  // a combination is checked even when another one has shown a problem
   run.settings = resolve(assignments, own, run.refusals);
   problems.add_all(own);

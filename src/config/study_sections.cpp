@@ -318,10 +318,19 @@ class SectionReader {
                   "got " + flow_text(node) + ", which chooses no scheme", "{scheme: NAME, ...}");
   }
 
+  // Of `{name: ours, bias: ...}` the name; of what has none its text.
+  static std::string label_of_options(const YAML::Node& options, const std::string& before) {
+    const YAML::Node name = options["name"];
+    if (!name || !name.IsScalar() || name.Scalar().empty()) return before + flow_text(options);
+    // One that is called as a scheme is another row than that.
+    return find_position_facts(name.Scalar()) == nullptr ? name.Scalar()
+                                                         : "formula " + name.Scalar();
+  }
+
   // What chooses the scheme, and behind it what else is said.
   static std::string map_label(const std::string& key, const YAML::Node& node,
                                const std::string& scheme) {
-    if (is_shorthand(key)) return value_label(key, flow_text(node));
+    if (is_shorthand(key)) return label_of_options(node, "");
     std::string label = scheme;
     YAML::Node others;
     for (const auto& pair : node) {
@@ -335,7 +344,7 @@ class SectionReader {
       } else {
         const bool value = pair.second.size() > 0 &&
                            is_shorthand_map_key(option, (*pair.second.begin()).first.Scalar());
-        label = (value ? "" : name + " ") + flow_text(pair.second);
+        label = label_of_options(pair.second, value ? "" : name + " ");
       }
     }
     return others.size() > 0 ? label + " " + flow_text(others) : label;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
+#include "base/file.h"
+#include "base/log.h"
 #include "config/study_axis.h"
 #include "config/study_checks.h"
 #include "config/study_runs.h"
@@ -105,6 +108,14 @@ void place_runs(StudySettings& study) {
   }
 }
 
+// Each once, though many runs have it.
+void say_notices(const StudySettings& study) {
+  std::set<std::string> said;
+  for (const StudyRun& run : study.runs) {
+    if (!run.notice.empty() && said.insert(run.notice).second) log::warn("{}", run.notice);
+  }
+}
+
 }  // namespace
 
 bool is_study(const std::filesystem::path& file) {
@@ -117,6 +128,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   Problems problems;
   StudySettings study;
   study.name = file.stem().string();
+  study.file = file;
   const std::string name = file.string();
   const StudyFile parts = read_study_file(file, overrides, study, problems);
   require_axis("study.choose", study.choose, parts.axes, name, problems);
@@ -139,6 +151,8 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   }
   report_refusals(study.runs, problems);
   problems.throw_if_any();
+  say_notices(study);
+  study.text = read_file(file);
   place_runs(study);
   study.axes = axes_of(parts.axes);
   if (parts.tuning) study.tuning = tuning_of(*parts.tuning, std::move(trials), study);

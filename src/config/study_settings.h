@@ -69,6 +69,7 @@ struct StudyRun {
   std::vector<Settings> candidates;
   std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
   bool asked = true;                // false: shown where it is done, of a protocol (version > 0)
+  std::string notice;               // what flags changed besides their keys, for people; or empty
   Problems refusals;                // why this combination contradicts itself; mostly empty
 };
 
@@ -87,6 +88,8 @@ struct StudyTuning {
 
 struct StudySettings {
   std::string name;  // default: the file's stem
+  std::filesystem::path file;
+  std::string text;  // of the file, for the report
   std::string metric = "validation_loss";
   std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
   std::vector<PaperValue> paper;

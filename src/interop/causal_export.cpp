@@ -16,6 +16,7 @@
 #include "interop/causal_names.h"
 #include "interop/causal_prompt.h"
 #include "interop/chat_template_files.h"
+#include "interop/expressible.h"
 #include "interop/new_folder.h"
 #include "interop/rope_fields.h"
 #include "tensor/safetensors.h"
@@ -106,6 +107,8 @@ void expect_llama(const Settings& settings, Wishes& wishes) {
   }
 }
 
+}  // namespace
+
 CausalFamily causal_family_of(const Settings& settings) {
   const ModelSettings& model = settings.model;
   const bool llama = model.norm_kind == NormKind::rms_norm;
@@ -117,6 +120,8 @@ CausalFamily causal_family_of(const Settings& settings) {
   if (model.query_key_norm) return CausalFamily::qwen3;
   return model.query_key_value_bias ? CausalFamily::qwen2 : CausalFamily::llama;
 }
+
+namespace {
 
 class CausalExporter {
  public:

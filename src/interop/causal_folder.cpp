@@ -139,9 +139,9 @@ class CausalReader {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
     const fs::path whole = folder_ / kTokenizerFile;
-    const bool byte_level = is_there(whole) && is_byte_level_file(read_file(whole));
+    const bool byte_level = is_there(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary));
     // tiktoken's lists of pieces have the same name.
-    const bool pieces = is_there(file) && is_sentencepiece_model(read_file(file));
+    const bool pieces = is_there(file) && is_sentencepiece_model(read_file(file, kLargestVocabulary));
     if (is_there(file) && !pieces) {
       if (!byte_level) {
         throw_failure(file.string(), "is not a SentencePiece model",

@@ -140,4 +140,11 @@ HuggingFaceFamily family_of(const Settings& settings) {
   return bert ? HuggingFaceFamily::bert : HuggingFaceFamily::roformer;
 }
 
+std::string encoder_architecture(HuggingFaceFamily family, bool classifies) {
+  const std::string prefix = family == HuggingFaceFamily::bert       ? "BertFor"
+                             : family == HuggingFaceFamily::roformer ? "RoFormerFor"
+                                                                     : "ModernBertFor";
+  return prefix + (classifies ? "SequenceClassification" : "MaskedLM");
+}
+
 }  // namespace roformer

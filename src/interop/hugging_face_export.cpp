@@ -137,18 +137,15 @@ class Exporter {
   }
 
   void add_heads() {
-    const std::string prefix = family_ == HuggingFaceFamily::bert       ? "BertFor"
-                               : family_ == HuggingFaceFamily::roformer ? "RoFormerFor"
-                                                                        : "ModernBertFor";
-    if (!task_facts(settings_.task).predicts_labels) {
+    const bool classifies = task_facts(settings_.task).predicts_labels;
+    summary_.architecture = encoder_architecture(family_, classifies);
+    if (!classifies) {
       add(language_head_names(settings_, family_));
-      summary_.architecture = prefix + "MaskedLM";
       return;
     }
     if (family_ == HuggingFaceFamily::bert) add(pooler_names(settings_));
     add(classification_head_names(settings_, family_));
     classes_ = tensors_.back().value.size(0);
-    summary_.architecture = prefix + "SequenceClassification";
     if (family_ == HuggingFaceFamily::roformer &&
         settings_.glue.head_dropout != settings_.model.dropout) {
       summary_.notes.push_back(

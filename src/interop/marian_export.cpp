@@ -27,8 +27,10 @@ namespace {
 
 constexpr std::int64_t kMarianMaxPositions = 1024;  // transformers' default
 
+}  // namespace
+
 // All that MarianMTModel cannot be made to compute.
-void require_expressible(const Settings& settings) {
+void require_marian(const Settings& settings) {
   const ModelSettings& model = settings.model;
   const TranslationSettings& translation = settings.translation;
   std::vector<std::string> problems;
@@ -77,13 +79,15 @@ void require_expressible(const Settings& settings) {
                                     fmt::join(problems, "; ")));
 }
 
+namespace {
+
 class MarianExporter {
  public:
   explicit MarianExporter(const ExportedTranslator& translator)
       : translator_(translator), settings_(translator.settings) {}
 
   std::vector<std::string> write(const fs::path& folder) {
-    require_expressible(settings_);
+    require_marian(settings_);
     const bool shared = settings_.translation.tie_embeddings;
     vocabularies_.source =
         weight(shared ? "embedding.tokens.weight" : "encoder.embedding.tokens.weight").size(0);

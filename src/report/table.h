@@ -72,8 +72,21 @@ struct TextTableOptions {
 };
 std::string to_text(const Table& table, const TextTableOptions& options = {});
 
-// The width of the terminal on standard output; no limit where it is not a terminal, so that what
-// reads a file or a pipe finds every word whole.
+// The same for rows that are printed one by one, before the last is known: laid out by a table of
+// the same columns with rows that are about as wide.
+class TextTableRows {
+ public:
+  explicit TextTableRows(const Table& expected, const TextTableOptions& options = {});
+
+  std::string head(const Table& table) const;
+  std::string row(const Table& table, std::size_t row) const;
+  std::string rows(const Table& table) const;  // all of them
+
+ private:
+  std::vector<std::size_t> widths_;
+};
+
+// The width of the terminal on standard output, and what a page holds where it is none.
 std::size_t terminal_width();
 
 std::string to_markdown(const Table& table);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/printable.h"
 #include "base/terminal.h"
@@ -106,43 +105,63 @@ std::string markdown_cell(std::string_view text) {
 
 }  // namespace
 
-std::string to_text(const Table& table, const TextTableOptions& options) {
-  const std::vector<Column>& columns = table.columns();
-  const std::vector<std::vector<std::string>> texts = cell_texts(table);
-  std::vector<std::string> headings;
-  std::vector<std::size_t> widths;
+TextTableRows::TextTableRows(const Table& expected, const TextTableOptions& options) {
+  const std::vector<Column>& columns = expected.columns();
+  const std::vector<std::vector<std::string>> texts = cell_texts(expected);
   std::vector<std::size_t> least;
   std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    headings.push_back(clean_text(columns[column].heading()));
-    std::size_t width = display_width(headings.back());
+    std::size_t width = display_width(clean_text(columns[column].heading()));
     for (const auto& row : texts) width = std::max(width, display_width(row[column]));
-    widths.push_back(width);
-    least.push_back(std::min(width, least_width(table, column, texts)));
+    widths_.push_back(width);
+    least.push_back(std::min(width, least_width(expected, column, texts)));
     total += width;
   }
   for (; total > options.width; --total) {
     std::size_t widest = columns.size();
     for (std::size_t column = 0; column < columns.size(); ++column) {
-      if (widths[column] <= least[column]) continue;
-      if (widest == columns.size() || widths[column] > widths[widest]) widest = column;
+      if (widths_[column] <= least[column]) continue;
+      if (widest == columns.size() || widths_[column] > widths_[widest]) widest = column;
     }
     if (widest == columns.size()) break;
-    --widths[widest];
+    --widths_[widest];
+  }
+}
+
+std::string TextTableRows::head(const Table& table) const {
+  std::vector<std::string> headings;
+  for (const Column& column : table.columns()) {
+    headings.push_back(clean_text(column.heading()));
   }
   std::string result;
-  append_lines(result, table, headings, widths);
-  for (std::size_t column = 0; column < columns.size(); ++column) {
+  append_lines(result, table, headings, widths_);
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
     result.append(column == 0 ? 0 : kGap, ' ');
-    for (std::size_t i = 0; i < widths[column]; ++i) result += "─";
+    for (std::size_t i = 0; i < widths_[column]; ++i) result += "─";
   }
-  result += "\n";
-  for (const auto& row : texts) append_lines(result, table, row, widths);
+  return result + "\n";
+}
+
+std::string TextTableRows::row(const Table& table, std::size_t row) const {
+  std::string result;
+  append_lines(result, table, cell_texts(table)[row], widths_);
   return result;
 }
 
+std::string TextTableRows::rows(const Table& table) const {
+  std::string result;
+  for (const auto& cells : cell_texts(table)) append_lines(result, table, cells, widths_);
+  return result;
+}
+
+std::string to_text(const Table& table, const TextTableOptions& options) {
+  const TextTableRows text(table, options);
+  return text.head(table) + text.rows(table);
+}
+
 std::size_t terminal_width() {
-  return terminal_columns(STDOUT_FILENO, std::numeric_limits<std::size_t>::max());
+  constexpr std::size_t kPage = 120;
+  return terminal_columns(STDOUT_FILENO, kPage);
 }
 
 std::string to_markdown(const Table& table) {

@@ -207,6 +207,20 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
   return table;
 }
 
+std::optional<double> p_value_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                                 const StudyRow& one, const StudyRow& other) {
+  const Column metric = compared_metric(study);
+  for (const Comparison& comparison : comparisons_of(study, rows, metric)) {
+    const bool same =
+        (comparison.row->labels == one.labels && comparison.other->labels == other.labels) ||
+        (comparison.row->labels == other.labels && comparison.other->labels == one.labels);
+    if (same && !comparison.result.degenerate) return comparison.corrected;
+  }
+  const std::optional<Comparison> alone = compare(study, one, other, metric.key);
+  if (!alone || alone->result.degenerate) return std::nullopt;
+  return alone->result.p_value;
+}
+
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = compared_metric(study);
   const auto count = std::ranges::count_if(

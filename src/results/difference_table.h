@@ -3,6 +3,7 @@
 // mean and the p-value of the paired t-test, corrected by Holm's method for how many are compared.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
 // the reference itself and where it is missing.
 const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                              const StudyRow& row);
+
+// How surely two rows differ: the p-value of their pair, corrected where it is in the table.
+// Nothing where they share fewer than two seeds.
+std::optional<double> p_value_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                                 const StudyRow& one, const StudyRow& other);
 
 // What stands below it.
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows);

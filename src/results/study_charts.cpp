@@ -98,7 +98,8 @@ void add_curves(const StudySettings& study, const StudyResults& results,
     }
     for (ReferenceLine& line : chart.references) line.value *= 100;
   }
-  // A single validation is a point, and no line.
+  // A single validation is a point and no line, and of nothing but points there is the table.
+  if (std::ranges::all_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) return;
   if (std::ranges::any_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) {
     chart.markers = LineChart::Markers::always;
   }

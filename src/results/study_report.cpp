@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include "base/few_of.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "config/dump.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
 #include "report/html.h"
+#include "results/chosen_rows.h"
+#include "results/difference_table.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/study_charts.h"
@@ -36,20 +43,49 @@ double total(const std::vector<StudyRow>& rows, const std::string& metric) {
   return sum;
 }
 
+// The best row, where it is known to be better than the next one: of several seeds by the test of
+// the differences, of one seed nobody knows, which is said.
+std::optional<HtmlReport::KeyFigure> first_place(const StudySettings& study,
+                                                 const std::vector<StudyRow>& all,
+                                                 const Column& metric) {
+  constexpr double kSure = 0.05;
+  const std::vector<StudyRow> rows = chosen_rows(study, all);
+  const StudyRow *best = nullptr, *next = nullptr;
+  for (const StudyRow& row : rows) {  // of those that all runs have come to
+    if (!row.share(study.metric).empty() || std::isnan(row.value(study.metric))) continue;
+    if (study.version > 0 && !row.ranked(study.metric)) continue;
+    if (best == nullptr || ranks_before(row, *best, metric)) {
+      next = std::exchange(best, &row);
+    } else if (next == nullptr || ranks_before(row, *next, metric)) {
+      next = &row;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  const std::string value = format_number(best->value(study.metric), metric.format);
+  HtmlReport::KeyFigure figure{
+      .value = best->title(), .name = "best " + metric.title, .remark = value};
+  if (next == nullptr) return figure;
+  const std::string other = fmt::format("{} has {}", next->title(),
+                                        format_number(next->value(study.metric), metric.format));
+  if (!best->ranked(study.metric) || !next->ranked(study.metric)) {
+    figure.name += ", of one seed";
+    figure.remark += "; " + other;
+    return figure;
+  }
+  const std::optional<double> p = p_value_of(study, rows, *best, *next);
+  if (!p || *p < kSure) return figure;
+  return HtmlReport::KeyFigure{
+      .value = "not decided",
+      .name = "best " + metric.title,
+      .remark = fmt::format("{} has {}, {} (p {:.2g})", best->title(), value, other, *p)};
+}
+
 void add_key_figures(HtmlReport& report, const StudySettings& study,
                      const std::vector<StudyRow>& rows) {
   const Column metric = metric_column_of(study, rows, study.metric);
   std::vector<HtmlReport::KeyFigure> figures;
-  const StudyRow* best = nullptr;  // of those that all runs have come to
-  for (const StudyRow& row : rows) {
-    if (!row.share(study.metric).empty() || std::isnan(row.value(study.metric))) continue;
-    if (study.version > 0 && !row.ranked(study.metric)) continue;
-    if (best == nullptr || ranks_before(row, *best, metric)) best = &row;
-  }
-  if (best != nullptr && metric.best != Column::Best::none) {
-    figures.push_back({.value = best->title(),
-                       .name = "best " + metric.title,
-                       .remark = format_number(best->value(study.metric), metric.format)});
+  if (metric.best != Column::Best::none) {
+    if (auto first = first_place(study, rows, metric)) figures.push_back(std::move(*first));
   }
   const std::size_t finished = count_runs(rows, RunResult::State::finished);
   figures.push_back(
@@ -108,6 +144,24 @@ const StudyRun* first_good(const StudySettings& study) {
   return nullptr;
 }
 
+// What each formula of the runs says: configurations name them, and their files may change.
+void add_formulas(HtmlReport& report, const StudySettings& study) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> formulas;  // with their runs
+  for (const StudyRun& run : study.runs) {
+    if (!uses_scheme(run.settings.position, "formula")) continue;
+    std::string text;
+    for (const Key& key : schema()) {
+      if (key.scheme() != "formula" || !key.name.starts_with("position.formula.")) continue;
+      const std::string value = key.get(run.settings);
+      if (!value.empty()) text += fmt::format("{}: {}\n", key.name, value);
+    }
+    auto known = std::ranges::find(formulas, text, [](const auto& one) { return one.first; });
+    if (known == formulas.end()) known = formulas.insert(known, {text, {}});
+    known->second.push_back(run.name);
+  }
+  for (const auto& [text, runs] : formulas) report.details("Formula of " + few_of(runs), text);
+}
+
 }  // namespace
 
 std::string study_html(const StudySettings& study, const StudyResults& results,
@@ -149,6 +203,10 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
   report.table(runs_table(rows),
                "Each run with its own command; its folder holds the configuration, "
                "the log, the metrics and the weights.");
+  if (!study.text.empty()) {
+    report.details("The study's file, " + study.file.filename().string(), study.text);
+  }
+  add_formulas(report, study);
   if (const StudyRun* run = first_good(study)) {
     report.details("Configuration of the run " + run->name,
                    dump(run->settings, DumpStyle::compact));

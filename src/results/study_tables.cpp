@@ -109,6 +109,24 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   return text;
 }
 
+// On the page the lines of the charts are rows below the others; no row is better than them or
+// worse, as none of them is trained.
+Table with_reference_lines(const Table& table, const StudySettings& study,
+                           const StudyResults& results) {
+  const std::vector<Column>& columns = table.columns();
+  const auto metric = std::ranges::find(columns, study.metric, &Column::name);
+  const auto title = std::ranges::find(columns, Column::Alignment::left, &Column::alignment);
+  if (metric == columns.end() || title == columns.end() || table.rows().empty()) return table;
+  Table result = table;
+  for (const ReferenceLine& line : results.references) {
+    std::vector<Cell> cells(columns.size());
+    cells[static_cast<std::size_t>(title - columns.begin())] = line.label;
+    cells[static_cast<std::size_t>(metric - columns.begin())] = as_words(line.value, *metric);
+    result.add_row(std::move(cells));
+  }
+  return result;
+}
+
 std::string length_caption(const StudySettings& study, const std::vector<LengthRow>& lengths) {
   const std::optional<std::int64_t> training_length = common_training_length(study);
   return fmt::format(
@@ -134,7 +152,9 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
   }
   add({.name = "results",
        .title = "",
-       .table = study_table(study, rows, use),
+       .table = use == TableUse::page
+                    ? with_reference_lines(study_table(study, rows, use), study, results)
+                    : study_table(study, rows, use),
        .caption = results_caption(study, rows)});
   if (use == TableUse::page) {  // elsewhere a row says its own reason
     add({.name = "missing",

@@ -10,6 +10,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/stored_data.h"
+#include "training/signals.h"
 #include "runs/untrained.h"
 
 namespace roformer {
@@ -74,40 +75,90 @@ EvaluatedLength evaluate_one(const Reader& reader, const EvaluationOptions& opti
   return result;
 }
 
-// Each length as the text stands and, where one is asked for, in the other arrangement.
-std::vector<EvaluatedLength> evaluate_lengths(const LanguageEvaluationRequest& request,
-                                              const Reader& reader) {
-  const bool rearranged = request.arrangement != ArrangementSettings{};
-  const auto steps = static_cast<std::uint64_t>(request.lengths.size() * (rearranged ? 2 : 1));
-  ProgressBar bar("evaluating", steps, "passes");
-  std::vector<EvaluatedLength> results;
+// One pass over the text after the other, with a bar over all of them.
+class Passes {
+ public:
+  // `tokens`: of one.
+  Passes(std::size_t passes, std::int64_t tokens)
+      : tokens_(tokens), bar_("evaluating", passes * static_cast<std::uint64_t>(tokens), "tokens") {
+    bar_.begin();
+  }
+
+  EvaluatedLength run(const Reader& reader, EvaluationOptions options) {
+    options.progress = [this](std::int64_t done, std::int64_t of) {
+      bar_.advance_to(static_cast<std::uint64_t>(passed_ + tokens_ * done / of));
+    };
+    EvaluatedLength result = evaluate_one(reader, options);
+    passed_ += tokens_;
+    bar_.clear();
+    return result;
+  }
+  void finish() { bar_.finish(static_cast<std::uint64_t>(passed_)); }
+
+ private:
+  std::int64_t tokens_;
+  std::int64_t passed_ = 0;
+  ProgressBar bar_;
+};
+
+// What is read at each length, in this order: the text as it stands and, where one is asked for, in
+// the other arrangement.
+std::vector<EvaluationOptions> passes_of(const LanguageEvaluationRequest& request) {
+  std::vector<EvaluationOptions> passes;
   for (const std::int64_t length : request.lengths) {
     EvaluationOptions pass{.length = length, .tokens = request.tokens, .split = request.split};
-    results.push_back(evaluate_one(reader, pass));
-    bar.advance_to(results.size());
-    if (!rearranged) continue;
+    passes.push_back(pass);
+    if (request.arrangement == ArrangementSettings{}) continue;
     pass.arrangement = request.arrangement;
-    EvaluatedLength other = evaluate_one(reader, pass);
-    other.change = loss_change(results.back().figures, other.figures);
-    results.push_back(std::move(other));
-    bar.advance_to(results.size());
+    passes.push_back(std::move(pass));
   }
-  bar.finish(steps);
-  return results;
+  return passes;
+}
+
+// The report with all rows that there will be; those that are missing are like the first.
+EvaluationReport with_all_rows(const EvaluationReport& report,
+                               const std::vector<EvaluationOptions>& passes) {
+  EvaluationReport result = report;
+  for (std::size_t i = report.lengths.size(); i < passes.size(); ++i) {
+    EvaluatedLength& row = result.lengths.emplace_back(report.lengths.front());
+    row.length = passes[i].length;
+    row.arrangement = passes[i].arrangement;
+    if (row.arrangement != ArrangementSettings{}) row.change = 0;
+  }
+  return result;
+}
+
+void add_rows(const LanguageEvaluationRequest& request, const Reader& reader, Passes& bar,
+              EvaluationReport& report) {
+  const std::vector<EvaluationOptions> passes = passes_of(request);
+  for (const EvaluationOptions& pass : passes) {
+    EvaluatedLength row = bar.run(reader, pass);
+    if (pass.arrangement != ArrangementSettings{}) {
+      row.change = loss_change(report.lengths.back().figures, row.figures);
+    }
+    report.lengths.push_back(std::move(row));
+    if (request.on_row) request.on_row(report, with_all_rows(report, passes));
+  }
 }
 
 // The other model on the same rows, one pass for each of the report's.
-void add_other_model(const LanguageEvaluationRequest& request, const Reader& other,
+void add_other_model(const LanguageEvaluationRequest& request, const Reader& other, Passes& bar,
                      EvaluationReport& report) {
   prepare_threads(other.model.settings.threads);
   report.against = other.model.checkpoint.string();
   for (EvaluatedLength& entry : report.lengths) {
-    const EvaluatedLength second = evaluate_one(other, {.length = entry.length,
-                                                        .tokens = request.tokens,
-                                                        .split = request.split,
-                                                        .arrangement = entry.arrangement});
+    const EvaluatedLength second = bar.run(other, {.length = entry.length,
+                                                   .tokens = request.tokens,
+                                                   .split = request.split,
+                                                   .arrangement = entry.arrangement});
     entry.paired = compare_losses(entry.figures, second.figures);
   }
+}
+
+// How many tokens a pass reads, about.
+std::int64_t tokens_of_pass(const LanguageEvaluationRequest& request, const Dataset& dataset) {
+  const std::uint64_t all = dataset.description()[request.split].counts.tokens;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(all), 1, request.tokens);
 }
 
 }  // namespace
@@ -131,17 +182,26 @@ EvaluationReport evaluate_language_run(const LanguageEvaluationRequest& asked) {
                           .training_length = settings.data.length,
                           .causal = reader.causal(),
                           .with = with_overrides(reader.model),
-                          .overrides = overrides_json(reader.model),
-                          .lengths = evaluate_lengths(request, reader)};
-  if (request.masked_sequences > 0) {
-    report.pseudo_perplexity = pseudo_perplexity(*reader.model.model, reader.dataset,
-                                                 {.split = request.split,
-                                                  .sequences = request.masked_sequences,
-                                                  .length = request.lengths.front(),
-                                                  .cross_documents = settings.data.cross_documents,
-                                                  .shift = request.arrangement.shift});
+                          .overrides = overrides_json(reader.model)};
+  const StopSignals signals("stopping; what was evaluated is shown");
+  try {
+    Passes bar(passes_of(request).size() * (other ? 2 : 1),
+               tokens_of_pass(request, reader.dataset));
+    add_rows(request, reader, bar, report);
+    if (request.masked_sequences > 0) {
+      report.pseudo_perplexity =
+          pseudo_perplexity(*reader.model.model, reader.dataset,
+                            {.split = request.split,
+                             .sequences = request.masked_sequences,
+                             .length = request.lengths.front(),
+                             .cross_documents = settings.data.cross_documents,
+                             .shift = request.arrangement.shift});
+    }
+    if (other) add_other_model(request, *other, bar, report);
+    bar.finish();
+  } catch (const ValidationStopped&) {
+    report.signal = StopSignals::received();
   }
-  if (other) add_other_model(request, *other, report);
   return report;
 }
 

@@ -156,6 +156,7 @@ nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position)
                                    {"training_length", report.training_length},
                                    {"evaluations", std::move(lengths)}};
   if (!report.overrides.empty()) result["overrides"] = report.overrides;
+  if (report.signal != 0) result["stopped"] = true;
   if (!report.against.empty()) result["against"] = report.against;
   if (const auto& pseudo = report.pseudo_perplexity) {
     result["pseudo_perplexity"] = {{"value", pseudo->value},

@@ -42,6 +42,7 @@ struct EvaluationReport {
   std::vector<EvaluatedLength> lengths;
   std::optional<PseudoPerplexity> pseudo_perplexity;
   std::string against;  // checkpoint of the other model; empty: none
+  int signal = 0;       // that ended it before all was done
 };
 
 // "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".

@@ -62,8 +62,8 @@ Interval MatchingShare::interval() const {
 }
 
 MatchingEvaluation evaluate_matching(const Classifier& classifier, const MatchingSettings& settings,
-                                     const MatchingSet& set) {
-  MatchingEvaluation result{.scores = matching_scores(classifier, set)};
+                                     const MatchingSet& set, const WorkProgress& progress) {
+  MatchingEvaluation result{.scores = matching_scores(classifier, set, progress)};
   result.figures = matching_figures(settings, set, result.scores);
   result.right = right_answers(set, result.scores);
   result.all = {.name = "all",

@@ -34,7 +34,7 @@ struct MatchingEvaluation {
 };
 
 MatchingEvaluation evaluate_matching(const Classifier& classifier, const MatchingSettings& settings,
-                                     const MatchingSet& set);
+                                     const MatchingSet& set, const WorkProgress& progress = {});
 
 // Numbers of the examples that are wrong by most, at most `count`.
 std::vector<std::size_t> worst_answers(const MatchingSet& set, const MatchingEvaluation& evaluation,

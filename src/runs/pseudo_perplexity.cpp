@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "data/rows.h"
 #include "metrics/language.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
@@ -62,6 +63,7 @@ PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& da
                   "sequences");
   double sum = 0;
   for (std::int64_t number = 0; number < result.sequences; ++number) {
+    if (StopSignals::received() != 0) throw ValidationStopped();
     for (const auto& sequence : sequences_of(rows[number], options.cross_documents)) {
       std::vector<std::int64_t> positions;
       for (std::size_t i = 0; i < sequence.size(); ++i) {

@@ -24,7 +24,8 @@ struct PseudoPerplexity {
   double value = 0;            // exp(loss)
 };
 
-// Shows its progress on standard error. Throws Error (failure) where the split fills no row.
+// Shows its progress on standard error. Throws Error (failure) where the split fills no row, and
+// ValidationStopped (training/signals.h).
 PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& dataset,
                                    const PseudoPerplexityOptions& options);
 

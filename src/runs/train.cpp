@@ -19,6 +19,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/continuation.h"
+#include "runs/export_prospect.h"
 #include "runs/memory_estimate.h"
 #include "runs/model_source.h"
 #include "runs/process_agreement.h"
@@ -118,6 +119,9 @@ void say_beginning(const RunDirectory& run, const Settings& settings, TrainingTa
             processes.alone() ? "" : fmt::format("{} processes of ", processes.count()),
             format_counted(at::get_num_threads(), "thread"));
   for (const std::string& remark : position_remarks(settings)) log::warn("{}", remark);
+  if (const std::string exports = export_line(settings); !exports.empty()) {
+    log::info("{}", exports);
+  }
 }
 
 TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -111,6 +112,7 @@ Trained open_trained(const std::filesystem::path& run_or_checkpoint,
                      const TrainedModelOptions& options, const Admit& admit, const Make& make) {
   check_overrides(options.overrides);
   return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    const ElapsedLine elapsed("reading " + checkpoint.string());
     Trained result{open_checkpoint(checkpoint, options)};
     admit(result.settings);
     result.tokenizer = load_tokenizer(result.checkpoint);
@@ -225,6 +227,7 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
                                           const TrainedModelOptions& options) {
   check_overrides(options.overrides);
   return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
+    const ElapsedLine elapsed("reading " + checkpoint.string());
     TrainedTranslator result{open_checkpoint(checkpoint, options)};
     const Settings& settings = result.settings;
     if (!task_facts(settings.task).translates) {

@@ -69,7 +69,10 @@ class JobRunner {
  public:
   JobRunner(const std::vector<Job>& jobs, const JobOptions& options)
       : jobs_(jobs), options_(options), result_{.outcomes = std::vector<JobOutcome>(jobs.size())} {
-    for (const Job& job : jobs) done_at_start_.push_back(job.progress().done);
+    for (const Job& job : jobs) {
+      done_at_start_.push_back(job.progress().done);
+      all_ += 1 + job.followers;
+    }
     done_ = done_at_start_;
   }
 
@@ -130,16 +133,19 @@ class JobRunner {
   std::set<std::string> told_;  // of those, by key
   Clock::time_point asked_ = Clock::now();
   std::chrono::milliseconds interval_ = kFirstLook;
+  std::map<std::string, std::size_t> numbers_;  // of the jobs whose turn has come, by key
+  std::size_t all_ = 0;                         // jobs and what they will ask for
   std::vector<double> done_at_start_;
   std::vector<double> done_;  // [jobs]
   Clock::time_point start_ = Clock::now();
   Clock::time_point looked_ = Clock::now();
   StatusLine line_;
 
-  std::string title(const Job& job, std::optional<std::size_t> index) const {
-    if (!index) return job.name;
-    return fmt::format("[{}/{}] {}", options_.finished + *index + 1,
-                       options_.finished + jobs_.size(), job.name);
+  // Jobs are counted as their turn comes, those that others have asked for among them.
+  std::string title(const Job& job) {
+    const std::size_t number = numbers_.try_emplace(key_of(job), numbers_.size() + 1).first->second;
+    return fmt::format("[{}/{}] {}", options_.finished + number, options_.finished + all_,
+                       job.name);
   }
 
   void start(const Job& job, std::optional<std::size_t> index) {
@@ -151,7 +157,7 @@ class JobRunner {
         if (!claim.held) return leave_alone(job, index, claim);
       }
       line_.clear();
-      log::info("{}", title(job, index));
+      log::info("{}", title(job));
       running_.emplace_back(job, index, command, std::move(claim.held));
     } catch (const Error& error) {
       end(job, index, {.end = JobOutcome::End::failed, .reason = error.what()});
@@ -162,7 +168,7 @@ class JobRunner {
     const bool wait = !claim.holder.empty() && (options_.wait || claim.leaves);
     if (!claim.holder.empty() && told_.insert(key_of(job)).second) {
       line_.clear();
-      log::info("{}: left alone{}, {}", title(job, index), wait ? " for now" : "", claim.holder);
+      log::info("{}: left alone{}, {}", title(job), wait ? " for now" : "", claim.holder);
     }
     if (wait) {
       held_.push_back({.job = job, .index = index});
@@ -186,12 +192,14 @@ class JobRunner {
   }
 
   void end(const Job& job, std::optional<std::size_t> index, JobOutcome outcome) {
-    if (outcome.end == JobOutcome::End::good && job.then) {
-      std::ranges::move(job.then(), std::back_inserter(following_));
-    }
+    std::vector<Job> asked_for;
+    if (outcome.end == JobOutcome::End::good && job.then) asked_for = job.then();
+    all_ += asked_for.size();
+    all_ -= job.followers;
+    std::ranges::move(asked_for, std::back_inserter(following_));
     if (outcome.end == JobOutcome::End::failed) {
       line_.clear();
-      log::warn("{}: failed, {}", title(job, index), outcome.reason);
+      log::warn("{}: failed, {}", title(job), outcome.reason);
     }
     if (!index) {
       result_.following[key_of(job)] = std::move(outcome);
@@ -217,7 +225,7 @@ class JobRunner {
       const JobOutcome outcome = outcome_of(*exit, running->job, StopSignals::received());
       if (outcome.end == JobOutcome::End::good) {
         line_.clear();
-        log::info("{}: done in {}", title(running->job, running->index),
+        log::info("{}: done in {}", title(running->job),
                   format_duration(seconds_since(running->start)));
       }
       end(running->job, running->index, outcome);
@@ -229,17 +237,25 @@ class JobRunner {
     if (running_.empty() || !line_.due()) return;
     if (Clock::now() - looked_ < kProgressInterval) return;
     looked_ = Clock::now();
-    std::string text;
+    std::vector<std::string> runs;
+    std::string detail;  // of the only one, where there is room for it
     for (const Running& running : running_) {
       const JobProgress progress = running.job.progress();
-      text += (text.empty() ? "" : "  ") + title(running.job, running.index);
+      std::string& run = runs.emplace_back(title(running.job));
       if (running.index) {  // what follows another is short
         done_[*running.index] = progress.done;
-        text += fmt::format(" ({:.0f} %)", 100 * progress.done);
+        run += fmt::format(" ({:.0f} %)", 100 * progress.done);
       }
-      if (!progress.text.empty()) text += "  " + progress.text;
+      if (progress.text.empty()) continue;
+      if (!line_.is_terminal()) {
+        run += "  " + progress.text;
+      } else if (running_.size() == 1) {
+        detail = progress.text;
+      }
     }
-    line_.show(text + time_left());
+    if (const std::string left = time_left(); !left.empty()) runs.push_back(left);
+    if (!detail.empty()) runs.push_back(detail);
+    line_.show(runs);
   }
 
   // From what this session has done so far: the jobs of a study are of about the same size.
@@ -251,7 +267,7 @@ class JobRunner {
       left += 1 - done_[i];
     }
     if (done <= 0 || left <= 0) return "";
-    return fmt::format("  {} left in all", format_duration(seconds_since(start_) / done * left));
+    return fmt::format("{} left in all", format_duration(seconds_since(start_) / done * left));
   }
 };
 

@@ -36,6 +36,7 @@ struct Job {
   std::function<Claim(ChildProcess::Command&)> claim = {};
   // Asked when it has ended well: further jobs, which go before all that wait. Throws nothing.
   std::function<std::vector<Job>()> then = {};
+  std::size_t followers = 0;  // how many that will be, as far as is known, for "3 of 18"
 };
 
 const std::string& key_of(const Job& job);

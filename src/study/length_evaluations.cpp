@@ -239,6 +239,13 @@ void require_variants(const StudySettings& study) {
   }
 }
 
+std::size_t expected_evaluations(const StudySettings& study, const StudyRun& run) {
+  const auto variants = std::ranges::count_if(
+      study.evaluations.variants,
+      [&](const StudyVariant& variant) { return is_meant(variant, run.settings); });
+  return study.evaluations.lengths.size() * (1 + static_cast<std::size_t>(variants));
+}
+
 std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,
                                  const std::string& program) {
   StudySettings alone = study;

@@ -34,6 +34,9 @@ struct LengthOutcome {
 // length, as for a misspelt value: before anything is trained.
 void require_variants(const StudySettings& study);
 
+// How many evaluations a run will have, but for what is refused.
+std::size_t expected_evaluations(const StudySettings& study, const StudyRun& run);
+
 // The evaluations of one run, which is finished, that are not there yet: none where it has no
 // checkpoint. `study` and `program` outlive the jobs.
 std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,

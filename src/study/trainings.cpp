@@ -108,6 +108,7 @@ Job training_job(const StudySettings& study, const StudyRun& run, const Training
               }};
   if (!study.evaluations.lengths.empty()) {
     job.then = [&] { return evaluations_after(study, run, options.program); };
+    job.followers = expected_evaluations(study, run);
   }
   return job;
 }

@@ -75,11 +75,13 @@ at::Tensor Classifier::forward(const TextBatch& batch, const ForwardMode& mode) 
   return head_.forward(pooled, mode.training, dropout_key({mode.key, kHeadDropout}));
 }
 
-at::Tensor Classifier::predict(std::span<const EncodedText> texts) const {
-  return predict(texts, *make_single_process());
+at::Tensor Classifier::predict(std::span<const EncodedText> texts,
+                               const WorkProgress& progress) const {
+  return predict(texts, *make_single_process(), progress);
 }
 
-at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& processes) const {
+at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& processes,
+                               const WorkProgress& progress) const {
   std::vector<std::int32_t> lengths;
   for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
   const LengthBuckets buckets(std::move(lengths),
@@ -87,15 +89,18 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
   const c10::AutoGradMode no_gradient(false);
   at::Tensor result =
       at::zeros({static_cast<std::int64_t>(texts.size()), head_.outputs()}, at::kFloat);
-  for_own_batches(processes, buckets.batches_per_epoch(), [&](std::int64_t n) {
-    const BucketBatch chosen = buckets[n];
-    TextBatch batch;
-    for (const std::int64_t text : chosen.sequences) {
-      append(texts[static_cast<std::size_t>(text)], batch);
-    }
-    const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
-    result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
-  });
+  for_own_batches(
+      processes, buckets.batches_per_epoch(),
+      [&](std::int64_t n) {
+        const BucketBatch chosen = buckets[n];
+        TextBatch batch;
+        for (const std::int64_t text : chosen.sequences) {
+          append(texts[static_cast<std::size_t>(text)], batch);
+        }
+        const at::Tensor outputs = forward(batch, {}).to(at::kCPU, at::kFloat);
+        result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
+      },
+      progress);
   processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
   return result;
 }

@@ -13,6 +13,7 @@
 #include "distributed/processes.h"
 #include "model/classification_head.h"
 #include "model/transformer_stack.h"
+#include "tasks/shared_batches.h"
 #include "tensor/device.h"
 #include "training/task.h"
 
@@ -39,8 +40,9 @@ class Classifier {
   at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
   // Of all texts in their order, [B, C] float on the CPU, without a graph. Texts of similar length
   // are computed together, each batch by one of the processes.
-  at::Tensor predict(std::span<const EncodedText> texts, Processes& processes) const;
-  at::Tensor predict(std::span<const EncodedText> texts) const;
+  at::Tensor predict(std::span<const EncodedText> texts, Processes& processes,
+                     const WorkProgress& progress = {}) const;
+  at::Tensor predict(std::span<const EncodedText> texts, const WorkProgress& progress = {}) const;
 
  private:
   ComputePlan plan_;

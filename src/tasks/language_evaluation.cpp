@@ -104,34 +104,38 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
   std::vector<double> counts(static_cast<std::size_t>(length));
   std::uint64_t fingerprint = 0;
   std::vector<std::vector<double>> found;  // of this process's batches, as BatchFigures says
-  for_own_batches(processes, batches.validation_batches(limit), [&](std::int64_t n) {
-    const LanguageBatch batch = batches.validation(n, limit, arrangement);
-    const std::int64_t targets = batch.labels.numel();
-    const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
-    std::vector<double>& figures = found.emplace_back(kRows + 2 * rows);
-    figures[kTokens] = static_cast<double>(batch.ids.numel());
-    if (targets == 0) return;
-    fingerprint = hashed(batch.labels, fingerprint);
-    if (batch.target_positions.defined()) fingerprint = hashed(batch.target_positions, fingerprint);
-    const CrossEntropy loss = model.loss(to_device(batch, model.plan().device), {.training = false},
-                                         arrangement.positions);
-    const at::Tensor host = loss.losses.cpu();
-    const double* const losses = host.const_data_ptr<double>();
-    const std::int64_t* const positions =
-        batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
-                                         : nullptr;
-    for (std::int64_t i = 0; i < targets; ++i) {
-      const std::int64_t index = positions != nullptr ? positions[i] : i;
-      const auto row = static_cast<std::size_t>(index / kept);
-      const auto origin =
-          static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(index % kept)]);
-      figures[kRows + 2 * row] += losses[i];
-      figures[kRows + 2 * row + 1] += 1;
-      sums[origin] += losses[i];
-      counts[origin] += 1;
-    }
-    figures[kCorrect] = loss.correct.sum().item<double>();
-  });
+  for_own_batches(
+      processes, batches.validation_batches(limit),
+      [&](std::int64_t n) {
+        const LanguageBatch batch = batches.validation(n, limit, arrangement);
+        const std::int64_t targets = batch.labels.numel();
+        const auto rows = static_cast<std::size_t>(batch.ids.numel() / kept);
+        std::vector<double>& figures = found.emplace_back(kRows + 2 * rows);
+        figures[kTokens] = static_cast<double>(batch.ids.numel());
+        if (targets == 0) return;
+        fingerprint = hashed(batch.labels, fingerprint);
+        if (batch.target_positions.defined())
+          fingerprint = hashed(batch.target_positions, fingerprint);
+        const CrossEntropy loss = model.loss(to_device(batch, model.plan().device),
+                                             {.training = false}, arrangement.positions);
+        const at::Tensor host = loss.losses.cpu();
+        const double* const losses = host.const_data_ptr<double>();
+        const std::int64_t* const positions =
+            batch.target_positions.defined() ? batch.target_positions.const_data_ptr<std::int64_t>()
+                                             : nullptr;
+        for (std::int64_t i = 0; i < targets; ++i) {
+          const std::int64_t index = positions != nullptr ? positions[i] : i;
+          const auto row = static_cast<std::size_t>(index / kept);
+          const auto origin =
+              static_cast<std::size_t>(arrangement.order[static_cast<std::size_t>(index % kept)]);
+          figures[kRows + 2 * row] += losses[i];
+          figures[kRows + 2 * row + 1] += 1;
+          sums[origin] += losses[i];
+          counts[origin] += 1;
+        }
+        figures[kCorrect] = loss.correct.sum().item<double>();
+      },
+      options.progress);
   double correct = 0;
   for (const std::vector<double>& figures : in_batch_order(processes, found)) {
     result.tokens += static_cast<std::int64_t>(figures[kTokens]);

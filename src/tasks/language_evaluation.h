@@ -13,6 +13,7 @@
 #include "tasks/arrangement.h"
 #include "tasks/language_batches.h"
 #include "tasks/language_model.h"
+#include "tasks/shared_batches.h"
 
 namespace roformer {
 
@@ -41,6 +42,7 @@ struct EvaluationOptions {
   std::int64_t tokens = 0;  // at most; 0: data.validation_tokens
   Split split = Split::validation;
   ArrangementSettings arrangement = {};
+  WorkProgress progress = {};  // in batches
 };
 
 // A split in rows of this length, in order.

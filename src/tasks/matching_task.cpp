@@ -254,8 +254,9 @@ std::vector<double> matching_scores(const Classifier& classifier, const Matching
   return predicted_scores(classifier.predict(set.texts, processes));
 }
 
-std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set) {
-  return matching_scores(classifier, set, *make_single_process());
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
+                                    const WorkProgress& progress) {
+  return predicted_scores(classifier.predict(set.texts, progress));
 }
 
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores) {

@@ -34,7 +34,8 @@ ClassifierShape matching_shape(const MatchingSettings& settings);
 // One score a pair of texts, in their order.
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
                                     Processes& processes);
-std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set);
+std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
+                                    const WorkProgress& progress = {});
 // Which examples are right under these scores, [examples].
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores);
 // loss as it is trained, accuracy and collapsed: 1 where every score is the same.

@@ -71,7 +71,8 @@ ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t ro
 }
 
 ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, std::int64_t size,
-                           std::int64_t examples, Processes& processes) {
+                           std::int64_t examples, Processes& processes,
+                           const WorkProgress& progress) {
   const c10::AutoGradMode no_gradient(false);
   const std::int64_t at_once =
       std::max<std::int64_t>(1, kProbeValidationTokens / probe_length(form.kind, size));
@@ -95,8 +96,8 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
                      .symbols = static_cast<double>(batch.target_count)};
   };
   double symbols = 0;
-  for (const BatchSums& batch :
-       of_all_batches<BatchSums>(processes, (examples + at_once - 1) / at_once, of_batch)) {
+  for (const BatchSums& batch : of_all_batches<BatchSums>(
+           processes, (examples + at_once - 1) / at_once, of_batch, progress)) {
     answers.loss += batch.loss;
     answers.right += batch.right;
     answers.right_symbols += batch.right_symbols;

@@ -9,6 +9,7 @@
 #include "data/probes.h"
 #include "distributed/processes.h"
 #include "tasks/language_model.h"
+#include "tasks/shared_batches.h"
 #include "text/tokenizer.h"
 #include "training/task.h"
 
@@ -48,6 +49,7 @@ struct ProbeAnswers {
 // answer whose targets are all the likeliest ones is what greedy decoding would have written (given
 // the keys of recall), or what an encoder writes in place.
 ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, std::int64_t size,
-                           std::int64_t examples, Processes& processes);
+                           std::int64_t examples, Processes& processes,
+                           const WorkProgress& progress = {});
 
 }  // namespace roformer

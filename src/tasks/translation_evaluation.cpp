@@ -60,7 +60,8 @@ void add_losses(const Translator& translator, const Settings& settings,
 // the processes; blank ones stay blank.
 std::vector<std::string> translations(const Translator& translator, const Settings& settings,
                                       const ParallelDataset& dataset, Split split,
-                                      const std::vector<std::string>& texts, Processes& processes) {
+                                      const std::vector<std::string>& texts, Processes& processes,
+                                      const WorkProgress& progress) {
   const std::int64_t count = std::ssize(texts);
   std::vector<std::string> own;
   std::vector<std::size_t> numbers;  // in `own`, of the sentences that are not blank
@@ -76,9 +77,15 @@ std::vector<std::string> translations(const Translator& translator, const Settin
   InferenceWeights weights;
   translator.add_to(weights);
   const InferenceWeights::Use use(&weights);
+  std::int64_t done = 0;
   const auto found = translate({&translator}, sources, translation_tokens(words),
                                {.decoding = settings.decoding,
-                                .before_group = [&] { stop_validation_if_asked(processes); }});
+                                .before_group = [&] { stop_validation_if_asked(processes); },
+                                .after_group =
+                                    [&](std::int64_t sentences) {
+                                      done += sentences;
+                                      if (progress) progress(done, std::ssize(sources));
+                                    }});
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].empty()) continue;
     const auto& ids = found[i][0].ids;
@@ -89,7 +96,7 @@ std::vector<std::string> translations(const Translator& translator, const Settin
 
 void add_scores(const Translator& translator, const Settings& settings,
                 const ParallelDataset& dataset, Split split, Processes& processes,
-                TranslationEvaluation& result) {
+                const WorkProgress& progress, TranslationEvaluation& result) {
   std::int64_t count = dataset.sentences(split);
   if (settings.decoding.sentences > 0) count = std::min(count, settings.decoding.sentences);
   result.references = dataset.text(split, Side::target);
@@ -97,7 +104,7 @@ void add_scores(const Translator& translator, const Settings& settings,
   result.references.resize(static_cast<std::size_t>(count));
   result.sources.resize(static_cast<std::size_t>(count));
   const std::vector<std::string> texts =
-      translations(translator, settings, dataset, split, result.sources, processes);
+      translations(translator, settings, dataset, split, result.sources, processes, progress);
   CorpusBleu bleu(bleu_for(result.target_language));
   Chrf chrf{ChrfSettings{}};
   std::vector<double> sums(chrf.width());
@@ -133,12 +140,12 @@ void require_positions(const Translator& translator, const ParallelDataset& data
 
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
                                           const ParallelDataset& dataset, Split split,
-                                          Processes& processes) {
+                                          Processes& processes, const WorkProgress& progress) {
   require_positions(translator, dataset, split);
   const c10::AutoGradMode no_gradient(false);
   TranslationEvaluation result{.target_language = dataset.description().languages.target};
   add_losses(translator, settings, dataset, split, processes, result);
-  add_scores(translator, settings, dataset, split, processes, result);
+  add_scores(translator, settings, dataset, split, processes, progress, result);
   return result;
 }
 

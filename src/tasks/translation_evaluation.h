@@ -9,6 +9,7 @@
 #include "config/settings.h"
 #include "data/parallel_dataset.h"
 #include "distributed/processes.h"
+#include "tasks/shared_batches.h"
 #include "tasks/translator.h"
 
 namespace roformer {
@@ -30,8 +31,9 @@ struct TranslationEvaluation {
 // short for: a set is evaluated whole.
 void require_positions(const Translator& translator, const ParallelDataset& dataset, Split split);
 
+// `progress` is of the sentences that are decoded, by one process.
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
                                           const ParallelDataset& dataset, Split split,
-                                          Processes& processes);
+                                          Processes& processes, const WorkProgress& progress = {});
 
 }  // namespace roformer

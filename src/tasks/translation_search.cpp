@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -182,11 +183,15 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
   const std::int64_t rows = options.sampling ? options.n_best : decoding.beam;
   const auto groups = groups_of(sources, decoding.batch_tokens / rows);
   std::vector<std::vector<Hypothesis>> results(sources.size());
+  std::mutex telling;
   const auto work = [&](std::size_t number, const std::vector<const Translator*>& set) {
     if (options.before_group) options.before_group();
     const std::vector<std::size_t>& group = groups[number];
     auto found = search.of_group(group, set);
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = std::move(found[i]);
+    if (!options.after_group) return;
+    const std::lock_guard lock(telling);
+    options.after_group(std::ssize(group));
   };
   const TranslatorsOfThreads sets(translators, groups.size());
   if (sets.size() == 1) {

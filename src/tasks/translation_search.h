@@ -38,6 +38,8 @@ struct TranslationOptions {
   bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
   // Called on any thread before each group of sentences; what it throws ends the search.
   std::function<void()> before_group = {};
+  // Called on any thread after each, one at a time, with how many sentences it had.
+  std::function<void(std::int64_t sentences)> after_group = {};
 };
 
 // The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences

@@ -301,7 +301,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   }
   if (description.chat) {
     ChatFormat chat = *description.chat;
-    chat.source = read_file(folder / kChatFile);
+    chat.source = read_file(folder / kChatFile, kLargestDescription);
     tokenizer->set_chat(std::move(chat));
   }
   return tokenizer;

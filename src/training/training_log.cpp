@@ -1,10 +1,13 @@
 #include "training/training_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "tensor/gpu.h"
@@ -12,16 +15,18 @@
 namespace roformer {
 namespace {
 
-std::string describe(const StepReport& report) {
-  // What is looked for first comes first: a narrow terminal cuts the end off.
+// What is looked for first comes first: a narrow terminal has no room for the last.
+std::vector<std::string> parts_of(const StepReport& report) {
   const std::string left =
       report.seconds_left < 0 ? "" : ", " + format_duration(report.seconds_left) + " left";
-  return fmt::format(
-      "step {} ({:.0f} %{}){}  loss {:.4f}  {} tokens/s  learning rate {:.2e}  gradient {:.2f}",
-      format_count(report.step), 100 * report.done, left,
-      report.stage > 0 ? fmt::format("  stage {}", report.stage) : "", report.loss,
-      format_count(std::llround(report.tokens_per_second)), report.learning_rate,
-      report.gradient_norm);
+  std::vector<std::string> parts{
+      fmt::format("step {} ({:.0f} %{})", format_count(report.step), 100 * report.done, left)};
+  if (report.stage > 0) parts.push_back(fmt::format("stage {}", report.stage));
+  parts.push_back(fmt::format("loss {:.4f}", report.loss));
+  parts.push_back(format_count(std::llround(report.tokens_per_second)) + " tokens/s");
+  parts.push_back(fmt::format("learning rate {:.2e}", report.learning_rate));
+  parts.push_back(fmt::format("gradient {:.2f}", report.gradient_norm));
+  return parts;
 }
 
 const RunDirectory& cut_back(const RunDirectory& run, std::int64_t step) {
@@ -39,7 +44,7 @@ TrainingLog::TrainingLog(const RunDirectory& run, std::int64_t step)
 }
 
 void TrainingLog::live(const StepReport& report) {
-  line_.show(describe(report));
+  line_.show(parts_of(report));
 }
 
 void TrainingLog::window(const StepReport& report, const TrainingState& state) {
@@ -66,7 +71,7 @@ void TrainingLog::window(const StepReport& report, const TrainingState& state) {
   events_.scalar("training/learning_rate", report.learning_rate, report.step);
   events_.scalar("training/gradient_norm", report.gradient_norm, report.step);
   events_.scalar("training/tokens_per_second", report.tokens_per_second, report.step);
-  if (!line_.is_terminal()) log::info("{}", describe(report));
+  if (!line_.is_terminal()) log::info("{}", fmt::join(parts_of(report), "  "));
 }
 
 void TrainingLog::validation(const ValidationRecord& record, bool best) {

@@ -67,9 +67,11 @@ check_command() {
     roformer | build/roformer)
       case ${words[1]:-} in
         train)
+          # The folder of a run that the block itself has made.
+          if [[ ${words[2]:-} == runs/* ]]; then return; fi
           # What train alone knows.
           for word in "${!words[@]}"; do
-            if [[ ${words[word]} =~ ^--(resume|overwrite)$ ]]; then unset "words[word]"; fi
+            if [[ ${words[word]} =~ ^--(resume|overwrite|smoke)$ ]]; then unset "words[word]"; fi
           done
           output=$(roformer config check "${words[@]:2}" 2>&1) || complain "in: $1
 $output" ;;

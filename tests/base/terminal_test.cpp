@@ -71,6 +71,68 @@ TEST_CASE("a status line never wraps, however narrow the terminal") {
   }
 }
 
+TEST_CASE("a status line leaves out whole what does not fit, and cuts no number") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
+  const std::vector<std::string> parts{"step 125,000 (12 %), 10h 05m left", "loss 3.1234",
+                                       "123,456 tokens/s", "learning rate 1.00e-03",
+                                       "gradient 0.52"};
+  const auto shown = [&](unsigned short columns) {
+    return in_terminal(columns, [&] {
+      StatusLine line;
+      line.show(parts);
+    });
+  };
+  CHECK(has(shown(80), "12 %), 10h 05m left  loss 3.1234  123,456 tokens/s  gradient 0.52"));
+  CHECK(!has(shown(80), "…"));
+  CHECK(!has(shown(80), "learning"));
+  CHECK(has(shown(120), "learning rate 1.00e-03  gradient 0.52"));
+  CHECK(has(shown(50), "left  loss 3.1234\r"));
+}
+
+TEST_CASE("a bar has the room that its numbers leave") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
+  const auto shown = [](const char* title) {
+    return in_terminal(80, [title] {
+      ProgressBar bar(title, 1'000'000, "tokens");
+      bar.begin();
+      ::usleep(150'000);
+      bar.advance_to(500'000);
+    });
+  };
+  for (const char* title : {"evaluating", "masking each token of every sequence in turn"}) {
+    const std::string line = shown(title);
+    CAPTURE(line);
+    CHECK(has(line, std::string(title) + "    0 %"));
+    CHECK(has(line, " 50 %"));
+    CHECK(has(line, "0s left"));
+    CHECK(widest(line) < 80);
+  }
+  CHECK(has(shown("evaluating"), "[############------------]"));
+}
+
+TEST_CASE("work that says nothing of itself is shown from its second second on") {
+  if (!terminals_exist()) {
+    WARN("not run: no pseudo-terminals here");
+    return;
+  }
+  const auto shown = [](unsigned seconds) {
+    return in_terminal(80, [seconds] {
+      const ElapsedLine elapsed("training the tokenizer");
+      ::usleep(seconds * 1'000'000 + 200'000);
+    });
+  };
+  CHECK(shown(0).empty());
+  const std::string line = shown(2);
+  CHECK(has(line, "training the tokenizer  2s"));
+  CHECK(line.ends_with("\r\x1b[K"));
+}
+
 TEST_CASE("slow work has a rate") {
   if (!terminals_exist()) {
     WARN("not run: no pseudo-terminals here");

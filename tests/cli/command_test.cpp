@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "catch.h"
 #include "cli/commands.h"
 #include "cli/run_command.h"
@@ -274,6 +275,41 @@ TEST_CASE("config dump, check, diff and keys") {
             .output.empty());
   CHECK(has(Program().run({"config", "check", base + "study/quickstart.yaml"}).output,
             "good, a study of 4 runs"));
+}
+
+TEST_CASE("config check refuses a study in which runs cannot be made, and names them all") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "a.yaml").string();
+  write_file_atomically(file, "task: mlm\nmatrix: {position: [rope, cope, fox]}\n");
+  const Outcome outcome = Program().run({"config", "check", file});
+  CHECK(outcome.code == 2);
+  CHECK_FALSE(has(outcome.output, "good"));
+  CHECK(has(outcome.errors, "a.yaml: cope cannot be made: "));
+  CHECK(has(outcome.errors, "a.yaml: fox cannot be made: "));
+}
+
+TEST_CASE("config check says what a run will export as, or why as nothing") {
+  const TemporaryFolder folder;
+  const auto checked = [&](const std::string& text) {
+    const std::string file = (folder.path / "a.yaml").string();
+    write_file_atomically(file, text);
+    return run({"config", "check", file}).output;
+  };
+  CHECK(has(checked("task: mlm\n"), "\n  exports as RoFormerForMaskedLM\n"));
+  CHECK(
+      has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT and"));
+  CHECK(has(checked("task: mlm\nposition: t5\n"), "not t5"));
+  CHECK(
+      has(checked("matrix: {position: [rope, learned, none]}\n"), "  learned: exports as BertFor"));
+  CHECK_FALSE(has(checked("task: probe\n"), "export"));
+  CHECK_FALSE(has(checked("model: {from: nowhere}\n"), "export"));
+}
+
+TEST_CASE("a table in a pipe is a page wide") {
+  for (const std::string& line : lines_of(run({"positions", "list"}).output)) {
+    CAPTURE(line);
+    CHECK(columns_of(line) <= 120);
+  }
 }
 
 TEST_CASE("config check looks for the data, and a number out of its bounds fits on a line") {

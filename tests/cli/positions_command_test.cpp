@@ -73,7 +73,7 @@ TEST_CASE("positions plot writes a page and its numbers") {
   for (const std::string& name : position_names()) {
     CHECK(has(csv, "Expected score against distance," + name + ",127,"));
   }
-  CHECK(has(csv, "bias alibi,head 1 query 3,1,-"));
+  CHECK(has(csv, "bias alibi,head 0 query 3,1,-"));
 }
 
 TEST_CASE("positions plot writes pages and no picture under a picture's name") {
@@ -94,7 +94,7 @@ TEST_CASE("positions plot draws a run as it was trained") {
   const std::string html = read_file(page);
   CHECK(has(html, "position.bias"));
   const std::string csv = read_file(numbers);
-  CHECK(has(csv, "bias " + run + " (the layers),head 1 query 3,1,"));
+  CHECK(has(csv, "bias " + run + " (the layers),head 0 query 3,1,"));
   CHECK(has(csv, "Expected score against distance,alibi,127,"));
   CHECK(has(csv, "Expected score against distance," + run + ",127,"));
   const Outcome unknown = run_positions({"plot", tiny.folder.path.string()});

@@ -1,4 +1,8 @@
 // evaluate, fill-mask, generate and doctor as a user meets them, on a run of a few steps.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -7,6 +11,8 @@
 #include "catch.h"
 #include "cli/run_command.h"
 #include "has.h"
+#include "in_terminal.h"
+#include "runs/evaluate_language.h"
 #include "runs/tiny_run.h"
 #include "said.h"
 
@@ -32,6 +38,51 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(result["training_length"] == 32);
     CHECK(result["pseudo_perplexity"]["sequences"] == 2);
     CHECK(has(read_file(chart), "<svg"));
+  }
+  SECTION("row by row on the page, and on a screen with progress and time left") {
+    const std::vector<std::string> words{"evaluate", folder, "--length",      "16,32,64",
+                                         "--tokens", "320",  "--drop-middle", "0.25"};
+    const Outcome outcome = run(words);
+    REQUIRE(outcome.code == 0);
+    const std::vector<std::string> lines = lines_of(outcome.output);
+    REQUIRE(lines.size() >= 10);
+    CHECK(
+        std::ranges::all_of(lines, [](const std::string& line) { return line.size() <= 3 * 120; }));
+    CHECK(has(lines.back(), "25% dropped"));
+    if (!terminals_exist()) {
+      WARN("not run on a screen: no pseudo-terminals here");
+      return;
+    }
+    const std::string screen = in_terminal(80, [&] {
+      std::vector<std::string> all = words;
+      all.insert(all.begin(), "roformer");
+      std::vector<char*> arguments;
+      for (std::string& word : all) arguments.push_back(word.data());
+      ::_exit(
+          run_program(*make_whole_program(), static_cast<int>(arguments.size()), arguments.data()));
+    });
+    CHECK(has(screen, "evaluating    0 %"));
+    CHECK(has(screen, "evaluating: 1,920 tokens in "));
+    CHECK(screen.find("as it stands") < screen.find("evaluating: 1,920 tokens"));
+  }
+  SECTION("stopped by a signal, with the rows that are finished") {
+    LanguageEvaluationRequest request{.model = folder, .lengths = {16, 32, 64}, .tokens = 320};
+    std::size_t rows = 0;
+    request.on_row = [&](const EvaluationReport& so_far, const EvaluationReport& expected) {
+      rows = so_far.lengths.size();
+      CHECK(expected.lengths.size() == 3);
+      CHECK(expected.lengths.back().length == 64);
+      if (rows == 2) ::raise(SIGINT);
+    };
+    const EvaluationReport report = evaluate_language_run(request);
+    CHECK(rows == 2);
+    CHECK(report.lengths.size() == 2);
+    CHECK(report.signal == SIGINT);
+    CHECK(to_json(report, false)["stopped"] == true);
+    request.on_row = {};
+    const EvaluationReport whole = evaluate_language_run(request);
+    CHECK(whole.lengths[1].figures.loss == report.lengths[1].figures.loss);
+    CHECK_FALSE(to_json(whole, false).contains("stopped"));
   }
   SECTION("with the error of the loss, the precision, and another run on the same targets") {
     const Outcome text = run({"evaluate", folder, "--against", folder});

@@ -157,6 +157,30 @@ TEST_CASE("a value of the axis of schemes says which scheme it is") {
   CHECK(names(load_study(variants, {{"position", "alibi"}})).size() == 3);
 }
 
+TEST_CASE("an inline formula is called by its name") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "matrix:\n"
+                                 "  position:\n"
+                                 "    - rope\n"
+                                 "    - {formula: {name: ours, bias: '0.5*(j-i)'}}\n"
+                                 "    - formula: {bias: '-abs(i-j)', name: rope}\n");
+  const StudySettings study = load_study(file);
+  REQUIRE(study.runs.size() == 3);
+  CHECK(study.runs[1].values.front() == "ours");
+  CHECK(study.runs[1].name == "ours");
+  CHECK(study.runs[1].settings.position.of<FormulaSettings>().name == "ours");
+  CHECK(study.runs[2].values.front() == "formula rope");
+  CHECK(study.text == read_file(file));
+  // A formula of a file is not left with the name of another.
+  folder.write("f.yaml", "far: {bias: '-abs(i-j)'}\n");
+  const auto other =
+      folder.write("t.yaml", "position: {formula: {name: ours, bias: '0.5*(j-i)'}}\n");
+  const Settings far =
+      load_settings(other, {{"position.formula", (folder.path / "f.yaml").string() + "#far"}});
+  CHECK(far.position.of<FormulaSettings>().name.empty());
+}
+
 TEST_CASE("of formulas with one name a flag means its own") {
   ConfigFolder folder;
   folder.write("a.yaml", "rope: {bias: '0.1*(j-i)'}\n");

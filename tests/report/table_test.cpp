@@ -150,3 +150,18 @@ TEST_CASE("text takes up the cells that a terminal gives it") {
   CHECK(wrap_text("旋转位置", 5) == std::vector<std::string>{"旋转", "位置"});
   CHECK(wrap_text("", 5) == std::vector<std::string>{""});
 }
+
+TEST_CASE("rows that are printed one by one are those of the whole table") {
+  Table table({{.title = "length", .format = {.style = NumberFormat::Style::count}},
+               {.title = "text", .alignment = Column::Alignment::left},
+               {.title = "loss", .unit = "nats", .format = {NumberFormat::Style::fixed, 4}}});
+  table.add_row({std::int64_t{128}, "as it stands", 3.25});
+  table.add_row({std::int64_t{65536}, "8 shuffled blocks of a long name", 12.5});
+  for (const std::size_t width : {200, 40}) {
+    const TextTableRows rows(table, {.width = width});
+    std::string text = rows.head(table);
+    for (std::size_t row = 0; row < 2; ++row) text += rows.row(table, row);
+    CHECK(text == to_text(table, {.width = width}));
+    CHECK(rows.head(table) + rows.rows(table) == text);
+  }
+}

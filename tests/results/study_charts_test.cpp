@@ -64,6 +64,9 @@ TEST_CASE("curves of a share are in the per cent that the axis says, and single 
   for (StudyRow& row : rows) {
     for (RunResult& run : row.runs) run.curves["masked_accuracy"] = {{.x = 10, .y = 0.25}};
   }
+  // Of nothing but one validation there is the table.
+  CHECK(chart_named<LineChart>(study_charts(study, {.rows = rows}), "curves") == nullptr);
+  rows.back().runs.front().curves["masked_accuracy"].push_back({.x = 20, .y = 0.5});
   const std::vector<NamedChart> charts = study_charts(study, {.rows = rows});
   const auto* curves = chart_named<LineChart>(charts, "curves");
   REQUIRE(curves != nullptr);

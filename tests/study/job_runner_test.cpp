@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "catch.h"
 #include "has.h"
+#include "said.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -39,6 +40,27 @@ TEST_CASE("what a job asks for goes before all that wait, and a failure is told 
   CHECK(ended.following.at("a").end == JobOutcome::End::good);
   CHECK(ended.following.at("b").reason == "exit code 3: no");
   CHECK_FALSE(ended.following.contains("never"));
+}
+
+TEST_CASE("what jobs ask for is counted beside them") {
+  const TemporaryFolder folder;
+  std::vector<Job> jobs{shell_job(folder, "one", "exit 0"), shell_job(folder, "two", "exit 3"),
+                        shell_job(folder, "three", "exit 0")};
+  for (Job& job : jobs) {
+    job.followers = 2;
+    job.then = [&folder, name = job.name] {
+      return std::vector<Job>{shell_job(folder, name + "a", "exit 0"),
+                              shell_job(folder, name + "b", "exit 0")};
+    };
+  }
+  const std::string told = said([&] { run_jobs(jobs, {.finished = 1}); });
+  CHECK(has(told, "[2/10] one\n"));
+  CHECK(has(told, "[3/10] onea\n"));
+  CHECK(has(told, "[4/10] oneb\n"));
+  CHECK(has(told, "[5/10] two\n"));
+  // It failed, and asked for nothing.
+  CHECK(has(told, "[6/8] three\n"));
+  CHECK(has(told, "[8/8] threeb: done"));
 }
 
 TEST_CASE("a job that cannot be claimed fails alone") {

@@ -14,7 +14,7 @@
 namespace roformer {
 namespace {
 
-const std::vector<std::string> kFormulaKeys{"bias", "score", "parameters", "source"};
+const std::vector<std::string> kFormulaKeys{"bias", "score", "parameters", "source", "name"};
 
 YAML::Node library_of(const std::filesystem::path& file) {
   std::error_code error;

@@ -51,6 +51,9 @@ std::vector<Key> formula_options(const SchemeSection& section) {
                       {.help = "instead of bias: the new score, also of `score`, the scaled one"}),
       parameters_key(section),
       ROFORMER_OPTION(FormulaSettings, source, {.help = "where the formula comes from"}),
+      ROFORMER_OPTION(FormulaSettings, name,
+                      {.help = "what the tables and charts of a study call a formula that has no "
+                               "FILE#NAME"}),
   };
 }
 

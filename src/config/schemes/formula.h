@@ -14,6 +14,7 @@ struct FormulaSettings {
   std::string score;  // instead of the bias: the new score
   std::vector<FormulaParameter> parameters;
   std::string source;  // where the formula comes from
+  std::string name;    // that tables and charts have for it; empty: its text
 };
 
 }  // namespace roformer
