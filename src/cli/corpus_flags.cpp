@@ -29,6 +29,8 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       ->allow_extra_args(false);
   command.add_flag("--skip-binary", flags.skip_binary,
                    "leave out files that are no text, with a warning, instead of stopping");
+  command.add_flag("--skip-broken", flags.skip_broken,
+                   "likewise lines of JSON Lines that are no JSON objects");
 }
 
 std::string first_text_flag(const CorpusFlags& flags) {
@@ -58,6 +60,7 @@ Recipe recipe_of(const CorpusFlags& flags) {
   }
   recipe.corpus.include = flags.include;
   recipe.corpus.skip_binary = flags.skip_binary;
+  recipe.corpus.skip_broken = flags.skip_broken;
   return recipe;
 }
 

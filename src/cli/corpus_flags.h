@@ -17,6 +17,7 @@ struct CorpusFlags {
   std::vector<std::filesystem::path> files;  // in place of the recipe's
   std::vector<std::string> include;
   bool skip_binary = false;
+  bool skip_broken = false;
 };
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags);

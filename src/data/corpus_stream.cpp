@@ -22,21 +22,6 @@ std::string describe_path(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : path.string();
 }
 
-// Text holds no NUL; UTF-16 text, which does, is told apart by its mark.
-void refuse_binary(const std::string& name, std::string_view start) {
-  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
-    throw NotText({.message = "is UTF-16 text, wanted UTF-8",
-                   .location = name,
-                   .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
-  }
-  const std::size_t offset = start.find('\0');
-  if (offset != std::string_view::npos) {
-    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset),
-                   .location = name,
-                   .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
-  }
-}
-
 // libarchive gives the names in an archive in the characters of the thread's locale, and none where
 // that has no such letters. The program's own is "C".
 class Utf8Names {
@@ -111,6 +96,21 @@ struct CorpusStream::Handle {
   }
 };
 
+// Text holds no NUL; UTF-16 text, which does, is told apart by its mark.
+void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset) {
+  if (offset == 0 && (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))) {
+    throw NotText({.message = "is UTF-16 text, wanted UTF-8",
+                   .location = name,
+                   .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
+  }
+  const std::size_t found = bytes.find('\0');
+  if (found != std::string_view::npos) {
+    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset + found),
+                   .location = name,
+                   .hint = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip"});
+  }
+}
+
 std::filesystem::path without_compression(const std::filesystem::path& name) {
   for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
     if (name.extension() == packed) return name.stem();
@@ -118,8 +118,11 @@ std::filesystem::path without_compression(const std::filesystem::path& name) {
   return name;
 }
 
-CorpusStream::CorpusStream(const std::filesystem::path& path)
-    : path_(describe_path(path)), name_(path_), handle_(std::make_unique<Handle>()) {
+CorpusStream::CorpusStream(const std::filesystem::path& path, Contents contents, std::string begun)
+    : path_(describe_path(path)),
+      name_(path_),
+      handle_(std::make_unique<Handle>()),
+      contents_(contents) {
   if (path == "-") {
     handle_->descriptor = STDIN_FILENO;
   } else {
@@ -138,9 +141,12 @@ CorpusStream::CorpusStream(const std::filesystem::path& path)
   archive_read_support_format_raw(reader);
   archive_read_support_format_tar(reader);
   archive_read_support_format_zip(reader);
+  const bool from_begin = begun.empty();
+  handle_->block = std::move(begun);
   handle_->begin();
   // A zip archive is read from its end, if the file can be sought.
-  const bool by_libarchive = !handle_->compressed && ::lseek(handle_->descriptor, 0, SEEK_SET) == 0;
+  const bool by_libarchive =
+      !handle_->compressed && from_begin && ::lseek(handle_->descriptor, 0, SEEK_SET) == 0;
   const int opened = by_libarchive ? archive_read_open_fd(reader, handle_->descriptor, kReadBytes)
                                    : archive_read_open(reader, handle_.get(), nullptr,
                                                        &Handle::next_block, nullptr);
@@ -179,7 +185,7 @@ std::string_view CorpusStream::read() {
     if (status != ARCHIVE_OK) fail();  // a warning is a checksum or a length that does not fit
     if (size == 0) continue;           // the raw reader reports its end only in the next call
     const std::string_view bytes(static_cast<const char*>(data), size);
-    if (std::exchange(at_start_, false)) refuse_binary(name_, bytes);
+    if (std::exchange(at_start_, false) && contents_ == Contents::text) refuse_binary(name_, bytes);
     return bytes;
   }
 }

@@ -19,13 +19,21 @@ class NotText : public Error {
   using Error::Error;
 };
 
+// Throws NotText where the bytes hold a NUL or, at a file's begin, are UTF-16 with its mark.
+void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset = 0);
+
 // The name without the ending of a compression (.gz, .bz2, .xz, .zst).
 std::filesystem::path without_compression(const std::filesystem::path& name);
 
 class CorpusStream {
  public:
-  // "-" is standard input. Throws Error (failure) naming the path when it cannot be read.
-  explicit CorpusStream(const std::filesystem::path& path);
+  // Whether what is no UTF-8 text is refused, or handed on to a caller that looks at it itself.
+  enum class Contents { text, bytes };
+
+  // "-" is standard input, of which `begun` was read already. Throws Error (failure) naming the
+  // path when it cannot be read.
+  explicit CorpusStream(const std::filesystem::path& path, Contents contents = Contents::text,
+                        std::string begun = {});
   ~CorpusStream();
 
   // Goes to the next file inside: once for a plain or compressed file, for each regular file of an
@@ -50,6 +58,7 @@ class CorpusStream {
   std::string inside_;
   std::unique_ptr<Handle> handle_;
   bool at_start_ = false;  // of the current file
+  Contents contents_;
 
   [[noreturn]] void fail() const;
 };

@@ -25,6 +25,7 @@ struct PairSource {
   std::filesystem::path target;
   // How often each pair stands in the training set: 2 twice, 0.5 every other one.
   double weight = 1;
+  bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
 
   std::vector<std::filesystem::path> files() const;
 };
@@ -34,6 +35,8 @@ struct SentencePair {
   std::string_view target;
   // Pairs of one page stay in one split; elsewhere each pair counts as a page.
   std::uint64_t page = 0;
+  // Malformed sequences that became U+FFFD where the pair was read.
+  std::uint64_t replaced = 0;
 };
 
 class PairSink {

@@ -92,7 +92,7 @@ class CleaningSink : public PairSink {
 
   void pair(const SentencePair& raw) final {
     ++counts_.read;
-    std::uint64_t replaced = 0;
+    std::uint64_t replaced = raw.replaced;
     std::string source = clean_sentence(raw.source, replaced);
     std::string target = clean_sentence(raw.target, replaced);
     counts_.invalid += replaced > 0;
@@ -296,6 +296,13 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
 }
 
 }  // namespace
+
+void skip_broken_lines(ParallelCorpus& corpus) {
+  for (PairSource& source : corpus.train) source.skip_broken = true;
+  for (auto* const set : {&corpus.validation, &corpus.test}) {
+    if (*set) (*set)->pairs.skip_broken = true;
+  }
+}
 
 void require_preparable(const PreparePairsOptions& options) {
   check(options.corpus);
