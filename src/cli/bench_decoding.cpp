@@ -3,20 +3,18 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/input_line.h"
 #include "base/progress.h"
 #include "bench/decoding_benchmark.h"
 #include "cli/command.h"
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
-#include "text/utf8.h"
+#include "data/line_reader.h"
 
 namespace roformer {
 namespace {
@@ -34,14 +32,13 @@ struct BenchDecodingOptions {
 };
 
 std::vector<std::string> read_lines(const std::string& path, std::int64_t most) {
-  std::ifstream file(path);
-  if (!file) throw_failure(path, "cannot be read", "a file of one sentence a line");
+  LineReader reader(path);
   std::vector<std::string> lines;
-  std::string line;
-  while ((most == 0 || std::ssize(lines) < most) && next_line(file, path, line)) {
-    if (line.ends_with('\r')) line.pop_back();
-    lines.push_back(line);
+  std::string_view line;
+  while ((most == 0 || std::ssize(lines) < most) && reader.next_text(line)) {
+    lines.emplace_back(line);
   }
+  reader.warn_of_replaced();
   if (lines.empty()) throw_failure(path, "is empty", "a file of one sentence a line");
   return lines;
 }

@@ -29,6 +29,8 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       ->allow_extra_args(false);
   command.add_flag("--skip-binary", flags.skip_binary,
                    "leave out files that are no text, with a warning, instead of stopping");
+  command.add_flag("--skip-broken", flags.skip_broken,
+                   "leave out, with a warning, lines of JSON Lines that are no JSON objects");
   command.add_flag("--follow-links", flags.follow_links,
                    "of folders read also what links out of them lead to");
 }
@@ -61,6 +63,7 @@ Recipe recipe_of(const CorpusFlags& flags) {
   recipe.corpus.include = flags.include;
   recipe.corpus.skip_binary = flags.skip_binary;
   recipe.corpus.follow_links = flags.follow_links;
+  recipe.corpus.skip_broken = flags.skip_broken;
   return recipe;
 }
 

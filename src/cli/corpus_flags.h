@@ -18,6 +18,7 @@ struct CorpusFlags {
   std::vector<std::string> include;
   bool skip_binary = false;
   bool follow_links = false;  // also of folders of sentence pairs
+  bool skip_broken = false;
 };
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags);

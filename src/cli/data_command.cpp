@@ -61,6 +61,7 @@ PrepareFlags common_flags(const PrepareArguments& arguments) {
           .shard_tokens = arguments.shard_tokens,
           .output = arguments.output,
           .overwrite = arguments.overwrite,
+          .skip_broken = arguments.corpus.skip_broken,
           .tokenizer = arguments.tokenizer};
 }
 

@@ -156,6 +156,8 @@ void add_triplets_command(CLI::App& data) {
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--skip-broken", options.skip_broken,
+                    "leave out lines that are no JSON objects, with a warning");
   command->add_flag("--overwrite", options.overwrite, "replace triplets that are there");
   command->callback([arguments, command] {
     if (arguments->options.topic_field.empty()) {

@@ -5,15 +5,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
+#include "base/blank.h"
 #include "base/error.h"
-#include "base/input_line.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/trained_model_flags.h"
+#include "data/line_reader.h"
 #include "runs/fill_mask.h"
 
 namespace roformer {
@@ -56,6 +58,7 @@ void print_line(const std::string& text, const Predictions& predictions, bool js
         << std::flush;
     return;
   }
+  if (predictions.empty()) std::cout << '\n';
   for (std::size_t mask = 0; mask < predictions.size(); ++mask) {
     if (predictions.size() > 1) fmt::print("mask {}:\n", mask + 1);
     for (const MaskPrediction& prediction : predictions[mask]) {
@@ -67,21 +70,21 @@ void print_line(const std::string& text, const Predictions& predictions, bool js
 }
 
 void fill_lines(const FillMaskOptions& options, const TrainedModel& trained) {
-  std::string line;
-  for (std::int64_t number = 1; next_line(std::cin, "standard input", line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
+  LineReader lines("-", LineReader::kAnyLength);
+  for (std::string_view read; lines.next_text(read);) {
+    const std::string line(read);
     Predictions predictions;
     try {
       predictions = fill_mask(trained, line, options.top);
     } catch (const Error& error) {
-      throw_failure(fmt::format("line {} of standard input", number), error.parts().message,
-                    error.parts().hint);
+      throw_failure(lines.location(), error.parts().message, error.parts().hint);
     }
-    if (predictions.empty() && !options.json) {
-      log::warn("line {} has no {}", number, kMaskMarker);
+    if (predictions.empty() && !options.json && !is_blank(line)) {
+      log::warn("{}: has no {}", lines.location(), kMaskMarker);
     }
     print_line(line, predictions, options.json);
   }
+  lines.warn_of_replaced();
 }
 
 void fill_mask_command(const FillMaskOptions& options) {
@@ -99,10 +102,11 @@ void fill_mask_command(const FillMaskOptions& options) {
 
 void add_fill_mask_command(CLI::App& program) {
   auto options = std::make_shared<FillMaskOptions>();
-  CLI::App* command =
-      add_listed_command(program, "fill-mask",
-                         "roformer fill-mask runs/quickstart/rope \"Click the [MASK] button\"\n"
-                         "Without TEXT, the lines of standard input.\n");
+  CLI::App* command = add_listed_command(
+      program, "fill-mask",
+      "roformer fill-mask runs/quickstart/rope \"Click the [MASK] button\"\n"
+      "Without TEXT, the lines of standard input; one without [MASK] is answered\n"
+      "by an empty line.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("text", options->text, "a text with one [MASK] or several");
   command->add_option("--top", options->top, "predictions for each mask")

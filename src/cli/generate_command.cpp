@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/input_line.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -17,6 +16,7 @@
 #include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
+#include "data/line_reader.h"
 #include "decoding/generate.h"
 #include "decoding/next_token.h"
 #include "text/chat_template.h"
@@ -42,9 +42,11 @@ struct GenerateOptions {
 // "-": what stands on standard input, without the line end that a shell puts behind it.
 std::string prompt_text(const std::string& given) {
   if (given != "-") return given;
-  std::string text, line;
-  while (next_line(std::cin, "standard input", line)) text += line + "\n";
+  LineReader lines("-", LineReader::kAnyLength);
+  std::string text;
+  for (std::string_view line; lines.next_text(line);) text.append(line).append("\n");
   if (text.ends_with('\n')) text.pop_back();
+  lines.warn_of_replaced();
   return text;
 }
 

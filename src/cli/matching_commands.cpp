@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/input_line.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "base/terminal.h"
@@ -177,20 +176,18 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
 }
 
 void predict_matches(const TrainedClassifier& trained, const MatchPredictions& options) {
-  const auto& [file, format, json] = options;
-  const bool is_input = file == "-";
-  const std::string name = is_input ? "standard input" : file;
-  const auto read = [&] {
-    if (!is_input) return read_matching_file(file, text_format(format));
-    std::string text;
-    for (std::string line; next_line(std::cin, name, line);) text += line + "\n";
-    return read_matching_text(text, name, text_format(format));
-  };
-  const MatchingSet set = encode_matching(trained.settings, *trained.tokenizer, read(), name);
+  const auto& [file, format, skip_broken, json] = options;
+  const std::string name = file == "-" ? "standard input" : file;
+  const MatchingSet set =
+      encode_matching(trained.settings, *trained.tokenizer,
+                      read_matching_file(file, text_format(format), skip_broken), name);
   const std::vector<double> scores = matching_scores(*trained.classifier, set);
   if (!json)
     fmt::print("{}\n", set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)" : "match\tscore");
+  std::int64_t answered = set.source.header;
   for (std::size_t i = 0; i < set.source.examples.size(); ++i) {
+    // A line without an example is answered by an empty one.
+    for (++answered; answered < set.source.examples[i].line; ++answered) fmt::print("\n");
     nlohmann::ordered_json object;
     if (set.source.triplets) {
       // As the file has them.

@@ -24,9 +24,10 @@ void evaluate_matcher(const TrainedClassifier& trained, const MatcherEvaluation&
 struct MatchPredictions {
   std::string file;
   std::string format = "auto";  // or tsv or jsonl; auto: by the file's ending
+  bool skip_broken = false;     // leaves out lines of JSON Lines that are no objects
   bool json = false;
 };
-// Triplets or pairs, with or without labels: one line of output each.
+// Triplets or pairs, with or without labels: one line of output a line of the file.
 void predict_matches(const TrainedClassifier& trained, const MatchPredictions& options);
 
 }  // namespace roformer

@@ -155,6 +155,7 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
     corpus.test = held_out(common.test, "--test");
     corpus.test_fraction = 0;
   }
+  if (common.skip_broken) skip_broken_lines(corpus);
   if (common.validation_fraction >= 0) corpus.validation_fraction = common.validation_fraction;
   if (common.test_fraction >= 0) corpus.test_fraction = common.test_fraction;
   if (flags.pieces > 0 || flags.separate) {

@@ -33,6 +33,7 @@ struct PrepareFlags {
   std::uint64_t shard_tokens = 0;
   std::filesystem::path output;
   bool overwrite = false;
+  bool skip_broken = false;  // lines of JSON Lines
   TokenizerFlags tokenizer;
 };
 

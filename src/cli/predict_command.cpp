@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -19,6 +20,7 @@
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "config/words.h"
+#include "data/line_reader.h"
 #include "data/zip.h"
 #include "runs/glue_prediction.h"
 
@@ -34,6 +36,7 @@ struct PredictOptions {
   std::string format = "auto";
   std::string glue;
   std::string output = "glue_submission";
+  bool skip_broken = false;
   bool json = false;
   std::vector<Override> overrides;
 };
@@ -83,38 +86,42 @@ void print_row(GlueTask task, const TextLine& line, const GluePrediction& predic
 
 void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
   const GlueTask task = trained.settings.glue.task;
-  std::ifstream file;
-  const bool is_input = options.file == "-";
-  if (!is_input) {
-    file.open(options.file);
-    if (!file || fs::is_directory(options.file)) {
-      throw_failure(options.file, "cannot be read", "a file of texts, or - for standard input");
-    }
-  }
-  TextLineOptions lines{.location = is_input ? "standard input" : options.file,
-                        .pairs = glue_task_facts(task).pairs};
-  lines.format = text_format(options.format);
+  LineReader reader(options.file, LineReader::kAnyLength);
+  const TextLineOptions lines{.pairs = glue_task_facts(task).pairs,
+                              .format = text_format(options.format),
+                              .skip_broken = options.skip_broken};
   std::int64_t texts = 0, cut = 0;
-  read_text_lines(
-      is_input ? std::cin : file, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
-        const std::vector<GluePrediction> predictions = predict_lines(trained, chunk);
-        if (texts == 0 && !options.json) print_header(task);  // not before a line was understood
-        texts += std::ssize(chunk);
-        for (std::size_t i = 0; i < chunk.size(); ++i) {
-          cut += predictions[i].cut ? 1 : 0;
-          if (options.json) {
-            std::cout << to_json(task, chunk[i], predictions[i])
-                             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                      << '\n';
-          } else {
-            print_row(task, chunk[i], predictions[i]);
-          }
-        }
-        std::cout << std::flush;
-      });
-  if (texts == 0) log::warn("{}: there is no text in it", lines.location);
+  bool begun = false;
+  read_text_lines(reader, lines, kLinesAtATime, [&](const std::vector<TextLine>& chunk) {
+    std::vector<TextLine> with_text;
+    std::ranges::copy_if(chunk, std::back_inserter(with_text), &TextLine::has_text);
+    std::vector<GluePrediction> predictions;
+    if (!with_text.empty()) predictions = predict_lines(trained, with_text);
+    // Not before a line was understood.
+    if (!std::exchange(begun, true) && !options.json) print_header(task);
+    texts += std::ssize(with_text);
+    auto prediction = predictions.begin();
+    for (const TextLine& line : chunk) {
+      if (!line.has_text) {
+        std::cout << '\n';
+        continue;
+      }
+      cut += prediction->cut ? 1 : 0;
+      if (options.json) {
+        std::cout << to_json(task, line, *prediction)
+                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
+      } else {
+        print_row(task, line, *prediction);
+      }
+      ++prediction;
+    }
+    std::cout << std::flush;
+  });
+  reader.warn_of_replaced();
+  if (texts == 0) log::warn("{}: there is no text in it", reader.name());
   if (cut > 0) {
-    log::warn("{}: {} texts are longer than data.length {} and were cut", lines.location,
+    log::warn("{}: {} texts are longer than data.length {} and were cut", reader.name(),
               format_count(cut), trained.settings.data.length);
   }
 }
@@ -173,7 +180,10 @@ void predict_command(const PredictOptions& options) {
   if (task_of_run(options.model, options.checkpoint).matches) {
     if (!options.glue.empty()) throw_usage("--glue", "is for the run of a GLUE task");
     predict_matches(open_trained_matcher(options.model, opening),
-                    {.file = options.file, .format = options.format, .json = options.json});
+                    {.file = options.file,
+                     .format = options.format,
+                     .skip_broken = options.skip_broken,
+                     .json = options.json});
     return;
   }
   const TrainedClassifier trained = open_trained_classifier(options.model, opening);
@@ -192,9 +202,11 @@ void add_predict_command(CLI::App& program) {
       program, "predict",
       "roformer predict runs/sst2 reviews.txt\n"
       "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
-      "\"sentence1\" and \"sentence2\". Without FILE, standard input.\n"
+      "\"sentence1\" and \"sentence2\". Without FILE, standard input; it may be\n"
+      "compressed. A line in, a line out: a blank line is answered by an empty one,\n"
+      "blank lines at the end are ignored.\n"
       "Of a matcher: triplets (A, B, C) or pairs, JSON lines or TSV, by the file's\n"
-      "ending (.jsonl) or --format.\n"
+      "ending (.jsonl), its first line or --format.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
@@ -206,11 +218,15 @@ void add_predict_command(CLI::App& program) {
       command->add_option("--format", options->format, "of the texts: auto, tsv or jsonl")
           ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
           ->capture_default_str();
+  CLI::Option* skip_broken =
+      command->add_flag("--skip-broken", options->skip_broken,
+                        "answer a line of JSON lines that is no object by an empty line");
   CLI::Option* json = command->add_flag("--json", options->json, "one JSON object a line");
   CLI::Option* glue =
       command->add_option("--glue", options->glue, "predict the test set of this GLUE folder")
           ->excludes(json)
-          ->excludes(format);
+          ->excludes(format)
+          ->excludes(skip_broken);
   command->add_option("--output", options->output, "folder for the files of --glue")
       ->needs(glue)
       ->capture_default_str();

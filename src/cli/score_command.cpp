@@ -14,13 +14,12 @@
 #include "cli/score_flags.h"
 #include "cli/score_report.h"
 #include "cli/score_table.h"
-#include "data/corpus_stream.h"
+#include "data/line_reader.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/code_points.h"
 #include "metrics/resampling.h"
 #include "metrics/ter.h"
-#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -32,34 +31,17 @@ struct TextFile {
   std::vector<std::string> lines;
 };
 
-// The lines of a plain or compressed file, without their trailing spaces.
+// The lines of a file, without their trailing spaces.
 TextFile read_lines(const std::string& path) {
-  CorpusStream stream(path);
+  LineReader reader(path, LineReader::kAnyLength);
   TextFile file{.name = path, .lines = {}};
-  std::uint64_t replaced = 0;
-  std::string line;
-  const auto finish_line = [&] {
-    std::string storage;
-    file.lines.emplace_back(without_trailing_spaces(repair_utf8(line, storage, replaced)));
-    line.clear();
-  };
-  if (stream.next_file()) {
-    for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
-      for (std::size_t end; (end = bytes.find('\n')) != std::string_view::npos;) {
-        line += bytes.substr(0, end);
-        bytes.remove_prefix(end + 1);
-        finish_line();
-      }
-      line += bytes;
-    }
-    if (!line.empty()) finish_line();
-    if (stream.next_file()) {
+  for (std::string_view line; reader.next_text(line);) {
+    if (reader.files() > 1) {
       throw_usage(path, "holds several files, wanted one text", "unpack it and name the file");
     }
+    file.lines.emplace_back(without_trailing_spaces(line));
   }
-  if (replaced > 0) {
-    log::warn("{}: {} became U+FFFD", path, format_counted(replaced, "malformed UTF-8 sequence"));
-  }
+  reader.warn_of_replaced();
   if (file.lines.empty()) throw_failure(path, "holds no line", "one translation a line");
   return file;
 }
@@ -242,7 +224,7 @@ void add_score_command(CLI::App& program) {
       program, "score",
       "roformer score output.de reference.de --metrics bleu,chrf\n"
       "roformer score output.de reference.de --other baseline.de --paired-bs\n"
-      "One detokenized translation a line; plain, .gz or .xz; - is standard input. Every\n"
+      "One detokenized translation a line; plain or compressed; - is standard input. Every\n"
       "score stands beside the signature of how it was computed.\n");
   add_score_flags(*command, *options);
   command->callback([options] { score_command(*options); });

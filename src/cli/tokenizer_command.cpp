@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/input_line.h"
 #include "base/log.h"
+#include "base/one_line.h"
 #include "base/output.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
@@ -22,6 +22,7 @@
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/corpus.h"
+#include "data/line_reader.h"
 #include "data/parallel_recipe.h"
 #include "text/character_tokenizer.h"
 #include "text/sentence_sample.h"
@@ -50,6 +51,7 @@ void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments
                        Action action) {
   ParallelCorpus corpus = read_parallel_recipe(recipe).corpus;
   if (arguments.corpus.follow_links) corpus.follow_links();
+  if (arguments.corpus.skip_broken) skip_broken_lines(corpus);
   ProgressBar bar("reading", 0, "pairs");
   std::uint64_t pairs = 0;
   for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
@@ -180,24 +182,28 @@ void count_words(const CountArguments& arguments) {
   print_info(*tokenizer);
 }
 
-// Calls action(line, output, number) for each line of standard input; it appends to the output,
-// which is written a line each.
+// Writes what action(line) answers to each line of standard input; what was answered before an
+// error is written, too.
 template <class Action>
-void transform_lines(Action action) {
+void transform_lines(LineReader& lines, Action action) {
   std::ios::sync_with_stdio(false);
   constexpr std::size_t kWriteBytes = 1 << 16;
-  std::string line;
   std::string output;
-  for (std::int64_t number = 1; next_line(std::cin, "standard input", line); ++number) {
-    action(line, output, number);
-    output += '\n';
-    if (output.size() >= kWriteBytes || std::cin.rdbuf()->in_avail() <= 0) {
-      std::cout.write(output.data(), static_cast<std::streamsize>(output.size())).flush();
-      output.clear();
+  const auto write = [&] {
+    std::cout << output << std::flush;
+    if (!std::cout) finish_output();
+    output.clear();
+  };
+  try {
+    for (std::string_view line; lines.next(line);) {
+      output += action(line) + '\n';
+      if (output.size() >= kWriteBytes || lines.may_wait()) write();
     }
+  } catch (const Error&) {
+    write();
+    throw;
   }
-  std::cout << output << std::flush;
-  if (!std::cout) finish_output();
+  write();
 }
 
 struct EncodeFlags {
@@ -205,9 +211,12 @@ struct EncodeFlags {
   bool special = false;
 };
 
+// Malformed UTF-8 is the tokenizer's to replace: one of bytes keeps it.
 void encode_lines(const Tokenizer& tokenizer, const EncodeFlags& flags) {
+  LineReader lines("-", LineReader::kAnyLength);
   std::vector<TokenId> ids;
-  transform_lines([&](const std::string& line, std::string& output, std::int64_t) {
+  transform_lines(lines, [&](std::string_view line) {
+    std::string output;
     ids.clear();
     flags.special ? tokenizer.encode_prompt(line, ids) : tokenizer.encode(line, ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -219,14 +228,13 @@ void encode_lines(const Tokenizer& tokenizer, const EncodeFlags& flags) {
         output.append(digits.data(), digits.size());
       }
     }
+    return output;
   });
-  if (const std::uint64_t replaced = tokenizer.invalid_sequences()) {
-    log::warn("standard input: {} became U+FFFD",
-              format_counted(static_cast<std::int64_t>(replaced), "malformed UTF-8 sequence"));
-  }
+  lines.add_replaced(tokenizer.invalid_sequences());
+  lines.warn_of_replaced();
 }
 
-std::vector<TokenId> parse_ids(const std::string& line, std::int64_t number,
+std::vector<TokenId> parse_ids(std::string_view line, const std::string& location,
                                const Tokenizer& tokenizer) {
   std::vector<TokenId> ids;
   const char* const end = line.data() + line.size();
@@ -240,10 +248,9 @@ std::vector<TokenId> parse_ids(const std::string& line, std::int64_t number,
     const bool whole = rest == end || *rest == ' ' || *rest == '\t' || *rest == '\r';
     if (error != std::errc() || !whole || id < 0 || id >= tokenizer.vocabulary_size()) {
       const std::string_view word(cursor, static_cast<std::size_t>(end - cursor));
-      throw_failure(fmt::format("standard input:{}", number),
-                    fmt::format("\"{}\" is not an id from 0 to {}",
-                                word.substr(0, word.find_first_of(" \t\r")),
-                                tokenizer.vocabulary_size() - 1));
+      throw_failure(location, fmt::format("\"{}\" is not an id from 0 to {}",
+                                          word.substr(0, word.find_first_of(" \t\r")),
+                                          tokenizer.vocabulary_size() - 1));
     }
     ids.push_back(id);
     cursor = rest;
@@ -252,8 +259,10 @@ std::vector<TokenId> parse_ids(const std::string& line, std::int64_t number,
 }
 
 void decode_lines(const Tokenizer& tokenizer, bool with_special) {
-  transform_lines([&](const std::string& line, std::string& output, std::int64_t number) {
-    output += tokenizer.decode(parse_ids(line, number, tokenizer), with_special);
+  LineReader lines("-", LineReader::kAnyLength);
+  transform_lines(lines, [&](std::string_view line) {
+    return as_one_line(
+        tokenizer.decode(parse_ids(line, lines.location(), tokenizer), with_special));
   });
 }
 
@@ -369,10 +378,11 @@ void add_encode(CLI::App& parent) {
 void add_decode(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
   auto with_special = std::make_shared<bool>(false);
-  CLI::App* command =
-      add_command(parent, {.name = "decode",
-                           .summary = "Write the text of each line of ids on standard input",
-                           .details = "The reverse of `tokenizer encode`."});
+  CLI::App* command = add_command(
+      parent, {.name = "decode",
+               .summary = "Write the text of each line of ids on standard input",
+               .details = "The reverse of `tokenizer encode`: one line of output a line "
+                          "of input, in which line breaks become spaces."});
   add_tokenizer_flags(*command, *arguments, true);
   command->add_flag("--with-special", *with_special, "write special tokens too");
   command->callback(

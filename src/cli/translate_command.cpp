@@ -1,7 +1,6 @@
-// `roformer translate`: lines from standard input, translations to standard output.
+// `roformer translate`: lines of a file or standard input, translations to standard output.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/input_line.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -21,11 +19,9 @@
 #include "cli/translation_printer.h"
 #include "data/line_reader.h"
 #include "runs/translation.h"
-#include "text/utf8.h"
 #include "training/signals.h"
 
 namespace roformer {
-namespace fs = std::filesystem;
 namespace {
 
 struct TranslateOptions {
@@ -57,56 +53,11 @@ constexpr ShortFlag kShortFlags[] = {
     {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
 };
 
-// Sentences of a file, compressed or not, or of standard input ("-").
-class Sentences {
- public:
-  explicit Sentences(const std::string& path) : name_(path == "-" ? "standard input" : path) {
-    if (path == "-") return;
-    if (fs::is_directory(path)) {
-      throw_failure(path, "cannot be read",
-                    "a file of one sentence a line, or - for standard input");
-    }
-    file_.emplace(path);
-  }
-
-  const std::string& name() const { return name_; }
-
-  // False at the end. Carriage returns at ends of lines and a byte order mark are dropped,
-  // malformed UTF-8 is repaired. Of a line of a file what is behind LineReader::kLongestLine is
-  // missing: no model reads so far.
-  bool next(std::string& line) {
-    if (file_) {
-      std::string_view read;
-      if (!file_->next(read)) return false;
-      line = read;
-    } else {
-      if (!next_line(std::cin, name_, line)) return false;
-      if (line.ends_with('\r')) line.pop_back();
-      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-      if (std::exchange(first_, false) && line.starts_with(kByteOrderMark)) {
-        line.erase(0, kByteOrderMark.size());
-      }
-    }
-    std::string storage;
-    const std::string_view valid = repair_utf8(line, storage, invalid);
-    if (valid.data() != line.data()) line = std::string(valid);
-    return true;
-  }
-
-  std::uint64_t invalid = 0;
-
- private:
-  std::string name_;
-  bool first_ = true;
-  std::optional<LineReader> file_;
-};
-
 // "SOURCE<tab>TRANSLATION" into its two.
-void split_pair(const std::string& where, std::int64_t number, std::string& line,
-                std::string& translation) {
+void split_pair(const std::string& where, std::string& line, std::string& translation) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos) {
-    throw_failure(fmt::format("{}:{}", where, number), "is not a source, a tab and a translation");
+    throw_failure(where, "is not a source, a tab and a translation");
   }
   translation = line.substr(tab + 1);
   line.resize(tab);
@@ -139,7 +90,8 @@ void translate_command(const TranslateOptions& options) {
                             translator.settings().decoding.beam),
                 fmt::format("--beam {}", request.n_best));
   }
-  Sentences reader(options.input);
+  // Of a longer line the rest is missing: no model reads so far.
+  LineReader reader(options.input, LineReader::kLongestLine);
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
       options.output);
@@ -157,15 +109,13 @@ void translate_command(const TranslateOptions& options) {
       throw CLI::RuntimeError(kSignalExit + stopped);
     }
     std::vector<std::string> lines, given;
-    std::string line;
+    std::string_view read;
     request.first_line = static_cast<std::uint64_t>(number);
-    while (std::ssize(lines) < options.lines_at_a_time && (more = reader.next(line))) {
-      std::string translation;
-      if (options.score) {
-        split_pair(reader.name(), number + 1, line, translation);
-      }
+    while (std::ssize(lines) < options.lines_at_a_time && (more = reader.next_text(read))) {
+      std::string line(read), translation;
+      if (options.score) split_pair(reader.location(), line, translation);
       ++number;
-      lines.push_back(line);
+      lines.push_back(std::move(line));
       given.push_back(std::move(translation));
     }
     const auto found = options.score ? translator.score(lines, given, request)
@@ -186,10 +136,7 @@ void translate_command(const TranslateOptions& options) {
         "{} cut at {} tokens{}", format_counted(cut, "line"), longest,
         longest < request.longest_source ? ", where the model's table of positions ends" : "");
   }
-  if (reader.invalid > 0) {
-    log::warn("{} became U+FFFD", format_counted(static_cast<std::int64_t>(reader.invalid),
-                                                 "malformed UTF-8 sequence"));
-  }
+  reader.warn_of_replaced();
 }
 
 }  // namespace
@@ -200,7 +147,8 @@ void add_translate_command(CLI::App& program) {
       program, "translate",
       "roformer translate runs/en-de < in.txt > out.txt\n"
       "A line in, a line out, in order (N lines with --n-best N); blank lines stay\n"
-      "blank. Several runs of one vocabulary translate together. With --score, each\n"
+      "blank. Lines may be compressed or UTF-16 with its mark. Several runs of one vocabulary "
+      "translate together. With --score, each\n"
       "line is a source, a tab and a translation, and its probability is printed\n"
       "(--format json or marian).\n"
       "--sample draws translations in place of the search, --n-best N of each line.\n"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/input_line.h"
+#include "base/one_line.h"
 #include "base/output.h"
 
 namespace roformer {

@@ -68,14 +68,15 @@ bool read_text(CorpusStream& stream, DocumentSeparator separator, CorpusSink& si
   return splitter.had_text();
 }
 
-bool read_json_lines(CorpusStream& stream, const std::string& field, CorpusSink& sink,
+bool read_json_lines(CorpusStream& stream, const CorpusOptions& options, CountingSink& sink,
                      const auto& report_progress) {
-  JsonDocuments documents(stream.name(), field, sink);
+  JsonDocuments documents(stream.name(), options.text_field, sink, options.skip_broken);
   for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
     documents.feed(bytes);
     report_progress();
   }
   documents.end_file();
+  sink.counts().replaced += documents.replaced();
   return documents.had_text();
 }
 
@@ -132,6 +133,7 @@ CorpusCounts& CorpusCounts::operator+=(const CorpusCounts& other) {
   documents += other.documents;
   lines += other.lines;
   repeats += other.repeats;
+  replaced += other.replaced;
   return *this;
 }
 
@@ -176,7 +178,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
             any_text |= read_text(stream, options.separator, counting, report_progress);
             break;
           case CorpusReader::json_lines:
-            any_text |= read_json_lines(stream, options.text_field, counting, report_progress);
+            any_text |= read_json_lines(stream, options, counting, report_progress);
             break;
           case CorpusReader::verbatim:
             any_text |= read_verbatim(stream, options.cuts, counting, report_progress);

@@ -29,6 +29,7 @@ struct CorpusOptions {
   // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
+  bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
   // Of folders: also links that lead out of them. Links inside a folder add nothing but what would
   // not be read under its own name.
   bool follow_links = false;
@@ -60,6 +61,9 @@ struct CorpusCounts {
   std::uint64_t documents = 0;
   std::uint64_t lines = 0;
   std::uint64_t repeats = 0;  // lines left out by remove_repeats
+  // Malformed sequences that became U+FFFD where the file was read: of JSON Lines. Those of text
+  // are handed on to the tokenizer, which counts them.
+  std::uint64_t replaced = 0;
 
   CorpusCounts& operator+=(const CorpusCounts& other);
 };

@@ -50,28 +50,6 @@ bool has_controls(std::string_view start) {
   return static_cast<std::size_t>(std::ranges::count_if(start, is_control)) * kMost > start.size();
 }
 
-// Text holds no NUL; UTF-16 text, which does, is told apart by its mark. What is compressed and
-// damaged at its beginning may by chance hold none.
-void refuse_binary(const std::string& name, std::string_view start) {
-  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
-    throw NotText({.message = "is UTF-16 text, wanted UTF-8",
-                   .location = name,
-                   .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
-  }
-  constexpr const char* kWanted = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip";
-  const std::size_t offset = start.find('\0');
-  if (offset != std::string_view::npos) {
-    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset),
-                   .location = name,
-                   .hint = kWanted});
-  }
-  if (has_controls(start) && !is_utf8_so_far(start)) {
-    throw NotText({.message = "is no text: neither UTF-8 nor any other characters",
-                   .location = name,
-                   .hint = kWanted});
-  }
-}
-
 // Whether a name ends so.
 bool ends_in(const std::filesystem::path& name, std::initializer_list<std::string_view> endings) {
   const std::string text = name.string();
@@ -221,6 +199,28 @@ struct CorpusStream::Handle {
   }
 };
 
+// Text holds no NUL; UTF-16 text, which does, is told apart by its mark. What is compressed and
+// damaged at its beginning may by chance hold none.
+void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset) {
+  if (offset == 0 && (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))) {
+    throw NotText({.message = "is UTF-16 text, wanted UTF-8",
+                   .location = name,
+                   .hint = "convert it: iconv -f UTF-16 -t UTF-8"});
+  }
+  constexpr const char* kWanted = "give UTF-8 text, plain or as .gz, .bz2, .xz, .zst, .tar or .zip";
+  const std::size_t found = bytes.find('\0');
+  if (found != std::string_view::npos) {
+    throw NotText({.message = fmt::format("is no text: a NUL byte at offset {}", offset + found),
+                   .location = name,
+                   .hint = kWanted});
+  }
+  if (offset == 0 && has_controls(bytes) && !is_utf8_so_far(bytes)) {
+    throw NotText({.message = "is no text: neither UTF-8 nor any other characters",
+                   .location = name,
+                   .hint = kWanted});
+  }
+}
+
 std::filesystem::path without_compression(const std::filesystem::path& name) {
   for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
     if (name.extension() == packed) return name.stem();
@@ -228,8 +228,9 @@ std::filesystem::path without_compression(const std::filesystem::path& name) {
   return name;
 }
 
-CorpusStream::CorpusStream(const std::filesystem::path& path)
+CorpusStream::CorpusStream(const std::filesystem::path& path, std::string begun)
     : path_(describe_path(path)), name_(path_), handle_(std::make_unique<Handle>()) {
+  handle_->block = std::move(begun);
   if (path == "-") {
     handle_->descriptor = STDIN_FILENO;
   } else {

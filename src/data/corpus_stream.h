@@ -20,13 +20,17 @@ class NotText : public Error {
   using Error::Error;
 };
 
+// Throws NotText where the bytes hold a NUL or, at a file's begin, are UTF-16 with its mark.
+void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset = 0);
+
 // The name without the ending of a compression (.gz, .bz2, .xz, .zst).
 std::filesystem::path without_compression(const std::filesystem::path& name);
 
 class CorpusStream {
  public:
-  // "-" is standard input. Throws Error (failure) naming the path when it cannot be read.
-  explicit CorpusStream(const std::filesystem::path& path);
+  // "-" is standard input, of which `begun` was read already. Throws Error (failure) naming the
+  // path when it cannot be read.
+  explicit CorpusStream(const std::filesystem::path& path, std::string begun = {});
   ~CorpusStream();
 
   // Goes to the next file inside: once for a plain or compressed file, for each regular file of an

@@ -9,10 +9,10 @@
 
 #include "base/blank.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/columns.h"
+#include "data/line_reader.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -82,10 +82,7 @@ class GlueReader {
         facts_(glue_task_facts(task)),
         allows_broken_rows_(task == GlueTask::qqp && split != GlueSplit::test),
         is_test_(split == GlueSplit::test || split == GlueSplit::test_mismatched),
-        text_(read_file(path_)),
-        rest_(text_) {
-    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
-  }
+        lines_(path_, LineReader::kAnyLength) {}
 
   GlueExamples read() {
     std::optional<std::string_view> row = next_row();
@@ -94,9 +91,15 @@ class GlueReader {
     find_columns(headless ? std::vector<std::string_view>{"source", "label", "mark", "sentence"}
                           : tab_columns(*row));
     if (!headless) row = next_row();
+    std::int64_t empty = 0;
     for (; row; row = next_row()) {
-      // An empty line ends a file; inside it is a row with too few columns.
-      if (row->empty() && rest_.empty()) break;
+      // Empty lines end a file; before others they are rows with too few columns.
+      if (row->empty()) {
+        ++empty;
+        continue;
+      }
+      const std::int64_t here = line_;
+      for (line_ = here - empty; empty > 0; ++line_, --empty) take("");
       take(*row);
     }
     if (result_.examples.empty()) throw_failure(path_.string(), "has no examples");
@@ -108,8 +111,7 @@ class GlueReader {
   const GlueTaskFacts& facts_;
   bool allows_broken_rows_;
   bool is_test_;
-  std::string text_;
-  std::string_view rest_;
+  LineReader lines_;
   std::int64_t line_ = 0;
   std::size_t width_ = 0;
   std::optional<std::size_t> index_, first_, second_, label_;
@@ -118,12 +120,9 @@ class GlueReader {
   std::string location() const { return fmt::format("{}:{}", path_.string(), line_); }
 
   std::optional<std::string_view> next_row() {
-    if (rest_.empty()) return std::nullopt;
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    std::string_view row = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    ++line_;
+    std::string_view row;
+    if (!lines_.next(row)) return std::nullopt;
+    line_ = lines_.number();
     return row;
   }
 

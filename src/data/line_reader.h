@@ -1,40 +1,60 @@
-// The lines of one file of a corpus, compressed or not. Only the line feed ends a line, so that two
-// files of a parallel corpus agree on what a line is, whatever else Unicode calls a line's end.
+// The lines that a user hands in, of a file or of standard input ("-"): the one reader of all
+// commands. Files may be compressed, and UTF-16 with its mark is decoded. Only the line feed ends a
+// line, so that two files of a parallel corpus agree on what a line is, whatever else Unicode calls
+// a line's end.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 
-#include "data/corpus_stream.h"
+#include "data/text_source.h"
 
 namespace roformer {
 
 class LineReader {
  public:
-  // Bytes of a line that are kept; the rest of a longer one is dropped.
+  // Bytes of a line that are kept unless the caller says otherwise; the rest is dropped.
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+  static constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
-  // The files inside an archive follow each other. Throws as CorpusStream.
-  explicit LineReader(const std::filesystem::path& path);
+  // The files inside an archive follow each other. Throws as TextSource.
+  explicit LineReader(const std::filesystem::path& path, std::size_t longest = kLongestLine);
 
-  // The next line without its end ("\n" or "\r\n") and without a byte order mark; false after the
-  // last. The text is valid until the next call.
+  // The next line as it is, without its end ("\n" or "\r\n") and without a byte order mark; false
+  // after the last. The text is valid until the next call.
   bool next(std::string_view& line);
+  // The same as valid UTF-8: malformed sequences become U+FFFD and are counted.
+  bool next_text(std::string_view& line);
+  // Whether the next line is not whole in memory, so that next() may wait for it: the time to write
+  // what answers the lines so far.
+  bool may_wait() const { return block_.find('\n') == std::string_view::npos; }
+
   std::int64_t number() const { return number_; }  // of the line read last, from 1
+  std::int64_t files() const { return files_; }    // that lines came from
   // Throws Error (failure) where the line read last was longer than what is kept.
   void require_whole() const;
   // "FILE:NUMBER" for messages; the line after the last one read with `ahead` 1.
   std::string location(std::int64_t ahead = 0) const;
-  const std::string& name() const { return stream_.name(); }
-  std::uint64_t raw_bytes() const { return stream_.raw_bytes(); }
+  const std::string& name() const { return source_.name(); }
+  std::uint64_t raw_bytes() const { return source_.raw_bytes(); }
+  // Counts what the caller replaced in the lines of next() by itself.
+  void add_replaced(std::uint64_t sequences) { replaced_ += sequences; }
+  std::uint64_t replaced() const { return replaced_ + source_.replaced(); }
+  // Logs how many malformed sequences became U+FFFD, if any did.
+  void warn_of_replaced() const;
 
  private:
-  CorpusStream stream_;
+  TextSource source_;
+  std::size_t longest_;
   std::string_view block_;  // not yet read
   std::string line_;
+  std::string repaired_;
+  std::uint64_t replaced_ = 0;
   std::int64_t number_ = 0;
+  std::int64_t files_ = 0;
   bool in_file_ = false;
   bool at_start_ = true;
   bool cut_ = false;  // the line read last

@@ -6,15 +6,19 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/blank.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/columns.h"
+#include "data/json_documents.h"
+#include "data/json_line_parser.h"
+#include "data/line_reader.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -31,45 +35,55 @@ bool is_text_field(const std::string& name) {
          std::ranges::find(kPairFields, name) != kPairFields.end();
 }
 
-constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, that some programs write first
+constexpr const char* kExamples =
+    "a triplet has \"A\", \"B\", \"C\" and \"label\" (\"B\" or \"C\"), a pair \"sentence1\", "
+    "\"sentence2\" and \"label\" (1 or 0)";
+
+struct MatchingReading {
+  bool labelled = true;  // pairs must have a label
+  TextFormat format = TextFormat::automatic;
+  bool skip_broken = false;
+};
 
 class MatchingReader {
  public:
-  explicit MatchingReader(const fs::path& file, bool labelled = true,
-                          TextFormat format = TextFormat::automatic)
-      : file_(file.string()), labelled_(labelled), format_(format) {}
+  MatchingReader(const fs::path& file, const MatchingReading& options)
+      : lines_(file, LineReader::kAnyLength),
+        options_(options),
+        file_(lines_.name()),
+        parser_({.file = file_, .hint = kExamples, .skip_broken = options.skip_broken}) {}
 
-  MatchingExamples read(const std::string& contents) {
+  MatchingExamples read() {
     MatchingExamples result;
-    const bool json =
-        format_ == TextFormat::automatic ? file_.ends_with(".jsonl") : format_ == TextFormat::jsonl;
+    bool begun = false, json = false;
     std::vector<std::string> names;
-    std::string_view rest = contents;
-    if (rest.starts_with(kMark)) rest.remove_prefix(kMark.size());
-    while (!rest.empty()) {
-      ++number_;
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      std::string line(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line.ends_with('\r')) line.pop_back();
+    for (std::string_view line; lines_.next(line);) {
       if (is_blank(line)) continue;
-      if (!json && names.empty()) {
-        const std::vector<std::string_view> columns = tab_columns(line);
-        names.assign(columns.begin(), columns.end());
-        continue;
+      if (!std::exchange(begun, true)) {
+        json = format_of(options_.format, file_, line) == TextFormat::jsonl;
+        if (!json) {
+          const std::vector<std::string_view> columns = tab_columns(line);
+          names.assign(columns.begin(), columns.end());
+          result.header = lines_.number();
+          continue;
+        }
       }
-      const Fields fields = json ? fields_of(parse_line(line)) : columns(names, line);
-      const bool triplet = fields.contains("A");
+      const std::optional<Fields> fields = json ? fields_of(line) : columns(names, line);
+      if (!fields) continue;
+      const bool triplet = fields->contains("A");
       if (result.examples.empty()) result.triplets = triplet;
-      if (triplet != result.triplets) refuse("triplets and pairs stand in one file");
-      result.examples.push_back(triplet ? triplet_of(fields) : pair_of(fields));
+      if (triplet != result.triplets) refuse("triplets and pairs are in one file");
+      result.examples.push_back(triplet ? triplet_of(*fields) : pair_of(*fields));
     }
+    parser_.finish();
+    lines_.warn_of_replaced();
     if (result.examples.empty()) {
+      json |= !begun && is_json_lines(file_);
       throw_failure(
           file_, "holds no example",
           json ? "one JSON object a line" : "the first line names the columns, with tabs between");
     }
-    if (labelled_ && without_label_ > 0) {
+    if (options_.labelled && without_label_ > 0) {
       log::warn("{}: {} of {} triplets have no \"label\": B is taken for the closer text", file_,
                 without_label_, result.examples.size());
     }
@@ -77,29 +91,24 @@ class MatchingReader {
   }
 
  private:
+  LineReader lines_;
+  MatchingReading options_;
   std::string file_;
-  bool labelled_;                   // pairs must have a label
+  JsonLineParser parser_;
   std::int64_t without_label_ = 0;  // triplets, whose closer text is then B
-  TextFormat format_;
-  std::int64_t number_ = 0;
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_failure(fmt::format("{}:{}", file_, number_), what,
-                  "a triplet has \"A\", \"B\", \"C\" and \"label\" (\"B\" or \"C\"), a pair "
-                  "\"sentence1\", \"sentence2\" and \"label\" (1 or 0)");
-  }
-  nlohmann::json parse_line(const std::string& line) const {
-    if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
-    const std::optional<nlohmann::json> object = try_parse_json(line);
-    if (!object || !object->is_object()) refuse("is not a JSON object");
-    return *object;
+    throw_failure(lines_.location(), what, kExamples);
   }
   // A label may be a number; nobody means one as a text.
-  Fields fields_of(const nlohmann::json& object) const {
+  std::optional<Fields> fields_of(std::string_view line) {
+    const std::optional<nlohmann::json> object = parser_.parse(line, lines_.number());
+    if (!object) return std::nullopt;
     Fields fields;
-    for (const auto& [name, value] : object.items()) {
+    for (const auto& [name, value] : object->items()) {
       if (value.is_string()) {
         fields[name] = value.get<std::string>();
+        if (is_text_field(name)) lines_.add_replaced(parser_.replaced_in(fields[name]));
       } else if (is_text_field(name)) {
         refuse(fmt::format("\"{}\" is {}, wanted a text", name, describe_json(value)));
       } else if (value.is_number() || value.is_boolean()) {
@@ -108,9 +117,11 @@ class MatchingReader {
     }
     return fields;
   }
-  Fields columns(const std::vector<std::string>& names, const std::string& line) const {
-    if (!is_valid_utf8(line)) refuse("is not valid UTF-8");
-    const std::vector<std::string_view> cells = tab_columns(line);
+  Fields columns(const std::vector<std::string>& names, std::string_view line) {
+    std::string storage;
+    std::uint64_t replaced = 0;
+    const std::vector<std::string_view> cells = tab_columns(repair_utf8(line, storage, replaced));
+    lines_.add_replaced(replaced);
     if (cells.size() != names.size()) {
       refuse(fmt::format("has {}, the first line {}", format_counted(std::ssize(cells), "column"),
                          names.size()));
@@ -126,7 +137,7 @@ class MatchingReader {
     return found->second;
   }
   MatchingExample triplet_of(const Fields& fields) {
-    MatchingExample example{.line = number_,
+    MatchingExample example{.line = lines_.number(),
                             .anchor = text(fields, kTripletFields[0]),
                             .closer = text(fields, kTripletFields[1]),
                             .farther = text(fields, kTripletFields[2])};
@@ -139,10 +150,10 @@ class MatchingReader {
     return example;
   }
   MatchingExample pair_of(const Fields& fields) const {
-    MatchingExample example{.line = number_,
+    MatchingExample example{.line = lines_.number(),
                             .anchor = text(fields, kPairFields[0]),
                             .closer = text(fields, kPairFields[1])};
-    if (!labelled_ && !fields.contains("label")) return example;
+    if (!options_.labelled && !fields.contains("label")) return example;
     const std::string label = text(fields, "label");
     if (label != "0" && label != "1") refuse(fmt::format("has the label \"{}\"", label));
     example.matches = label == "1";
@@ -215,23 +226,12 @@ fs::path find_matching_file(const fs::path& directory, Split split) {
 }
 
 MatchingExamples read_matching(const fs::path& directory, Split split) {
-  const fs::path file = find_matching_file(directory, split);
-  return MatchingReader(file).read(read_file(file));
+  return MatchingReader(find_matching_file(directory, split), {}).read();
 }
 
-MatchingExamples read_matching_file(const fs::path& file, TextFormat format) {
-  return MatchingReader(file, /*labelled=*/false, format).read(read_input(file));
-}
-
-MatchingExamples read_matching_text(const std::string& text, const std::string& name,
-                                    TextFormat format) {
-  if (format == TextFormat::automatic) {
-    const std::size_t first =
-        text.find_first_not_of(" \t\r\n", text.starts_with(kMark) ? kMark.size() : 0);
-    const bool object = first != std::string::npos && text[first] == '{';
-    format = object ? TextFormat::jsonl : TextFormat::tsv;
-  }
-  return MatchingReader(name, /*labelled=*/false, format).read(text);
+MatchingExamples read_matching_file(const fs::path& file, TextFormat format, bool skip_broken) {
+  const MatchingReading options{.labelled = false, .format = format, .skip_broken = skip_broken};
+  return MatchingReader(file, options).read();
 }
 
 std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,

@@ -27,6 +27,7 @@ struct MatchingExample {
 struct MatchingExamples {
   std::vector<MatchingExample> examples;
   bool triplets = true;
+  std::int64_t header = 0;  // the line of the columns' names; 0: none
 
   std::int64_t texts_per_example() const { return triplets ? 2 : 1; }  // that are compared
 };
@@ -37,12 +38,11 @@ struct MatchingExamples {
 // neither, a text that is missing or empty, and another label; (usage) for a split that is not
 // there.
 MatchingExamples read_matching(const std::filesystem::path& directory, Split split);
-// One such file; where `label` is missing, B and 1 are taken.
+// One such file, or "-" for standard input; where `label` is missing, B and 1 are taken. With
+// `skip_broken` lines of JSON Lines that are no objects are left out.
 MatchingExamples read_matching_file(const std::filesystem::path& file,
-                                    TextFormat format = TextFormat::automatic);
-// Such a text under a name for errors; automatic: JSON lines where it begins with {.
-MatchingExamples read_matching_text(const std::string& text, const std::string& name,
-                                    TextFormat format);
+                                    TextFormat format = TextFormat::automatic,
+                                    bool skip_broken = false);
 // The file of a split. Throws Error (usage) where there is none.
 std::filesystem::path find_matching_file(const std::filesystem::path& directory, Split split);
 bool has_matching_split(const std::filesystem::path& directory, Split split);

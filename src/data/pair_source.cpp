@@ -5,11 +5,13 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "data/corpus.h"
 #include "data/help_pairs.h"
+#include "data/json_line_parser.h"
 #include "data/line_reader.h"
 #include "data/tmx.h"
 
@@ -60,17 +62,26 @@ PairReading read_aligned(const PairSource& files, PairSink& sink) {
   }
 }
 
+constexpr const char* kTwoColumns = "a sentence, a tab and its translation on each line";
+
 PairReading read_tsv(const PairSource& files, PairSink& sink) {
   LineReader lines(files.source);
   PairReading reading;
+  std::int64_t empty = 0;  // lines, which end a file; before others they are no pairs
   for (std::string_view line; lines.next(line); ++reading.pairs) {
+    for (; line.empty(); ++empty) {
+      if (!lines.next(line)) return reading;
+    }
+    if (empty > 0) {
+      throw_failure(lines.location(-empty), "has 1 column, wanted 2", kTwoColumns);
+    }
     lines.require_whole();
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
       throw_failure(lines.location(),
                     fmt::format("has {}, wanted 2",
                                 format_counted(std::ranges::count(line, '\t') + 1, "column")),
-                    "a sentence, a tab and its translation on each line");
+                    kTwoColumns);
     }
     sink.pair(
         {.source = line.substr(0, tab), .target = line.substr(tab + 1), .page = reading.pairs});
@@ -79,32 +90,41 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
   return reading;
 }
 
+constexpr const char* kTranslation = R"(wanted {"translation": {"en": "...", "de": "..."}})";
+
 // {"translation": {"en": …, "de": …}} or the inner object alone.
 PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, PairSink& sink) {
   LineReader lines(files.source);
+  JsonLineParser parser(
+      {.file = lines.name(),
+       .hint = std::string(kTranslation) + "; --skip-broken leaves other lines out",
+       .skip_broken = files.skip_broken});
   PairReading reading;
-  for (std::string_view line; lines.next(line); ++reading.pairs) {
+  for (std::string_view line; lines.next(line);) {
     lines.require_whole();
-    const std::optional<nlohmann::json> json = try_parse_json(line);
-    if (!json || !json->is_object()) {
-      throw_failure(lines.location(), "is not a JSON object in UTF-8",
-                    "half of a character pair (\\ud83d) is no character either");
-    }
+    if (is_blank(line)) continue;
+    const std::optional<nlohmann::json> json = parser.parse(line, lines.number());
+    if (!json) continue;
     const auto inner = json->find("translation");
     const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
     const auto text = [&](const std::string& language) -> const std::string& {
       const auto found = texts.find(language);
       if (found == texts.end() || !found->is_string()) {
-        throw_failure(lines.location(), fmt::format("has no text \"{}\"", language),
-                      R"(wanted {"translation": {"en": "...", "de": "..."}})");
+        const std::string got = found == texts.end() ? "" : ": it is " + describe_json(*found);
+        throw_failure(lines.location(), fmt::format("has no text \"{}\"{}", language, got),
+                      kTranslation);
       }
       return found->get_ref<const std::string&>();
     };
-    sink.pair({.source = text(languages.source),
-               .target = text(languages.target),
-               .page = reading.pairs});
+    const std::string& source = text(languages.source);
+    const std::string& target = text(languages.target);
+    sink.pair({.source = source,
+               .target = target,
+               .page = reading.pairs++,
+               .replaced = parser.replaced_in(source) + parser.replaced_in(target)});
     if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
   }
+  parser.finish();
   return reading;
 }
 

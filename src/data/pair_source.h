@@ -27,6 +27,7 @@ struct PairSource {
   double weight = 1;
   // Of folders: also links that lead out of them.
   bool follow_links = false;
+  bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
 
   std::vector<std::filesystem::path> files() const;
 };
@@ -36,6 +37,8 @@ struct SentencePair {
   std::string_view target;
   // Pairs of one page stay in one split; elsewhere each pair counts as a page.
   std::uint64_t page = 0;
+  // Malformed sequences that became U+FFFD where the pair was read.
+  std::uint64_t replaced = 0;
 };
 
 class PairSink {

@@ -41,7 +41,7 @@ std::string program() {
 
 // Which files of folders and archives are read, and which of them are held out.
 std::string choice_of_files(const PrepareOptions& options) {
-  std::string choice = fmt::format("{}", options.corpus.skip_binary);
+  std::string choice = fmt::format("{} {}", options.corpus.skip_binary, options.corpus.skip_broken);
   for (const std::string& pattern : options.corpus.include) choice += '\n' + pattern;
   for (const auto* const inputs : {&options.validation_inputs, &options.test_inputs}) {
     choice += "\n\n";
@@ -54,8 +54,9 @@ std::string choice_of_files(const PrepareOptions& options) {
 std::string choice_of_sources(const ParallelCorpus& corpus) {
   std::string choice;
   const auto add = [&](const char* set, const PairSource& source, const fs::path& reference) {
-    choice += fmt::format("{} {} {}\n{}\n{}\n{}\n", set, to_string(source.format), source.weight,
-                          source.source.string(), source.target.string(), reference.string());
+    choice += fmt::format("{} {} {} {}\n{}\n{}\n{}\n", set, to_string(source.format), source.weight,
+                          source.skip_broken, source.source.string(), source.target.string(),
+                          reference.string());
   };
   for (const PairSource& source : corpus.train) add("train", source, "");
   if (corpus.validation) add("validation", corpus.validation->pairs, corpus.validation->reference);

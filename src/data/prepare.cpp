@@ -244,7 +244,7 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
   progress.finish();
   description.fingerprint = shards.fingerprint();
   description.invalid_sequences =
-      tokenizer.invalid_sequences() - invalid_before + shards.invalid_in_finished();
+      tokenizer.invalid_sequences() - invalid_before + shards.invalid_in_finished() + read.replaced;
   if (plan.divided && plan.divided->bytes < options.shares.whole()) {
     description.prefix =
         DatasetDescription::Prefix{.bytes = plan.divided->bytes, .of = options.shares.whole()};

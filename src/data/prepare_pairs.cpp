@@ -92,7 +92,7 @@ class CleaningSink : public PairSink {
 
   void pair(const SentencePair& raw) final {
     ++counts_.read;
-    std::uint64_t replaced = 0;
+    std::uint64_t replaced = raw.replaced;
     std::string source = clean_sentence(raw.source, replaced);
     std::string target = clean_sentence(raw.target, replaced);
     counts_.invalid += replaced > 0;
@@ -302,6 +302,13 @@ void ParallelCorpus::follow_links() {
   for (PairSource& source : train) source.follow_links = true;
   for (auto* const set : {&validation, &test}) {
     if (*set) (*set)->pairs.follow_links = true;
+  }
+}
+
+void skip_broken_lines(ParallelCorpus& corpus) {
+  for (PairSource& source : corpus.train) source.skip_broken = true;
+  for (auto* const set : {&corpus.validation, &corpus.test}) {
+    if (*set) (*set)->pairs.skip_broken = true;
   }
 }
 

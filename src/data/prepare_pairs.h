@@ -41,6 +41,9 @@ struct ParallelCorpus {
   void follow_links();
 };
 
+// Every source then leaves out lines of JSON Lines that are no objects.
+void skip_broken_lines(ParallelCorpus& corpus);
+
 struct PreparePairsOptions {
   ParallelCorpus corpus;
   std::filesystem::path output;

@@ -3,57 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/blank.h"
 #include "base/error.h"
-#include "base/input_line.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "data/columns.h"
+#include "data/json_documents.h"
+#include "data/json_line_parser.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
 
 class TextLineReader {
  public:
-  TextLineReader(std::istream& stream, const TextLineOptions& options)
-      : stream_(stream), options_(options) {}
+  TextLineReader(LineReader& reader, const TextLineOptions& options)
+      : reader_(reader),
+        options_(options),
+        parser_({.file = reader.name(),
+                 .hint = fmt::format("wanted {}; --skip-broken leaves other lines out",
+                                     options.pairs ? R"({"sentence1": "...", "sentence2": "..."})"
+                                                   : R"({"sentence": "..."})"),
+                 .skip_broken = options.skip_broken}) {}
 
-  bool next(TextLine& result) {
-    std::string line;
-    if (!next_line(stream_, options_.location, line)) return false;
-    ++number_;
-    if (number_ == 1) {
-      if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-      json_ = options_.format == TextFormat::jsonl ||
-              (options_.format == TextFormat::automatic && line.starts_with('{'));
+  // The next line that is not blank; `blank` is how many are before it.
+  bool next(TextLine& result, std::int64_t& blank) {
+    blank = 0;
+    for (std::string_view line; reader_.next(line);) {
+      if (is_blank(line)) {
+        ++blank;
+        continue;
+      }
+      if (!std::exchange(begun_, true)) {
+        json_ = format_of(options_.format, reader_.name(), line) == TextFormat::jsonl;
+        if (!json_ && read_header(line)) {
+          blank = 0;
+          continue;
+        }
+      }
+      result = json_ ? from_json(line) : from_columns(line);
+      const bool empty = is_blank(result.first) || (options_.pairs && is_blank(result.second));
+      if (result.has_text && empty) refuse("an empty text");
+      return true;
     }
-    if (line.ends_with('\r')) line.pop_back();
-    if (number_ == 1 && !json_ && read_header(line)) return next(result);
-    result = json_ ? from_json(line) : from_columns(line);
-    if (is_blank(result.first) || (options_.pairs && is_blank(result.second))) {
-      refuse("an empty text");
-    }
-    return true;
+    parser_.finish();
+    return false;
   }
 
  private:
-  std::istream& stream_;
+  LineReader& reader_;
   const TextLineOptions& options_;
-  std::int64_t number_ = 0;
+  JsonLineParser parser_;
+  bool begun_ = false;
   bool json_ = false;
   std::int64_t first_ = 0, second_ = 1;  // columns
   std::int64_t width_ = 0;               // of a file with a header
 
   [[noreturn]] void refuse(const std::string& what, const std::string& hint = "") const {
-    throw_failure(fmt::format("{}:{}", options_.location, number_), what, hint);
+    throw_failure(reader_.location(), what, hint);
   }
 
   // Takes the indices of the columns from a line of their names; false where it is none.
-  bool read_header(const std::string& line) {
+  bool read_header(std::string_view line) {
     const std::vector<std::string_view> cells = tab_columns(line);
     const auto column = [&](const char* name) { return std::ranges::find(cells, name); };
     const auto first = column(options_.pairs ? "sentence1" : "sentence");
@@ -65,8 +80,11 @@ class TextLineReader {
     return true;
   }
 
-  TextLine from_columns(const std::string& line) const {
-    const std::vector<std::string_view> cells = tab_columns(line);
+  TextLine from_columns(std::string_view line) {
+    std::string storage;
+    std::uint64_t replaced = 0;
+    const std::vector<std::string_view> cells = tab_columns(repair_utf8(line, storage, replaced));
+    reader_.add_replaced(replaced);
     const std::int64_t wanted = width_ > 0 ? width_ : options_.pairs ? 2 : 1;
     if (std::ssize(cells) != wanted) {
       refuse(fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), wanted),
@@ -77,33 +95,41 @@ class TextLineReader {
     return result;
   }
 
-  TextLine from_json(const std::string& line) const {
-    const std::optional<nlohmann::json> object = try_parse_json(line);
-    if (!object || !object->is_object()) refuse("is not a JSON object");
+  TextLine from_json(std::string_view line) {
+    const std::optional<nlohmann::json> object = parser_.parse(line, reader_.number());
+    if (!object) return {.has_text = false};
     if (!options_.pairs) return {.first = text_of(*object, "sentence")};
     return {.first = text_of(*object, "sentence1"), .second = text_of(*object, "sentence2")};
   }
 
-  std::string text_of(const nlohmann::json& object, const char* name) const {
+  std::string text_of(const nlohmann::json& object, const char* name) {
     const auto found = object.find(name);
-    if (found == object.end() || !found->is_string()) {
-      refuse(fmt::format("has no text \"{}\"", name));
+    if (found == object.end()) refuse(fmt::format("has no text \"{}\"", name));
+    if (!found->is_string()) {
+      refuse(fmt::format("has no text \"{}\": it is {}", name, describe_json(*found)));
     }
-    return found->get<std::string>();
+    auto text = found->get<std::string>();
+    reader_.add_replaced(parser_.replaced_in(text));
+    return text;
   }
 };
 
 }  // namespace
 
-void read_text_lines(std::istream& stream, const TextLineOptions& options, std::size_t chunk,
+void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take) {
-  TextLineReader reader(stream, options);
+  TextLineReader texts(reader, options);
   std::vector<TextLine> lines;
-  for (TextLine line; reader.next(line);) {
+  const auto add = [&](TextLine line) {
     lines.push_back(std::move(line));
-    if (lines.size() < chunk) continue;
+    if (lines.size() < chunk) return;
     take(lines);
     lines.clear();
+  };
+  TextLine line;
+  for (std::int64_t blank = 0; texts.next(line, blank);) {
+    for (; blank > 0; --blank) add({.has_text = false});
+    add(std::move(line));
   }
   if (!lines.empty()) take(lines);
 }
@@ -111,6 +137,12 @@ void read_text_lines(std::istream& stream, const TextLineOptions& options, std::
 TextFormat text_format(std::string_view word) {
   if (word == "tsv") return TextFormat::tsv;
   return word == "jsonl" ? TextFormat::jsonl : TextFormat::automatic;
+}
+
+TextFormat format_of(TextFormat given, const std::string& file, std::string_view first_line) {
+  if (given != TextFormat::automatic) return given;
+  const bool json = first_line.starts_with('{') || is_json_lines(file);
+  return json ? TextFormat::jsonl : TextFormat::tsv;
 }
 
 }  // namespace roformer

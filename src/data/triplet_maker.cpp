@@ -18,6 +18,8 @@
 #include "base/output_folder.h"
 #include "base/random.h"
 #include "base/sealed_json.h"
+#include "data/json_line_parser.h"
+#include "data/line_reader.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -31,24 +33,30 @@ using Sets = std::array<std::vector<MatchingExample>, kTripletSplits>;
 
 // Calls take(object, location) for each line of the inputs.
 template <class Take>
-std::uint64_t for_each_object(const std::vector<fs::path>& inputs, Take take) {
+std::uint64_t for_each_object(const TripletOptions& options, Take take) {
   const std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
       XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
   XXH3_64bits_reset(hash.get());
-  for (const fs::path& input : inputs) {
+  for (const fs::path& input : options.inputs) {
     const std::string contents = read_input(input);
     XXH3_64bits_update(hash.get(), contents.data(), contents.size());
-    std::string_view rest = contents;
-    for (std::int64_t number = 1; !rest.empty(); ++number) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+    LineReader lines(input, LineReader::kAnyLength);
+    JsonLineParser parser({.file = lines.name(),
+                           .hint = "--skip-broken leaves such lines out",
+                           .skip_broken = options.skip_broken});
+    for (std::string_view line; lines.next(line);) {
       if (is_blank(line)) continue;
-      const std::string location = fmt::format("{}:{}", input.string(), number);
-      const std::optional<nlohmann::json> object = try_parse_json(line);
-      if (!object || !object->is_object()) throw_failure(location, "is not a JSON object");
-      take(*object, location);
+      const std::optional<nlohmann::json> object = parser.parse(line, lines.number());
+      if (!object) continue;
+      for (const auto& [name, value] : object->items()) {
+        if (value.is_string()) {
+          lines.add_replaced(parser.replaced_in(value.template get_ref<const std::string&>()));
+        }
+      }
+      take(*object, lines.location());
     }
+    parser.finish();
+    lines.warn_of_replaced();
   }
   return XXH3_64bits_digest(hash.get());
 }
@@ -143,8 +151,8 @@ TripletCounts make_triplets(const TripletOptions& options) {
   std::vector<Text> texts;
   std::set<std::string> seen;  // a text that is there twice would stand in two sets
   const bool drawn = !options.topic_field.empty();
-  const std::uint64_t fingerprint = for_each_object(
-      options.inputs, [&](const nlohmann::json& object, const std::string& location) {
+  const std::uint64_t fingerprint =
+      for_each_object(options, [&](const nlohmann::json& object, const std::string& location) {
         if (drawn) {
           Text text{.text = text_of(object, options.text_field, location),
                     .topic = text_of(object, options.topic_field, location)};

@@ -16,6 +16,7 @@ namespace roformer {
 
 struct TripletOptions {
   std::vector<std::filesystem::path> inputs;  // JSON lines
+  bool skip_broken = false;                   // leaves out lines that are no objects
   std::filesystem::path output;
   bool overwrite = false;
   std::array<double, 3> shares = {0.6, 0.2, 0.2};  // of A, or of the texts, by Split

@@ -64,6 +64,12 @@ TEST_CASE("a matcher is evaluated, compared and asked for predictions") {
   CHECK(nlohmann::json::parse(tied.output)["accuracy"]["right"] == 0);
   CHECK(run({"predict", one}, read_file(triplets + "/test.jsonl")).output == predicted.output);
   CHECK(has(run({"predict", one}, "{}\n").errors, "standard input:1"));
+  const std::string triplet = R"({"A": "原告", "B": "被告", "C": "被告"})"
+                              "\n";
+  CHECK(run({"predict", one}, triplet + "\n{\n" + triplet).code == 1);
+  const Outcome gaps = run({"predict", one, "--skip-broken"}, triplet + "\n{\n" + triplet + "\n");
+  REQUIRE(lines_of(gaps.output).size() == 5);
+  CHECK((lines_of(gaps.output)[2].empty() && lines_of(gaps.output)[3].empty()));
   const std::string other = (tiny.folder.path / "test.txt").string();
   std::filesystem::copy_file(triplets + "/test.jsonl", other);
   CHECK(run({"predict", one, other, "--format", "jsonl"}).output == predicted.output);

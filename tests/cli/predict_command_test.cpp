@@ -2,6 +2,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -100,10 +101,34 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     }
     CHECK(has(read_file(said), "standard input: 1 texts are longer than data.length 16"));
   }
+  SECTION("a line in, a line out, whatever the file is") {
+    const std::string text = "the cat is red .\n\nthe owl is gold .\n\n";
+    const auto lines = lines_of(run({"predict", folder}, text).output);
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[2].empty());
+    CHECK(lines[3].ends_with("\tthe owl is gold ."));
+    const std::string file = (tiny.folder.path / "texts").string();
+    std::string utf16 = "\xff\xfe";
+    for (const char c : text) utf16 += {c, '\0'};
+    write_file_atomically(file, utf16);
+    REQUIRE(std::system(("gzip -k " + file).c_str()) == 0);
+    for (const std::string& name : {file, file + ".gz"}) {
+      CHECK(lines_of(run({"predict", folder, name}).output) == lines);
+    }
+    write_file_atomically(file, utf16.substr(2));
+    const Outcome refused = run({"predict", folder, file});
+    CHECK(refused.code == 1);
+    CHECK(has(refused.errors, file + ": is no text: a NUL byte at offset 1"));
+    CHECK(refused.output.empty());
+    const std::string json = "{\"sentence\": \"the cat is red .\", \"score\": NaN}\n{\n";
+    CHECK(has(run({"predict", folder}, json).errors, "standard input:2: is not JSON"));
+    CHECK(lines_of(run({"predict", folder, "--json", "--skip-broken"}, json).output).size() == 2);
+    CHECK(run({"predict", folder, "--json", "--skip-broken", "--format", "jsonl"}, "x\n").output ==
+          "\n");
+  }
   SECTION("mistakes of the user are one line") {
     CHECK(has(run({"predict", folder, "/nowhere.tsv"}).errors, "/nowhere.tsv"));
     CHECK(has(run({"predict", folder}, "a\tb\n").errors, "standard input:1: has 2 columns"));
-    CHECK(has(run({"predict", folder}, "a\n\n").errors, "standard input:2: an empty text"));
     CHECK(run({"predict", folder, "x.tsv", "--glue", "y"}).code == 2);
     CHECK(has(run({"evaluate", folder, "--length", "64"}).errors, "classifier"));
     CHECK(run({"predict", folder, "--glue", "/nowhere"}).code == 1);

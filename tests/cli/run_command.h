@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/whole_program.h"
+#include "given_input.h"
 
 namespace roformer {
 
@@ -66,15 +67,12 @@ inline Outcome run_command(CLI::App& program, std::vector<std::string> words,
   words.insert(words.begin(), "roformer");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
-  std::istringstream lines(input);
+  const GivenInput given(input);
   std::ostringstream errors;
   CaughtOutput output;
-  std::streambuf* const keyboard = std::cin.rdbuf(lines.rdbuf());
   std::streambuf* const terminal_errors = std::cerr.rdbuf(errors.rdbuf());
   const int code = run_program(program, static_cast<int>(arguments.size()), arguments.data());
-  std::cin.rdbuf(keyboard);
   std::cerr.rdbuf(terminal_errors);
-  std::cin.clear();
   return {code, output.end(), errors.str()};
 }
 

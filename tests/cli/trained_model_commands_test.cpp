@@ -226,6 +226,10 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(objects[0]["masks"][1]["predictions"].size() == 2);
     CHECK(objects[1]["masks"].empty());
     CHECK(objects[2]["masks"].size() == 1);
+    CHECK(objects[2]["text"] == "\xef\xbf\xbd [MASK]");
+    const Outcome text = run({"fill-mask", folder, "--top", "1"}, "a [MASK]\r\n\nnone\nb [MASK]\n");
+    REQUIRE(lines_of(text.output).size() == 4);
+    CHECK((lines_of(text.output)[1].empty() && lines_of(text.output)[2].empty()));
   }
 }
 

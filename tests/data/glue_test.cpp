@@ -84,6 +84,18 @@ TEST_CASE("Columns are found by name") {
   CHECK(read_glue(folder.folder.path / "QNLI", GlueTask::qnli, GlueSplit::train).labelled);
 }
 
+TEST_CASE("tables may be UTF-16 with a mark, and empty lines end them") {
+  Folder folder;
+  std::string utf16 = "\xff\xfe";
+  for (const char c : std::string("sentence\tlabel\r\nfine\t1\r\n\r\n\r\n")) utf16 += {c, '\0'};
+  folder.add("SST-2/train.tsv", utf16);
+  const GlueExamples train = folder.read(GlueTask::sst2, GlueSplit::train);
+  REQUIRE(train.examples.size() == 1);
+  CHECK(train.examples[0].first == "fine");
+  folder.add("SST-2/train.tsv", "sentence\tlabel\nfine\t1\n\n\npoor\t0\n");
+  CHECK(folder.complaint(GlueTask::sst2) == "SST-2/train.tsv:3: has 1 column, wanted 2");
+}
+
 TEST_CASE("a test file whose labels are secret, all of them -1, has none") {
   Folder folder;
   folder.add("SST-2/test.tsv", "sentence\tlabel\nfine\t-1\npoor\t-1\n");

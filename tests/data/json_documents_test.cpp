@@ -80,9 +80,9 @@ TEST_CASE("a long line of a text comes in the parts in which it would come from 
 TEST_CASE("a line that is no text says where and what there is") {
   CHECK(
       has(complaint("{\"text\": \"a\"}\n{\"text\": \"b\"\n"), "texts.jsonl:2: is not JSON from "));
-  CHECK(has(complaint("{\"text\": \"a\", \"score\": NaN}\n"), "column 24"));
+  CHECK(has(complaint("{\"text\": \"a\", \"text\": \"b\"}\n"), ":1: names \"text\" twice"));
+  CHECK(has(complaint("{\"text\": NaN}\n"), "has null as \"text\", wanted a text"));
   CHECK(has(complaint("[1, 2]\n"), "texts.jsonl:1: is a list of 2, wanted an object"));
-  CHECK(has(complaint("{\"text\": \"\\ud83d\"}\n"), "texts.jsonl:1: is not JSON from "));
   const std::string missing = complaint("{\"id\": 7, \"content\": \"a\", \"title\": \"b\"}\n");
   CHECK(has(missing, "texts.jsonl:1: has no field \"text\", wanted a text"));
   CHECK(has(missing, "it has texts in \"content\", \"title\"; text_field"));
@@ -90,8 +90,29 @@ TEST_CASE("a line that is no text says where and what there is") {
   CHECK(has(complaint("{\"text\": \" \"}\n"), "holds no text"));
 }
 
+TEST_CASE("what other programs write into JSON Lines stops no corpus and is counted") {
+  const TemporaryFolder folder;
+  const std::string lines =
+      "{\"text\": \"one two\", \"score\": NaN, \"big\": 1e999}\n"
+      "{\"text\": \"caf\xe9\"}\n{\"text\": \"a\\ud83d\", \"other\": \"\\ud83d\"}\n"
+      "{\"text\": \"last words\"}\n";
+  CHECK(read("texts.jsonl", lines) ==
+        Documents{"one two", "caf\xef\xbf\xbd", "a\xef\xbf\xbd", "last words"});
+  write_text(folder.path / "texts.jsonl", lines);
+  const DatasetDescription description =
+      prepare({.corpus = {.inputs = {folder.path / "texts.jsonl"}},
+               .output = folder.path / "set",
+               .validation_fraction = 0},
+              *byte_tokenizer());
+  CHECK(description.invalid_sequences == 2);
+  const std::string broken = lines + "{\"text\": \"cut o";
+  CHECK(has(complaint(broken), "texts.jsonl:5: is not JSON from column 17 on"));
+  CHECK(read("texts.jsonl", broken, {.skip_broken = true}).size() == 4);
+}
+
 TEST_CASE("a file is JSON Lines by its name, compressed or not") {
-  for (const char* name : {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL"}) {
+  for (const char* name :
+       {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL"}) {
     CHECK(is_json_lines(name));
   }
   for (const char* name : {"a.json", "a.txt", "jsonl", "a.jsonl.txt", "a.gz", "-"}) {

@@ -1,6 +1,7 @@
 // Triplets and pairs of texts: reading, augmentation, folders made of them, and the baseline.
 #include "data/matching.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
@@ -11,7 +12,10 @@
 #include "data/bag_of_words.h"
 #include "data/text_pairs.h"
 #include "data/triplet_maker.h"
+#include "given_input.h"
 #include "has.h"
+#include "message_of.h"
+#include "said.h"
 #include "temporary_folder.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -78,10 +82,41 @@ TEST_CASE("What is no example is refused with its line") {
   CHECK(has(complaint(path, R"({"A": "a", "B": "b", "C": "c", "label": "A"})"), "label \"A\""));
   CHECK(has(complaint(path, kGood + R"({"sentence1":"a","sentence2":"b","label":1})"), "one file"));
   CHECK(has(complaint(path, R"({"sentence1":"a","sentence2":"b"})"), "lacks \"label\""));
-  CHECK(has(complaint(path, "nonsense"), "JSON object"));
+  CHECK(has(complaint(path, "nonsense"), "train.jsonl:1: is not JSON from column 2 on"));
+  CHECK(has(complaint(path, kGood + R"({"A": "a", "A": "b", "C": "c"})"), ":2: names \"A\" twice"));
   CHECK(has(complaint(path, ""), "no example"));
   fs::remove(path / "train.jsonl");
   CHECK(has(complaint(path, "sentence1\tsentence2\tlabel\na\tb\n", "train.tsv"), "train.tsv:2"));
+}
+
+TEST_CASE("Examples are read as other programs write them, packed or not, with their lines") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "a.jsonl";
+  write(file,
+        "\n"
+        R"({"A": "caf\ud83d", "B": "b", "C": "c", "score": NaN})"
+        "\n\n" +
+            kGood + "{\n");
+  CHECK(has(message_of([&] { read_matching_file(file); }), "a.jsonl:5: is not JSON"));
+  MatchingExamples set;
+  const std::string log =
+      said([&] { set = read_matching_file(file, TextFormat::automatic, true); });
+  CHECK(has(log, "1 malformed UTF-8 sequence became U+FFFD"));
+  CHECK(has(log, "a.jsonl:5: is not JSON from column 2 on; it is left out"));
+  REQUIRE(set.examples.size() == 2);
+  CHECK(set.examples[0].anchor == "caf\xef\xbf\xbd");
+  CHECK(set.examples[0].line == 2);
+  CHECK(set.examples[1].line == 4);
+  CHECK(set.header == 0);
+  write(folder.path / "a.tsv", "\nsentence1\tsentence2\r\ncaf\xe9\tb\r\n");
+  set = read_matching_file(folder.path / "a.tsv");
+  CHECK(set.examples.at(0).anchor == "caf\xef\xbf\xbd");
+  CHECK(set.header == 2);
+  REQUIRE(std::system(("gzip " + file.string()).c_str()) == 0);
+  CHECK(read_matching_file(file.string() + ".gz", TextFormat::automatic, true).examples.size() ==
+        2);
+  const GivenInput input(kGood);
+  CHECK(read_matching_file("-").triplets);
 }
 
 TEST_CASE("Triplets are added by swapping and by transitivity, only where asked for") {

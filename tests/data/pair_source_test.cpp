@@ -108,7 +108,39 @@ TEST_CASE("JSON lines have a translation object, or are one") {
         }).starts_with(path.string() + ":1: has no text \"de\""));
   CHECK(error_of([&] {
           read(one_file(path, "{\"en\": \"a\", \"de\": \"b\"}\n[1]\n"));
-        }).starts_with(path.string() + ":2: is not a JSON object"));
+        }).starts_with(path.string() + ":2: is a list of 1, wanted an object"));
+}
+
+TEST_CASE("pairs are read from JSON lines as other programs write them") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.jsonl";
+  const std::string lines =
+      "{\"en\": \"one\", \"de\": \"eins\", \"score\": NaN}\n"
+      "{\"en\": \"caf\xe9\", \"de\": \"\\ud83d\"}\n\n";
+  struct Replaced : PairSink {
+    std::vector<std::uint64_t> counts;
+    void pair(const SentencePair& pair) override { counts.push_back(pair.replaced); }
+  } replaced;
+  read_pairs(one_file(path, lines), kPairLanguages, replaced);
+  CHECK(replaced.counts == std::vector<std::uint64_t>{0, 2});
+  CHECK(read(one_file(path, lines)).pairs ==
+        TextPairs{{"one", "eins"}, {"caf\xef\xbf\xbd", "\xef\xbf\xbd"}});
+  PairSource broken = one_file(path, lines + "{\"en\": \"a\", \"en\": \"b\", \"de\": \"c\"}\n");
+  CHECK(error_of([&] { read(broken); }).starts_with(path.string() + ":4: names \"en\" twice"));
+  broken.skip_broken = true;
+  CHECK(read(broken).pairs.size() == 2);
+  CHECK(error_of([&] {
+          read(one_file(path, "{\"en\": NaN, \"de\": \"b\"}\n"));
+        }).starts_with(path.string() + ":1: has no text \"en\": it is null"));
+}
+
+TEST_CASE("empty lines end a TSV, and before other lines are no pairs") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "a.tsv";
+  CHECK(read(one_file(path, "one\teins\n\n\n")).pairs.size() == 1);
+  CHECK(error_of([&] {
+          read(one_file(path, "one\teins\n\n\ntwo\tzwei\n"));
+        }).starts_with(path.string() + ":2: has 1 column, wanted 2"));
 }
 
 TEST_CASE("A translation memory is read unit by unit") {
@@ -306,17 +338,4 @@ TEST_CASE("The help of two languages is matched by file and paragraph") {
         TextPairs{{"First text", "Erster Text"}, {"Title", "Titel"}, {"Third", "Dritter"}});
   CHECK(sink.pages == std::vector<std::uint64_t>{0, 0, 2});
   CHECK(reading.unmatched == 4);  // "Only here", "Again", "Nur hier", "No page there"
-}
-
-TEST_CASE("A line without end is cut, and its file stays in step") {
-  const TemporaryFolder folder;
-  write_text(folder.path / "long", std::string(3 << 20, 'x') + "\nshort\n");
-  LineReader lines(folder.path / "long");
-  std::string_view line;
-  REQUIRE(lines.next(line));
-  CHECK(line.size() == LineReader::kLongestLine);
-  REQUIRE(lines.next(line));
-  CHECK(line == "short");
-  CHECK(lines.number() == 2);
-  CHECK_FALSE(lines.next(line));
 }

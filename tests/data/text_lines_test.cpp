@@ -1,28 +1,36 @@
 // Texts of a user's own, in the forms that people have them.
 #include "data/text_lines.h"
 
-#include <sstream>
-
 #include "base/error.h"
 #include "catch.h"
+#include "fixture.h"
+#include "given_input.h"
+#include "has.h"
+#include "said.h"
+#include "temporary_folder.h"
 
 using namespace roformer;
 
 namespace {
 
-// "first|second" of each line, or the message.
+// "first|second" of each line, "-" for one without a text, or the message.
 std::vector<std::string> read(const std::string& text, bool pairs,
-                              TextFormat format = TextFormat::automatic, std::size_t chunk = 2) {
-  std::istringstream stream(text);
+                              TextFormat format = TextFormat::automatic, bool skip_broken = false,
+                              std::size_t chunk = 2) {
+  const GivenInput input(text);
+  LineReader reader("-");
   std::vector<std::string> result;
   try {
-    read_text_lines(stream, {.location = "in", .pairs = pairs, .format = format}, chunk,
+    read_text_lines(reader, {.pairs = pairs, .format = format, .skip_broken = skip_broken}, chunk,
                     [&](const std::vector<TextLine>& lines) {
                       CHECK(lines.size() <= chunk);
                       for (const TextLine& line : lines) {
-                        result.push_back(pairs ? line.first + "|" + line.second : line.first);
+                        result.push_back(!line.has_text ? "-"
+                                         : pairs        ? line.first + "|" + line.second
+                                                        : line.first);
                       }
                     });
+    reader.warn_of_replaced();
   } catch (const Error& error) {
     result.push_back(error.what());
   }
@@ -45,11 +53,35 @@ TEST_CASE("one text a line, pairs with a tab, columns by name, JSON lines") {
 }
 
 TEST_CASE("what is no text is refused with its line") {
-  CHECK(read("A\nB\tC\n", false).back().starts_with("in:2: has 2 columns, wanted 1"));
-  CHECK(read("A\tB\nC\n", true).back().starts_with("in:2: has 1 column, wanted 2"));
-  CHECK(read("A\n\n", false) == Lines{"in:2: an empty text"});
-  CHECK(read("A\t \n", true) == Lines{"in:1: an empty text"});
+  CHECK(read("A\nB\tC\n", false).back().starts_with("standard input:2: has 2 columns, wanted 1"));
+  CHECK(read("A\tB\nC\n", true).back().starts_with("standard input:2: has 1 column, wanted 2"));
+  CHECK(read("A\t \n", true) == Lines{"standard input:1: an empty text"});
+  CHECK(read("{\"sentence\": \" \"}\n", false) == Lines{"standard input:1: an empty text"});
   CHECK(read("{\"sentence\": \"a\"}\n{\"sentence\": 3}\n", false).back() ==
-        "in:2: has no text \"sentence\"");
-  CHECK(read("[]\n", false, TextFormat::jsonl).back() == "in:1: is not a JSON object");
+        "standard input:2: has no text \"sentence\": it is 3");
+  CHECK(has(read("[]\n", false, TextFormat::jsonl).back(),
+            "standard input:1: is a list of 0, wanted an object"));
+}
+
+TEST_CASE("a blank line before others has no text, and blank lines at the end are ignored") {
+  CHECK(read("A\n\n", false) == Lines{"A"});
+  CHECK(read("A\n\n \r\nB\n\n\n", false) == Lines{"A", "-", "-", "B"});
+  CHECK(read("sentence\n\nA\n", false) == Lines{"-", "A"});
+  CHECK(read("\n{\"sentence\": \"a\"}\n\n", false) == Lines{"-", "a"});
+  CHECK(read("A\tB\n\t\nC\tD\n", true) == Lines{"A|B", "-", "C|D"});
+}
+
+TEST_CASE("what is malformed in a text to classify is repaired and counted") {
+  const auto replaced = [](const std::string& text) {
+    return said([&] { CHECK(has(read(text, false).at(0), "\xef\xbf\xbd")); });
+  };
+  CHECK(has(replaced("caf\xe9\n"), "1 malformed UTF-8 sequence became U+FFFD"));
+  CHECK(has(replaced("{\"sentence\": \"caf\xe9\", \"score\": NaN}\n"), "1 malformed UTF-8"));
+  CHECK(has(replaced("{\"sentence\": \"\\ud83d\", \"x\": \"\\ud83d\"}\n"), "1 malformed"));
+}
+
+TEST_CASE("a broken line of JSON lines is refused, or left out and answered") {
+  const std::string lines = "{\"sentence\": \"a\"}\n{\"sentence\": \n{\"sentence\": \"b\"}\n";
+  CHECK(has(read(lines, false).back(), "standard input:2: is not JSON from column 14 on"));
+  CHECK(read(lines, false, TextFormat::automatic, true) == Lines{"a", "-", "b"});
 }
