@@ -17,6 +17,7 @@
 #include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
+#include "training/stored_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -207,7 +208,7 @@ void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
   const fs::path target = folder_of(checkpoints, state.consumed.steps);
   std::error_code error;
   if (fs::exists(target, error)) {  // the same step: weights and moments are there already
-    write_sealed_json(target / kState, to_json(state));
+    write_sealed_json(target / kState, to_stored_json(state));
     return;
   }
   fs::path partial = target;
@@ -219,7 +220,7 @@ void write_checkpoint(const fs::path& checkpoints, const TrainingState& state,
     add_files(partial);
     // Of all but the state, which a later validation changes; it carries its own checksum.
     Manifest::of(partial).write();
-    write_sealed_json(partial / kState, to_json(state));
+    write_sealed_json(partial / kState, to_stored_json(state));
   } catch (...) {
     fs::remove_all(partial, error);  // what does not fit on a full disk should not stay there
     throw;
