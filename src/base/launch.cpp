@@ -90,9 +90,9 @@ std::int64_t required(const char* name, const Launcher& launcher, const Environm
 // Rank and number of processes.
 std::pair<std::int64_t, std::int64_t> place_in(const Launcher& launcher,
                                                const Environment& environment) {
-  constexpr std::int64_t kMost = 1 << 20;
-  const std::int64_t processes = required(launcher.processes, launcher, environment, 1, kMost);
-  const std::int64_t rank = required(launcher.rank, launcher, environment, 0, kMost);
+  const std::int64_t processes =
+      required(launcher.processes, launcher, environment, 1, kMostProcesses);
+  const std::int64_t rank = required(launcher.rank, launcher, environment, 0, kMostProcesses);
   if (rank >= processes) {
     throw_usage(launcher.rank, "is " + std::to_string(rank) + ", but " + launcher.processes +
                                    " says that there are " + std::to_string(processes) +

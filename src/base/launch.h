@@ -10,6 +10,9 @@
 
 namespace roformer {
 
+// No launch has more; a record that says so is damaged.
+inline constexpr std::int64_t kMostProcesses = 65'536;
+
 struct Launch {
   std::string launcher;   // "torchrun", "Open MPI", "MPICH", "Slurm"; empty: none
   std::int64_t rank = 0;  // of all processes

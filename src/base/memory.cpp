@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -91,14 +92,12 @@ std::uint64_t available_memory() {
   return left == kUnknown ? 0 : left;
 }
 
-std::uint64_t free_swap() {
-  const std::uint64_t bytes = named_amount("/proc/meminfo", "SwapFree:");
-  return bytes == kUnknown ? 0 : bytes;
-}
-
 std::uint64_t peak_memory() {
   const std::uint64_t bytes = named_amount("/proc/self/status", "VmHWM:");
-  return bytes == kUnknown ? 0 : bytes;
+  if (bytes != kUnknown) return bytes;
+  rusage usage{};  // with what the process was before exec
+  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) << 10
+                                               : 0;
 }
 
 std::optional<std::string> lack_of_memory(const std::exception& error) {

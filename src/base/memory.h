@@ -12,9 +12,6 @@ namespace roformer {
 // 0 where the system does not tell.
 std::uint64_t available_memory();
 
-// Bytes of swap that the system has left; 0 where it does not tell.
-std::uint64_t free_swap();
-
 // The most bytes of the host's memory that this program has held since it was started (not counting
 // what the process was before exec); 0 where the system does not tell.
 std::uint64_t peak_memory();

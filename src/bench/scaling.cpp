@@ -29,12 +29,13 @@ class WatchedReduction : public StepReduction {
   void add_micro_batch(const at::Tensor& loss, ParameterStore& parameters) override {
     if (inner_) inner_->add_micro_batch(loss, parameters);
   }
-  void finish(StepSums& sums, ParameterStore& parameters) override {
+  bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     const auto start = BenchmarkClock::now();
     meet(processes_);
     wait = milliseconds_since(start);
-    if (inner_) inner_->finish(sums, parameters);
+    const bool whole = inner_ ? inner_->finish(sums, parameters, missing) : missing == 0;
     reduce = milliseconds_since(start) - wait;
+    return whole;
   }
 
   double wait = 0;  // milliseconds of the last step

@@ -1,7 +1,6 @@
 #include "cli/bench_compare.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/program_path.h"
 #include "base/scratch_folder.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -80,8 +80,7 @@ void bench_compare(const CompareOptions& options) {
   };
 
   const ScratchFolder scratch("compare");
-  // Not /proc/self, which would be the shell's own.
-  const std::string program = fmt::format("/proc/{}/exe", ::getpid());
+  const std::string program = startable_program();
   const StopSignals signals("stopping; pairs that were measured are in the record");
   std::vector<MeasuredPair> measured;
   for (const ComparedPair& pair : comparison.pairs) {

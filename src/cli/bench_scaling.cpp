@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -13,13 +14,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launch.h"
+#include "base/program_path.h"
 #include "base/progress.h"
 #include "base/scratch_folder.h"
 #include "base/terminal.h"
 #include "bench/scaling.h"
 #include "cli/bench_settings.h"
 #include "distributed/gloo.h"
+#include "distributed/job_secret.h"
 #include "report/table.h"
+#include "runs/process_agreement.h"
 #include "study/child_process.h"
 #include "tensor/device.h"
 
@@ -53,10 +57,7 @@ nlohmann::ordered_json to_json(const ScalingTimes& times) {
 
 void work(const ScalingOptions& options, const Settings& settings) {
   const std::unique_ptr<Processes> processes = connect(read_launch());
-  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  prepare_threads(settings.threads > 0
-                      ? settings.threads
-                      : std::max<std::int64_t>(1, cores / processes->local_count()));
+  prepare_threads(threads_of_each(settings, *processes));
   const ComputePlan plan =
       plan_compute(DeviceKind::cpu, settings.training.precision, settings.model.width);
   const ScalingTimes times = measure_scaling(settings, plan, *processes, options.steps);
@@ -67,6 +68,8 @@ void work(const ScalingOptions& options, const Settings& settings) {
 nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const fs::path& folder) {
   constexpr std::int64_t kPort = 29600;
   const fs::path result = folder / fmt::format("{}.json", ranks);
+  // By the environment, which others cannot read as they can a command line.
+  ::setenv(kJobSecretVariable, JobSecret::make().text().c_str(), /*overwrite=*/1);
   std::vector<std::unique_ptr<ChildProcess>> children;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<std::string> words{fmt::format("RANK={}", rank),
@@ -75,7 +78,7 @@ nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const
                                    fmt::format("LOCAL_WORLD_SIZE={}", ranks),
                                    "MASTER_ADDR=127.0.0.1",
                                    fmt::format("MASTER_PORT={}", kPort + ::getpid() % 1000),
-                                   fs::read_symlink("/proc/self/exe").string(),
+                                   program_path().string(),
                                    "bench",
                                    "scaling",
                                    "--config",

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/command_line.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
@@ -45,7 +45,7 @@ struct PrepareArguments {
   ParallelFlags pairs;
 
   std::int64_t wanted_threads() const {
-    return threads > 0 ? threads : std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+    return threads > 0 ? threads : usable_threads();
   }
 };
 

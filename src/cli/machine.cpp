@@ -1,13 +1,12 @@
 #include "cli/machine.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "base/cores.h"
 #include "base/memory.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
@@ -43,16 +42,6 @@ std::uint64_t group_bytes(const std::string& file) {
   return words ? bytes : 0;
 }
 
-double usable_cores(std::int64_t cores) {
-  double usable = static_cast<double>(cores);
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) usable = CPU_COUNT(&set);
-  std::istringstream quota(first_line("/sys/fs/cgroup/cpu.max"));  // "200000 100000", "max 100000"
-  double time = 0, period = 0;
-  if (quota >> time >> period && period > 0) usable = std::min(usable, time / period);
-  return usable;
-}
-
 void read_memory(Machine& machine) {
   machine.memory = memory_line("MemTotal");
   machine.memory_free = available_memory();
@@ -71,7 +60,7 @@ Machine inspect_machine(const fs::path& folder) {
     if (processor_has(flag)) machine.instruction_sets.emplace_back(flag);
   }
   machine.cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  machine.usable_cores = usable_cores(machine.cores);
+  machine.usable_cores = usable_cores();
   read_memory(machine);
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);

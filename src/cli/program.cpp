@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/program_path.h"
 #include "base/tuned_environment.h"
 #include "base/version.h"
 #include "cli/command_list.h"
@@ -60,10 +62,14 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
 
 void continue_with_torch(char** arguments) {
   tune_environment();
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path folder = program_path().parent_path();
   const fs::path installed = folder / ROFORMER_LIBEXEC;
+  // Without /proc the loader does not find the libraries that lie beside a program by itself.
+  std::error_code error;
+  const bool loader_knows = fs::exists("/proc/self/exe", error);
   for (const fs::path& path : {folder / kTorchProgram, installed / kTorchProgram}) {
     if (path.parent_path() == installed) require_libtorch(installed);
+    if (!loader_knows) ::setenv("LD_ORIGIN_PATH", path.parent_path().c_str(), /*overwrite=*/1);
     ::execv(path.c_str(), arguments);
     if (errno != ENOENT && errno != ENOTDIR) {
       throw_failure(path.string(), "cannot start: " + system_message(errno));

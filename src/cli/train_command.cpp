@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -44,8 +45,11 @@ struct TrainOptions {
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::signal) {
-    fmt::print("{}: stopped by a signal at step {}; go on with --resume\n", path,
-               format_count(summary.consumed.steps));
+    // Where the terminal was closed nobody reads it, which is no failure: the run is saved.
+    std::fputs(fmt::format("{}: stopped by a signal at step {}; go on with --resume\n", path,
+                           format_count(summary.consumed.steps))
+                   .c_str(),
+               stdout);
     return;
   }
   // A run may end before its first window of steps does.
@@ -207,7 +211,8 @@ void train_command(const TrainOptions& options) {
   const auto timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * given.distributed.timeout));
   if (given.device != DeviceKind::cpu) gpu_support();  // opened before c10d can ask for a GPU
-  const std::unique_ptr<Processes> processes = connect(launch, {.timeout = timeout});
+  const std::unique_ptr<Processes> processes = connect(
+      launch, {.timeout = timeout, .job = "run " + given.run, .folder = given.runs});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;
   // One that is asked to stop while it loads its data tells the others, too: the trainer looks.

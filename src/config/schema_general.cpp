@@ -19,8 +19,9 @@ std::vector<Key> general_keys() {
                    {.help = "auto takes a GPU where there is one", .decides = Decides::nothing}),
       ROFORMER_KEY(threads, {.unit = "threads",
                              .range = between(0, 4096),
-                             .help = "threads for the computation; 0: all cores. Other numbers of "
-                                     "threads round sums differently",
+                             .help = "threads for the computation; 0: all cores, or as many as the "
+                                     "container's quota gives. Other numbers of threads round "
+                                     "sums differently",
                              .decides = Decides::nothing}),
   };
 }

@@ -125,6 +125,11 @@ std::vector<Key> training_keys() {
           {.help = "each of several processes keeps the optimiser's moments of its part of "
                    "the parameters only (ZeRO stage 1, Rajbhandari 2020)",
            .decides = Decides::nothing}),
+      ROFORMER_KEY(training.exceed_memory,
+                   {.help = "begin although the training is estimated to take more memory than is "
+                            "free, which is refused otherwise; the estimate of what a batch takes "
+                            "may be wrong by a factor of two",
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(distributed.timeout,
                    {.unit = "seconds",
                     .range = between(1, 86400),

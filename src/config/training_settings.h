@@ -48,6 +48,7 @@ struct TrainingSettings {
   GradientReduction reduce = GradientReduction::fast;
   bool graphs = true;            // a GPU repeats recorded passes
   bool shard_optimizer = false;  // each process keeps the moments of its part only
+  bool exceed_memory = false;    // begin although the estimate is above the free memory
 };
 
 struct DistributedSettings {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -17,7 +16,6 @@
 #include <exception>
 #include <future>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,8 +23,10 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "distributed/address.h"
+#include "distributed/meeting.h"
 #include "distributed/nccl_plugin.h"
 #include "distributed/pulse.h"
+#include "distributed/sealed_store.h"
 #include "tensor/gpu/plugin.h"
 
 namespace roformer {
@@ -47,122 +47,36 @@ std::vector<std::uint8_t> bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-// LibTorch's errors go on with where in its source they come from.
-std::string first_line(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
 }
 
-Store open_store(const Launch& launch, const ConnectOptions& options) {
-  c10d::TCPStoreOptions wanted;
-  wanted.port = static_cast<std::uint16_t>(launch.master_port);
-  wanted.isServer = launch.rank == 0 && !launch.launcher_keeps_store;
-  wanted.waitWorkers = false;
-  wanted.timeout = options.timeout;
-  try {
-    return c10::make_intrusive<c10d::PrefixStore>(
-        "roformer/" + launch.attempt,
-        c10::make_intrusive<c10d::TCPStore>(launch.master_address, wanted));
-  } catch (const std::exception& error) {
-    throw_failure(
-        fmt::format("{}:{}", launch.master_address, launch.master_port),
-        fmt::format("process {} of {} cannot {} there: {}", launch.rank, launch.processes,
-                    wanted.isServer ? "wait for the others" : "meet the others", first_line(error)),
-        "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it");
-  }
-}
-
-// Who has not come, said by the first that has waited long enough.
-const std::string kMissing = "missing";
-
-std::string host_key(std::int64_t rank) {
-  return fmt::format("host/{}", rank);
-}
-
-// How many processes there are, as the process of the rank was told.
-std::string count_key(std::int64_t rank) {
-  return fmt::format("count/{}", rank);
-}
-
-std::string text_at(c10d::Store& store, const std::string& key) {
-  const std::vector<std::uint8_t> bytes = store.get(key);
-  return {bytes.begin(), bytes.end()};
-}
-
-// The hosts of all processes, which have come when it returns.
-std::vector<std::string> gather_hosts(c10d::Store& store, const Launch& launch,
-                                      const ConnectOptions& options) {
-  const std::string count = std::to_string(launch.processes);
-  store.set(count_key(launch.rank), bytes_of(count));
-  store.set(host_key(launch.rank), bytes_of(host_name()));
-  std::vector<std::string> hosts;
-  std::set<std::int64_t> come;
-  const auto end = std::chrono::steady_clock::now() + options.timeout;
-  std::vector<std::int64_t> missing;
-  const auto refuse = [&](const std::string& what) {
-    throw_failure(fmt::format("{}:{}", launch.master_address, launch.master_port), what,
-                  "distributed.timeout allows longer");
-  };
-  do {
-    missing.clear();
-    if (store.check({kMissing})) {
-      refuse(text_at(store, kMissing));
-    }
-    for (std::int64_t r = 0; r < launch.processes; ++r) {
-      if (come.contains(r)) continue;
-      if (!store.check({host_key(r)})) {
-        missing.push_back(r);
-        continue;
-      }
-      come.insert(r);
-      const std::string other = text_at(store, count_key(r));
-      if (other == count) continue;
-      if (launch.rank == 0) std::this_thread::sleep_for(kSlice);  // as below
-      throw_failure(fmt::format("{}:{}", launch.master_address, launch.master_port),
-                    fmt::format("process {} was started as one of {} and process {} as one of {}",
-                                launch.rank, count, r, other),
-                    "one WORLD_SIZE for all");
-    }
-    if (!missing.empty()) std::this_thread::sleep_for(Milliseconds(20));
-  } while (!missing.empty() && std::chrono::steady_clock::now() < end);
-  if (!missing.empty()) {
-    const std::string what = fmt::format(
-        "{} of {} processes did not come within {:g} s: {}", missing.size(), launch.processes,
-        static_cast<double>(options.timeout.count()) / 1e3, fmt::join(missing, ", "));
-    store.set(kMissing, bytes_of(what));
-    // The store goes with the first process: the others get the time to read it.
-    if (launch.rank == 0) std::this_thread::sleep_for(kSlice);
-    refuse(what);
-  }
-  for (std::int64_t r = 0; r < launch.processes; ++r) {
-    hosts.push_back(text_at(store, host_key(r)));
-  }
-  return hosts;
-}
-
-// The same; a store that fails meanwhile went with whoever keeps it.
-std::vector<std::string> meet_others(c10d::Store& store, const Launch& launch,
-                                     const ConnectOptions& options) {
-  try {
-    return gather_hosts(store, launch, options);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw_failure(
-        fmt::format("{}:{}", launch.master_address, launch.master_port),
-        fmt::format("process {} of {} cannot meet the others there: {} is gone ({})", launch.rank,
-                    launch.processes, launch.launcher_keeps_store ? "the launcher" : "process 0",
-                    first_line(error)));
-  }
-}
-
-// Where this process listens for the others.
-std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std::string>& hosts) {
+// Where this process listens for the others: in the network of MASTER_ADDR, else in that of another
+// machine of theirs.
+std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std::string>& hosts,
+                                                          const std::string& listens_at,
+                                                          const std::string& master) {
   const auto other = std::ranges::find_if(
       hosts, [own = host_name()](const std::string& host) { return host != own; });
   if (other == hosts.end()) return Group::createDeviceForHostname("127.0.0.1");
-  const std::optional<std::string> address = address_towards(*other);
-  return address ? Group::createDeviceForHostname(*address) : Group::createDefaultDevice();
+  const auto own_address = [&] {
+    return listens_at.empty() ? address_towards(master) : std::optional(listens_at);
+  };
+  for (const std::optional<std::string>& address : {own_address(), address_towards(*other)}) {
+    if (address && !is_loopback(*address)) return Group::createDeviceForHostname(*address);
+  }
+  return Group::createDefaultDevice();
+}
+
+// Empty where the key is not there, or not of this training.
+std::string own_text(c10d::Store& store, const std::string& key) {
+  if (!store.check({key})) return "";
+  try {
+    const std::vector<std::uint8_t> value = store.get(key);
+    return {value.begin(), value.end()};
+  } catch (const ForeignValue&) {
+    return "";
+  }
 }
 
 // The plug-in's function that makes groups, or why there is none.
@@ -216,8 +130,10 @@ class WithoutPipeSignal {
 class GlooProcesses : public Processes {
  public:
   GlooProcesses(const Launch& launch, const ConnectOptions& options)
-      : rank_(launch.rank), count_(launch.processes), store_(open_store(launch, options)) {
-    const std::vector<std::string> hosts = meet_others(*store_, launch, options);
+      : rank_(launch.rank), count_(launch.processes) {
+    const Meeting meeting = meet_others(launch, options);
+    const std::vector<std::string>& hosts = meeting.hosts;
+    store_ = meeting.store;
     local_count_ = std::ranges::count(hosts, host_name());
     local_rank_ = std::ranges::count(hosts.begin(), hosts.begin() + rank_, host_name());
     // A connection of its own: a call that waits must not keep the pulse waiting.
@@ -231,12 +147,7 @@ class GlooProcesses : public Processes {
                        [pulse_store](const std::vector<std::string>& keys) {
                          std::vector<std::string> values;
                          for (const std::string& key : keys) {
-                           if (!pulse_store->check({key})) {
-                             values.emplace_back();
-                             continue;
-                           }
-                           const std::vector<std::uint8_t> value = pulse_store->get(key);
-                           values.emplace_back(value.begin(), value.end());
+                           values.push_back(own_text(*pulse_store, key));
                          }
                          return values;
                        }},
@@ -246,7 +157,7 @@ class GlooProcesses : public Processes {
                      .store_rank = launch.launcher_keeps_store ? -1 : 0,
                      .timeout = options.timeout,
                      .beat = std::min(Milliseconds(500), options.timeout / 8)});
-    make_group(hosts, options.timeout);
+    make_group(meeting, launch.master_address, options.timeout);
   }
 
   ~GlooProcesses() override {
@@ -325,6 +236,7 @@ class GlooProcesses : public Processes {
 
   void alive() override { pulse_->alive(); }
   std::shared_ptr<void> busy() override { return pulse_->busy(); }
+  bool stops(bool own) override { return pulse_->stops(own); }
   void leave(const std::string& message) noexcept override {
     if (std::exchange(left_, true)) return;
     // Who found another one silent has nothing to say that the others do not find themselves.
@@ -404,14 +316,14 @@ class GlooProcesses : public Processes {
 
   // Gloo tries for long to reach somebody who was killed meanwhile: it does so on a thread of its
   // own, while the pulse is looked at.
-  void make_group(const std::vector<std::string>& hosts, Milliseconds timeout) {
+  void make_group(const Meeting& meeting, const std::string& master, Milliseconds timeout) {
     std::promise<c10::intrusive_ptr<Group>> promise;
     std::future<c10::intrusive_ptr<Group>> made = promise.get_future();
-    std::thread([promise = std::move(promise), hosts, timeout, store = store_,
+    std::thread([promise = std::move(promise), meeting, master, timeout, store = store_,
                  rank = static_cast<int>(rank_), count = static_cast<int>(count_)]() mutable {
       try {
         const auto options = Group::Options::create(timeout);
-        options->devices.push_back(device_towards(hosts));
+        options->devices.push_back(device_towards(meeting.hosts, meeting.listens_at, master));
         promise.set_value(c10::make_intrusive<Group>(store, rank, count, options));
       } catch (...) {
         promise.set_exception(std::current_exception());

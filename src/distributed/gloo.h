@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "base/launch.h"
 #include "distributed/processes.h"
@@ -14,10 +16,14 @@ namespace roformer {
 struct ConnectOptions {
   // So long may a process be missing at the start, or silent later, before the others end.
   std::chrono::milliseconds timeout{60'000};
+  // What is trained, so that another training at the same port is noticed; empty: not told.
+  std::string job = {};
+  // Where process 0 may leave a secret for the others (job_secret.h), if ROFORMER_JOB_SECRET does
+  // not give them one; empty: nowhere.
+  std::filesystem::path folder = {};
 };
 
-// Throws Error (failure) naming the processes that did not come within the timeout. A launch of one
-// process needs no connection.
+// As meet_others() throws (meeting.h). A launch of one process needs no connection.
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options = {});
 
 }  // namespace roformer

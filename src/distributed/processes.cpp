@@ -32,6 +32,7 @@ class SingleProcess : public Processes {
   std::string use_gpu(const std::string&) override { return ""; }
   void alive() override {}
   std::shared_ptr<void> busy() override { return nullptr; }
+  bool stops(bool own) override { return own; }
   void leave(const std::string&) noexcept override {}
 
  private:

@@ -18,6 +18,7 @@ std::string pulse_key(std::int64_t rank) {
   return fmt::format("pulse/{}", rank);
 }
 constexpr const char* kReason = "reason";
+constexpr const char* kStops = " stop";  // the end of the pulse of one that was asked to
 
 double seconds(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -30,6 +31,7 @@ struct Pulse::State {
   PulseOptions options;
   std::atomic<std::int64_t> signs{1};  // of the training thread
   std::atomic<int> busy{0};
+  std::atomic<bool> asked_to_stop{false}, other_stops{false};
   std::int64_t beats = 0;
   // Time is what passes while this process runs: where all were stopped together and go on, none
   // has been silent.
@@ -39,11 +41,13 @@ struct Pulse::State {
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool stop = false;
+  bool hurry = false;                         // the next beat is due now
   bool ended = false;                         // the thread
   std::string reason;                         // that somebody left in the store
   std::string unreachable;                    // what the store's last failure said
   Clock::time_point answered = Clock::now();  // the store, last
-  // A process says "BEATS SIGNS": that it is there at all, and that its training goes on.
+  // A process says "BEATS SIGNS": that it is there at all, and that its training goes on; and
+  // after it " stop" where it was asked to.
   struct Seen {
     std::string beats, signs;
     Clock::time_point beaten = Clock::now();
@@ -70,7 +74,8 @@ struct Pulse::State {
     for (std::int64_t r = 0; r < options.count; ++r) keys.push_back(pulse_key(r));
     keys.emplace_back(kReason);
     try {
-      store.set(pulse_key(options.rank), fmt::format("{} {}", ++beats, signs.load()));
+      store.set(pulse_key(options.rank), fmt::format("{} {}{}", ++beats, signs.load(),
+                                                     asked_to_stop ? kStops : ""));
       const std::vector<std::string> values = store.get(keys);
       const std::lock_guard lock(mutex);
       answered = now();
@@ -78,6 +83,7 @@ struct Pulse::State {
       for (std::size_t r = 0; r < seen.size(); ++r) {
         const std::size_t space = std::min(values[r].find(' '), values[r].size());
         const std::string beaten = values[r].substr(0, space), worked = values[r].substr(space);
+        if (values[r].ends_with(kStops)) other_stops = true;
         if (std::exchange(seen[r].beats, beaten) != beaten) seen[r].beaten = answered;
         if (std::exchange(seen[r].signs, worked) != worked) seen[r].worked = answered;
       }
@@ -95,7 +101,8 @@ struct Pulse::State {
       lock.unlock();
       beat();
       lock.lock();
-      changed.wait_for(lock, options.beat, [this] { return stop; });
+      changed.wait_for(lock, options.beat, [this] { return stop || hurry; });
+      hurry = false;
     }
     ended = true;
     changed.notify_all();
@@ -149,6 +156,15 @@ void Pulse::alive() {
 std::shared_ptr<void> Pulse::busy() {
   ++state_->busy;
   return {nullptr, [state = state_](void*) { --state->busy; }};
+}
+
+bool Pulse::stops(bool own) {
+  if (own && !state_->asked_to_stop.exchange(true)) {
+    const std::lock_guard lock(state_->mutex);
+    state_->hurry = true;
+    state_->changed.notify_all();
+  }
+  return state_->asked_to_stop || state_->other_stops;
 }
 
 void Pulse::leave(const std::string& message) noexcept {

@@ -41,6 +41,9 @@ class Pulse {
   void alive();
   // While it lives, the thread gives the signs of life itself.
   std::shared_ptr<void> busy();
+  // Tells the others with the next beat that this process was asked to stop (`own`); whether one of
+  // all was, as far as it is known here.
+  bool stops(bool own);
   // Says why this process leaves; the first that does so is who all others name.
   void leave(const std::string& message) noexcept;
 

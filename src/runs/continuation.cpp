@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/launch.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/sealed_json.h"
@@ -53,6 +54,19 @@ nlohmann::json read_record(const fs::path& run) {
               fmt::format("{} {} is not what the run was begun with: {} {} now, {} then", of, i + 1,
                           words, text(now), text(then)),
               "what they were then, or another run with --run NAME");
+}
+
+// By how many processes the run was begun; 1 in old records. A number that no launcher can start
+// would make one step of so many micro-batches that it never ends.
+std::int64_t recorded_processes(const nlohmann::json& record, const Settings& settings) {
+  if (!record.contains("processes")) return 1;
+  const nlohmann::json& value = record["processes"];
+  if (value.is_number_integer() && value >= 1 && value <= kMostProcesses) {
+    return value.get<std::int64_t>();
+  }
+  throw_failure((settings.runs / settings.run / "run.json").string(),
+                fmt::format("the field processes is {}, not an integer from 1 to {}",
+                            describe_json(value), kMostProcesses));
 }
 
 // A run without a checkpoint begins again, and from the weights that its record names.
@@ -147,7 +161,7 @@ void require_same(const Continuation& continuation, const nlohmann::json& data,
 std::int64_t micro_batches_of_step(const Continuation& continuation, const Settings& settings,
                                    const Processes& processes) {
   const std::int64_t begun_by = continuation.is_recorded()
-                                    ? continuation.record.value("processes", std::int64_t{1})
+                                    ? recorded_processes(continuation.record, settings)
                                     : processes.count();
   const std::int64_t all = settings.training.accumulation * begun_by;
   if (all % processes.count() == 0) return all;

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/version.h"
 #include "config/schema.h"
@@ -15,6 +16,22 @@
 
 namespace roformer {
 namespace {
+
+// Names and paths may hold any bytes but zero, which JSON would refuse.
+constexpr char kEnd = '\0';
+
+std::string joined(const std::vector<std::string>& facts) {
+  std::string text;
+  for (const std::string& fact : facts) text += fact + kEnd;
+  return text;
+}
+
+std::vector<std::string> separated(const std::string& text) {
+  std::vector<std::string> facts;
+  std::istringstream rest(text);
+  for (std::string fact; std::getline(rest, fact, kEnd);) facts.push_back(fact);
+  return facts;
+}
 
 std::string fact_text(const std::string& fact) {
   return fact.empty() ? "nothing" : fact;
@@ -29,7 +46,9 @@ std::vector<std::string> common_facts(const Settings& settings, const nlohmann::
     if (key.type != KeyType::path) facts.push_back(key.name + " " + key.get(settings));
   }
   for (const auto& [field, value] : data.items()) {
-    if (field != "folder" && field != "name") facts.push_back("data " + field + " " + value.dump());
+    if (field == "folder" || field == "name") continue;
+    facts.push_back("data " + field + " " +
+                    value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   return facts;
 }
@@ -57,10 +76,10 @@ void compare_processes(const Settings& settings, const nlohmann::json& data,
                        const ComputePlan& plan, Processes& processes) {
   if (processes.alone()) return;
   const std::vector<std::string> own = common_facts(settings, data, plan);
-  const auto all = gather_texts(processes, nlohmann::json(own).dump());
-  const auto first = nlohmann::json::parse(all.front()).get<std::vector<std::string>>();
+  const auto all = gather_texts(processes, joined(own));
+  const std::vector<std::string> first = separated(all.front());
   for (std::size_t r = 1; r < all.size(); ++r) {
-    const auto other = nlohmann::json::parse(all[r]).get<std::vector<std::string>>();
+    const std::vector<std::string> other = separated(all[r]);
     for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
       if (first[i] == other[i]) continue;
       throw_usage("several processes",
@@ -73,8 +92,7 @@ void compare_processes(const Settings& settings, const nlohmann::json& data,
 
 std::int64_t threads_of_each(const Settings& settings, const Processes& processes) {
   if (settings.threads > 0 || processes.local_count() == 1) return settings.threads;
-  const std::int64_t cores = std::thread::hardware_concurrency();
-  return std::max<std::int64_t>(1, cores / processes.local_count());
+  return std::max<std::int64_t>(1, usable_threads() / processes.local_count());
 }
 
 }  // namespace roformer

@@ -74,9 +74,9 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
   return record;
 }
 
-// Says before the first step what the memory may not hold; returns what is needed. Throws Error
-// (failure) where that is so much more than there is that the system would end it. The model is
-// there by now: it is the activations and the moments that are still to come.
+// Returns what is needed. Throws Error (failure) before the first step where that is more than is
+// free: the system would end the training, or other programs, without a word. The model is there by
+// now: it is the activations and the moments that are still to come.
 std::string look_at_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
                            const Processes& processes) {
   const std::int64_t parameters = task.parameters().count();
@@ -92,9 +92,9 @@ std::string look_at_memory(const Settings& settings, TrainingTask& task, const C
   }
   const std::string lack =
       fmt::format("the training takes {}, and {} are free", needed, format_bytes(available));
-  constexpr std::uint64_t kHopeless = 2;  // times what is free: no estimate is as wrong as that
-  if (here * estimate.total() > kHopeless * available + free_swap()) {
-    throw_failure((settings.runs / settings.run).string(), lack, memory_remedies(settings));
+  if (!settings.training.exceed_memory) {
+    throw_failure((settings.runs / settings.run).string(), lack,
+                  memory_remedies(settings) + "; --training.exceed_memory true tries it all the same");
   }
   log::warn("{}; {}", lack, memory_remedies(settings));
   return needed;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/origin.h"
+#include "base/program_path.h"
 #include "config/study_settings.h"
 #include "report/table.h"
 #include "results/study_results.h"
@@ -25,7 +26,7 @@ struct StudyOptions {
   Origin origin;
   // Started as `PROGRAM train CONFIG [--resume|--overwrite]` and `PROGRAM evaluate RUN ..`. This
   // very program by default, even when its file has been replaced meanwhile.
-  std::string program = "/proc/self/exe";
+  std::string program = startable_program();
 };
 
 struct StudyOutcome : StudyResults {

@@ -6,14 +6,13 @@
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "tensor/gpu.h"
 #include "tensor/gpu/driver.h"
@@ -58,8 +57,7 @@ std::string processor_name() {
 }
 
 void prepare_threads(std::int64_t threads) {
-  const auto all = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::max<std::int64_t>(1, all)));
+  at::set_num_threads(static_cast<int>(threads > 0 ? threads : usable_threads()));
   // Sharp distributions make many numbers too small for the normal form, which a processor handles
   // many times slower. The setting is a thread's own: each worker gets one turn of a loop.
   at::globalContext().setFlushDenormal(true);

@@ -17,6 +17,7 @@
 #include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
+#include "training/stored_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -204,7 +205,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
   std::error_code error;
   if (fs::exists(target.path(), error)) {  // the same step: weights and moments are there already
-    write_sealed_json(target / kState, to_json(state));
+    write_sealed_json(target / kState, to_stored_json(state));
     return;
   }
   partial.remove_all();
@@ -214,7 +215,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
     add_files(partial);
     // Of all but the state, which a later validation changes; it carries its own checksum.
     Manifest::of(partial).write();
-    write_sealed_json(partial / kState, to_json(state));
+    write_sealed_json(partial / kState, to_stored_json(state));
   } catch (...) {
     partial.remove_all();  // what does not fit on a full disk should not stay there
     throw;

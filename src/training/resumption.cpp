@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/checkpoint.h"
+#include "training/stored_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -80,6 +81,7 @@ TrainingState resume(const Resumption& resumption) {
   if (processes.first()) {
     const std::shared_ptr<void> busy = processes.busy();
     state = read_last_whole(resumption, moments, average);
+    complete_validations(state, resumption.run.metrics());
   }
   if (!processes.alone()) {
     state = training_state_from_json(

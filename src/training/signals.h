@@ -1,4 +1,5 @@
-// What asks a training to save and leave after the step that runs: SIGINT and SIGTERM (a second one
+// What asks a training to save and leave after the step that runs, or before it where that has many
+// micro-batches: SIGINT and SIGTERM (a second one
 // leaves at once, but for a SIGTERM within a second of the first), SIGHUP (the terminal was closed,
 // the connection lost) and SIGPIPE (nobody reads the output any more), which come more than once
 // and count as no request to leave at once.
@@ -20,7 +21,7 @@ inline constexpr int kSignalExit = 128;
 class StopSignals {
  public:
   // `what`, a literal, is what the first signal is told will happen.
-  explicit StopSignals(std::string_view what = "saving and leaving after this step");
+  explicit StopSignals(std::string_view what = "saving and leaving after this step or micro-batch");
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

@@ -16,15 +16,23 @@ class LossSums {
  public:
   void add(const at::Tensor& loss) { losses_.push_back(loss); }
 
-  void finish(Processes& processes, StepSums& sums) {
-    std::vector<double> own{static_cast<double>(sums.targets), static_cast<double>(sums.tokens)};
+  // That a step is given up goes with the numbers that are sent anyway, so that asking costs
+  // nothing. False where one of the processes misses micro-batches.
+  bool finish(Processes& processes, StepSums& sums, std::int64_t missing) {
+    std::vector<double> own{static_cast<double>(missing), static_cast<double>(sums.targets),
+                            static_cast<double>(sums.tokens)};
     const std::size_t counts = own.size();
     for (const at::Tensor& loss : losses_) own.push_back(loss.item<double>());
+    own.resize(own.size() + static_cast<std::size_t>(missing));
     const auto rows = gather_numbers(processes, own);
+    if (std::ranges::any_of(rows, [](const auto& row) { return row[0] > 0; })) {
+      losses_.clear();
+      return false;
+    }
     sums.targets = sums.tokens = 0;
     for (const auto& row : rows) {
-      sums.targets += static_cast<std::int64_t>(row[0]);
-      sums.tokens += static_cast<std::int64_t>(row[1]);
+      sums.targets += static_cast<std::int64_t>(row[1]);
+      sums.tokens += static_cast<std::int64_t>(row[2]);
     }
     // In the type of the losses, as one process adds them.
     at::Tensor total;
@@ -36,6 +44,7 @@ class LossSums {
     }
     sums.loss = total;
     losses_.clear();
+    return true;
   }
 
  private:
@@ -54,10 +63,12 @@ class FastReduction : public StepReduction {
     losses_.add(loss);
     processes_.alive();
   }
-  void finish(StepSums& sums, ParameterStore&) override {
+  bool finish(StepSums& sums, ParameterStore&, std::int64_t missing) override {
+    if (missing > 0) buckets_.watch();  // the others send all buckets, and wait for these
     buckets_.begin_rest();
-    losses_.finish(processes_, sums);
+    const bool whole = losses_.finish(processes_, sums, missing);
     buckets_.wait();
+    return whole;
   }
 
  private:
@@ -76,9 +87,9 @@ class PartReduction : public StepReduction {
     losses_.add(loss);
     processes_.alive();
   }
-  void finish(StepSums& sums, ParameterStore& parameters) override {
+  bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     parts_.sum_own(processes_, parameters.flat_gradients());
-    losses_.finish(processes_, sums);
+    return losses_.finish(processes_, sums, missing);
   }
 
  private:
@@ -103,15 +114,23 @@ class DeterministicReduction : public StepReduction {
     parameters.zero_gradients();
   }
 
-  void finish(StepSums& sums, ParameterStore& parameters) override {
-    losses_.finish(processes_, sums);
+  bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     const at::Tensor& gradients = parameters.flat_gradients();
+    // The others send the gradient of every micro-batch until they hear of the end, too.
+    for (std::int64_t i = 0; i < missing && !processes_.alone(); ++i) {
+      parts_.sum_own(processes_, gradients, total_);
+    }
+    if (!losses_.finish(processes_, sums, missing)) {
+      total_.zero_();
+      return false;
+    }
     if (in_parts_) {
       gradients.narrow(0, parts_.begin(processes_.rank()), total_.numel()).copy_(total_);
     } else {
       parts_.gather(processes_, gradients, total_);
     }
     total_.zero_();
+    return true;
   }
 
  private:

@@ -32,7 +32,9 @@ class StepReduction {
   virtual void add_micro_batch(const at::Tensor& loss, ParameterStore& parameters) = 0;
   // After the last one: the sums become those of all processes, and so does the flat gradient, or
   // this process's part of it where the optimiser is in parts (the rest is then undefined).
-  virtual void finish(StepSums& sums, ParameterStore& parameters) = 0;
+  // `missing`: micro-batches that this process has left out because the step is given up. Returns
+  // false where any process left one out: sums and gradient are then undefined.
+  virtual bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) = 0;
 };
 
 struct ReductionSettings {

@@ -167,6 +167,7 @@ class Trainer {
   Consumed last_checked_;
   int stop_signal_ = 0;  // that one of the processes has received
   int steps_since_stop_ = 0;
+  bool gave_up_step_ = false;  // was stopped in a step, whose batches are not made again
   double done_at_start_;
   std::optional<TrainingLog> log_;  // of the first process
   DivergenceWatch divergence_;
@@ -231,7 +232,8 @@ class Trainer {
   std::optional<StopReason> stop_reason() const {
     // Not at a step that could do nothing with the weights: those are not saved.
     constexpr int kMostWaits = 3;
-    if (stop_signal_ != 0 && (state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
+    if (stop_signal_ != 0 &&
+        (gave_up_step_ || state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
       return StopReason::signal;
     }
     if (reached(settings_.steps, last_checked_)) return StopReason::finished;
@@ -279,7 +281,11 @@ class Trainer {
 
   void train_one_step() {
     Stopwatch watch;
-    compute_step();
+    if (!compute_step()) {  // stopped in it: the training is where it was before
+      account_.settle();
+      agree();
+      return;
+    }
     if (settles_now()) account_.settle();
     // Periods in minutes, too, are compared with what this step has taken.
     count_time(watch.lap());
@@ -322,26 +328,41 @@ class Trainer {
     return logs || validates;
   }
 
-  void compute_step() {
+  // Looked at between two micro-batches: a step may take very long. Not where the weights are those
+  // of a bad step, which would not be saved.
+  bool stops_in_step() const {
+    return stop_signal_ == 0 && state_.skipped_in_row == 0 &&
+           processes_.stops(StopSignals::received() != 0);
+  }
+
+  // False where the step was stopped: nothing of it is left.
+  bool compute_step() {
     const std::int64_t step = state_.consumed.steps;
     const double rate = learning_rate();
     const BatchNumbers& numbers = plan_.numbers(step);
-    const Stopwatch loading;
-    std::vector<std::unique_ptr<TrainingBatch>> batches;
-    for (std::int64_t micro = 0; micro < numbers.accumulation; ++micro) {
-      batches.push_back(loader_.next());
-    }
-    state_.window.loader_seconds += loading.seconds();
+    double loading = 0;
+    const auto next_batch = [&] {
+      const Stopwatch waiting;
+      std::unique_ptr<TrainingBatch> batch = loader_.next();
+      loading += waiting.seconds();
+      return batch;
+    };
     std::optional<FiniteCheck> finite;
     if (settings_.check_finite) finite.emplace();
-    StepResult result = take_training_step(task_, optimizer_, std::move(batches),
+    StepResult result = take_training_step(task_, optimizer_, next_batch,
                                            {.step = step,
                                             .seed = state_.seed,
                                             .numbers = numbers,
                                             .learning_rate = rate,
                                             .clip = settings_.clip,
-                                            .graphs = graphs_.get()},
+                                            .graphs = graphs_.get(),
+                                            .stop = [this] { return stops_in_step(); }},
                                            reduction_.get());
+    if (result.given_up) {
+      gave_up_step_ = true;
+      return false;
+    }
+    state_.window.loader_seconds += loading;
     if (finite && result.sums.targets > 0) {
       divergence_.require_finite(step + 1, result, gather_texts(processes_, finite->first()));
     }
@@ -350,6 +371,7 @@ class Trainer {
     state_.consumed.steps = step + 1;
     state_.consumed.epochs = plan_.epochs(state_.next_batch, task_);
     account_.add(std::move(result), rate, plan_.stages() > 0 ? plan_.stage_of_step(step) + 1 : 0);
+    return true;
   }
 
   // Before other words appear on the terminal.

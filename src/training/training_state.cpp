@@ -89,7 +89,8 @@ ValidationRecord validation_from_json(const JsonFields& fields) {
 json to_json(const TrainingState& state) {
   json validations = json::array();
   for (const ValidationRecord& record : state.validations) validations.push_back(to_json(record));
-  return {{"format", kStateFormat},
+  json document = {
+          {"format", kStateFormat},
           {"version", kStateVersion},
           {"seed", state.seed},
           {"step", state.consumed.steps},
@@ -105,6 +106,8 @@ json to_json(const TrainingState& state) {
           {"validations", std::move(validations)},
           {"tokens_per_second", state.tokens_per_second},
           {"cursor", {{"batch", state.next_batch}}}};
+  if (state.left_out > 0) document["validations_left_out"] = state.left_out;
+  return document;
 }
 
 TrainingState training_state_from_json(const json& document, const std::string& file) {
@@ -130,6 +133,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
   for (const JsonFields& record : fields.objects("validations")) {
     state.validations.push_back(validation_from_json(record));
   }
+  if (fields.has("validations_left_out")) state.left_out = fields.count("validations_left_out");
   for (const json& rate : fields.list("tokens_per_second")) {
     if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");
     state.tokens_per_second.push_back(rate.get<double>());

@@ -57,6 +57,7 @@ struct TrainingState {
   bool validation_due = false;           // was stopped between a step and its validation
   MetricsWindow window = {};
   std::vector<ValidationRecord> validations = {};
+  std::int64_t left_out = 0;  // validations that a checkpoint does not hold (stored_state.h)
   std::vector<double> tokens_per_second = {};  // of the last windows
   std::int64_t next_batch = 0;                 // number of the micro-batch that comes next
 

@@ -3,35 +3,47 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
 
+#include <utility>
+
 #include "base/random.h"
 
 namespace roformer {
 
-StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
-                              std::vector<std::unique_ptr<TrainingBatch>> batches,
+StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
                               const StepSettings& settings, StepReduction* reduction) {
+  const std::int64_t count = settings.numbers.accumulation;
   StepSums sums;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    TrainingBatch& batch = *batches[i];
+  std::int64_t missing = 0;  // micro-batches that are not computed any more
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0 && settings.stop && settings.stop()) {
+      missing = count - i;
+      break;
+    }
+    std::unique_ptr<TrainingBatch> own = next();
+    const TrainingBatch& batch = *own;
     sums.targets += batch.target_count;
     sums.tokens += batch.tokens;
-    const auto index =
-        static_cast<std::uint64_t>(settings.numbers.index_in_step(static_cast<std::int64_t>(i)));
+    const auto index = static_cast<std::uint64_t>(settings.numbers.index_in_step(i));
     const std::uint64_t key =
         random_key({settings.seed, static_cast<std::uint64_t>(settings.step), index});
     const ForwardMode mode{.training = true, .key = key, .step = settings.step};
     const auto forward_done = [&] {
-      if (reduction != nullptr && i + 1 == batches.size()) reduction->begin_last();
+      if (reduction != nullptr && i + 1 == count) reduction->begin_last();
     };
     const at::Tensor loss = settings.graphs != nullptr
                                 ? settings.graphs->pass(batch, mode)
                                 : plain_pass(objective, batch, mode, forward_done);
     sums.loss = sums.loss.defined() ? sums.loss + loss : loss;
-    batches[i].reset();
+    own.reset();
     if (reduction != nullptr) reduction->add_micro_batch(loss, objective.parameters());
   }
   ParameterStore& parameters = objective.parameters();
-  if (reduction != nullptr) reduction->finish(sums, parameters);
+  const bool whole =
+      reduction != nullptr ? reduction->finish(sums, parameters, missing) : missing == 0;
+  if (!whole) {
+    parameters.zero_gradients();
+    return {.given_up = true};
+  }
   if (sums.targets == 0) {  // masks may have met no word of a small batch
     parameters.zero_gradients();
     return {.sums = sums,
@@ -44,6 +56,16 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
                                                    .loss = sums.loss});
   parameters.apply_constraints();
   return {.sums = sums, .outcome = outcome};
+}
+
+StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
+                              std::vector<std::unique_ptr<TrainingBatch>> batches,
+                              const StepSettings& settings, StepReduction* reduction) {
+  StepSettings of_these = settings;
+  of_these.numbers.accumulation = static_cast<std::int64_t>(batches.size());
+  auto batch = batches.begin();
+  return take_training_step(
+      objective, optimizer, [&] { return std::move(*batch++); }, of_these, reduction);
 }
 
 }  // namespace roformer

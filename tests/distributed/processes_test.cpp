@@ -1,13 +1,18 @@
 #include "distributed/processes.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
 #include "base/error.h"
 #include "catch.h"
+#include "distributed/listening.h"
 #include "distributed/on_ranks.h"
+#include "has.h"
+#include "temporary_folder.h"
 
 namespace roformer {
 namespace {
@@ -129,6 +134,147 @@ TEST_CASE("long work that gives signs of life is waited for") {
     meet(processes);
   });
   CHECK(problems == std::vector<std::string>(2));
+}
+
+TEST_CASE("one process that is asked to stop tells the others without their calling") {
+  const auto problems = on_ranks(3, milliseconds(20000), [](Processes& processes) {
+    if (processes.stops(false)) throw std::runtime_error("nobody was asked");
+    meet(processes);
+    if (processes.rank() == 1 && !processes.stops(true)) throw std::runtime_error("itself");
+    const auto end = std::chrono::steady_clock::now() + milliseconds(5000);
+    while (!processes.stops(false)) {
+      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("was not told");
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    meet(processes);
+  });
+  CHECK(problems == std::vector<std::string>(3));
+}
+
+namespace {
+
+// A client of the store without the job's secret.
+class Stranger {
+ public:
+  explicit Stranger(std::int64_t port) {
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<std::uint16_t>(port);
+    options.waitWorkers = false;
+    options.timeout = milliseconds(5000);
+    store_ = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  }
+  // Writes a text under every key that ends so.
+  std::size_t write(const std::string& end, const std::string& text) {
+    std::size_t written = 0;
+    for (const std::string& key : store_->listKeys()) {
+      if (!key.ends_with(end)) continue;
+      store_->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
+      ++written;
+    }
+    return written;
+  }
+  void set(const std::string& key, const std::string& text) {
+    store_->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
+  }
+  // What stands before the keys of the job's processes.
+  std::string prefix() {
+    for (const std::string& key : store_->listKeys()) {
+      const std::size_t found = key.find("/pulse/");
+      if (found != std::string::npos) return key.substr(0, found + 1);
+    }
+    return "";
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::TCPStore> store_;
+};
+
+std::vector<std::string> problems_of(std::int64_t port, const ConnectOptions& options,
+                                     const std::function<void(Processes&)>& work) {
+  std::vector<std::string> problems(2);
+  std::vector<std::thread> threads;
+  for (const std::int64_t rank : {0, 1}) {
+    threads.emplace_back([&, rank] {
+      try {
+        work(*connect(launch_of(rank, 2, port), options));
+      } catch (const std::exception& error) {
+        problems[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return problems;
+}
+
+}  // namespace
+
+TEST_CASE("a stranger at the store speaks for no process where they share a secret") {
+  const TemporaryFolder folder;
+  const std::filesystem::path runs = folder.path / "runs";
+  const std::int64_t port = free_port();
+  const auto problems = problems_of(
+      port, {.timeout = milliseconds(4000), .folder = runs}, [&](Processes& processes) {
+        // The secret was read by all and is gone, with the folder that was made for it.
+        if (std::filesystem::exists(runs)) throw std::runtime_error("a secret is left");
+        meet(processes);
+        if (processes.rank() == 0) {
+          Stranger stranger(port);
+          stranger.set(stranger.prefix() + "reason", "process 1: the GPU burns");
+          stranger.set("roformer/0/reason", "process 1: the GPU burns");
+          stranger.write("/pulse/1", "7 7 stop");
+        }
+        std::this_thread::sleep_for(milliseconds(1500));
+        if (processes.stops(false)) throw std::runtime_error("stopped by a stranger");
+        meet(processes);
+      });
+  CHECK(problems == std::vector<std::string>(2));
+}
+
+TEST_CASE("another training at the same port is told so at once") {
+  const std::int64_t port = free_port();
+  const auto start = std::chrono::steady_clock::now();
+  const auto problems = problems_of(
+      port, {.timeout = milliseconds(20000), .job = "run a"}, [&](Processes& processes) {
+        if (processes.rank() == 0) {
+          for (const std::int64_t rank : {0, 1}) {
+            const std::string wanted = rank == 0 ? "listens there already" : "another training";
+            try {
+              connect(launch_of(rank, 2, port), {.timeout = milliseconds(20000), .job = "run b"});
+              throw std::runtime_error("two trainings met");
+            } catch (const Error& error) {
+              if (!has(error.what(), wanted)) throw std::runtime_error(error.what());
+            }
+          }
+          // One of the same name, or a process that was started twice.
+          try {
+            connect(launch_of(1, 2, port), {.timeout = milliseconds(20000), .job = "run a"});
+            throw std::runtime_error("one process came twice");
+          } catch (const Error& error) {
+            if (!has(error.what(), "has come there already")) throw std::runtime_error(error.what());
+          }
+        }
+        meet(processes);
+      });
+  CHECK(problems == std::vector<std::string>(2));
+  CHECK(std::chrono::steady_clock::now() - start < milliseconds(10000));
+}
+
+TEST_CASE("the store listens at MASTER_ADDR alone") {
+  const std::int64_t port = free_port();
+  const ListeningPlace place = listen_at("127.0.0.1", port, true);
+  CHECK(place.address == "127.0.0.1");
+  REQUIRE(place.descriptor >= 0);
+  sockaddr_in bound{};
+  socklen_t size = sizeof bound;
+  REQUIRE(::getsockname(place.descriptor, reinterpret_cast<sockaddr*>(&bound), &size) == 0);
+  CHECK(bound.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+  CHECK_THROWS_WITH(listen_at("127.0.0.1", port, true), Catch::Contains("listens there already"));
+  ::close(place.descriptor);
+  CHECK(listen_at("localhost", port, false).remark.empty());
+  // Another machine's address (TEST-NET-1), and a name that others cannot reach.
+  const ListeningPlace all = listen_at("192.0.2.1", port, true);
+  CHECK(all.descriptor == -1);
+  CHECK_THAT(all.remark, Catch::Contains("192.0.2.1"));
 }
 
 }  // namespace roformer

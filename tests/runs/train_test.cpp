@@ -425,3 +425,25 @@ TEST_CASE("a run that has no checkpoint yet does not begin again from other weig
   CHECK(has(refusal(second.settings, ExistingRun::resume),
             "holds other weights than when the run was begun"));
 }
+
+TEST_CASE("a record that names more processes than there can be is refused") {
+  const TinyRun run("rope");
+  train_run(run.settings, ExistingRun::refuse);
+  Settings longer = run.settings;
+  longer.training.steps = {5, Period::Unit::steps};
+  const nlohmann::json whole = record_of(run.run());
+  for (const nlohmann::json& processes :
+       {nlohmann::json(25'276'063'744), nlohmann::json("x"), nlohmann::json(0), nlohmann::json(-3),
+        nlohmann::json(1.5), nlohmann::json(nullptr),
+        nlohmann::json(18'446'744'073'709'551'615U)}) {
+    nlohmann::json changed = whole;
+    changed["processes"] = processes;
+    write_sealed_json(run.run() / "run.json", changed);
+    CAPTURE(processes.dump());
+    CHECK(has(refusal(longer, ExistingRun::resume), "run.json: the field processes is "));
+  }
+  nlohmann::json old = whole;
+  old.erase("processes");
+  write_sealed_json(run.run() / "run.json", old);
+  CHECK(refusal(longer, ExistingRun::resume).empty());
+}

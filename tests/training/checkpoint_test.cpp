@@ -9,6 +9,8 @@
 #include "temporary_folder.h"
 #include "text/tokenizer.h"
 #include "training/saved_run.h"
+#include "training/stored_state.h"
+#include "training/toy_training.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -89,6 +91,47 @@ TEST_CASE(
   expected["window"].erase("padding");  // which no task ever had
   for (auto& validation : expected["validations"]) validation.erase("tokens");
   CHECK(to_json(state) == expected);
+}
+
+TEST_CASE("state.json does not grow with every validation, and none is lost where a run goes on") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.steps = {200, Period::Unit::steps};
+  settings.validate_every = {1, Period::Unit::steps};
+  settings.keep_best = 3;
+  const auto size = [](const fs::path& run) {
+    return fs::file_size(find_checkpoint(run, "last") / "state.json");
+  };
+  TrainingSummary whole;
+  {
+    ToyTask task;
+    whole = train_toy(folder.path / "whole", task, settings);
+  }
+  settings.steps = {100, Period::Unit::steps};
+  settings.schedule = ScheduleKind::constant;
+  {
+    ToyTask task;
+    train_toy(folder.path / "part", task, settings);
+  }
+  CHECK(static_cast<double>(size(folder.path / "whole")) <
+        1.3 * static_cast<double>(size(folder.path / "part")));
+  CHECK(read_training_state(find_checkpoint(folder.path / "whole", "last") / "state.json")
+            .validations.size() <= 2 * kStoredValidations);
+  settings.steps = {150, Period::Unit::steps};
+  const bool lost = GENERATE(false, true);
+  if (lost) fs::remove(folder.path / "part" / "metrics.jsonl");
+  ToyTask task;
+  const TrainingSummary gone_on =
+      train_toy(folder.path / "part", task, settings, ExistingRun::resume);
+  if (lost) {
+    CHECK(gone_on.validations.size() >= 50 + kStoredValidations);
+  } else {
+    REQUIRE(gone_on.validations.size() == 150);
+    for (std::size_t i = 0; i < 150; ++i) {
+      CHECK(gone_on.validations[i].step == static_cast<std::int64_t>(i) + 1);
+    }
+  }
+  CHECK(gone_on.validations.back().step == 150);
 }
 
 TEST_CASE(

@@ -28,6 +28,7 @@ class NotingProcesses : public Processes {
   void take_from_first(at::Tensor) override {}
   void alive() override {}
   std::shared_ptr<void> busy() override { return nullptr; }
+  bool stops(bool own) override { return own; }
   void leave(const std::string&) noexcept override {}
 
   // What was sent is what stands in the buffer at the end.

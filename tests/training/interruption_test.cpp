@@ -88,6 +88,37 @@ TEST_CASE("a run stopped by a signal saves, and goes on as if nothing had happen
   CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
 }
 
+TEST_CASE("a signal is heard inside a step of many micro-batches, which is then made again") {
+  const TemporaryFolder folder;
+  TrainingSettings settings = toy_settings();
+  settings.steps = {12, Period::Unit::steps};
+  settings.accumulation = 8;
+  settings.log_every = {4, Period::Unit::steps};
+  settings.reduce = GENERATE(GradientReduction::fast, GradientReduction::deterministic);
+  {
+    ToyTask task;
+    train_toy(folder.path / "whole", task, settings);
+  }
+  // Inside the first step, and inside the sixth.
+  const std::int64_t step = GENERATE(0, 5);
+  std::int64_t last_batch = 0;
+  {
+    ToyTask task({.before_batch = [&](std::int64_t batch) {
+      if (batch == 8 * step + 2) ::raise(SIGTERM);
+      last_batch = batch;
+    }});
+    const TrainingSummary stopped = train_toy(folder.path / "stopped", task, settings);
+    CHECK(stopped.reason == StopReason::signal);
+    CHECK(stopped.signal == SIGTERM);
+    CHECK(stopped.consumed.steps == step);
+    CHECK(last_batch == 8 * step + 2);
+  }
+  ToyTask task;
+  train_toy(folder.path / "stopped", task, settings, ExistingRun::resume);
+  CHECK(lasting_metrics(folder.path / "stopped") == lasting_metrics(folder.path / "whole"));
+  CHECK(last_weights(folder.path / "stopped") == last_weights(folder.path / "whole"));
+}
+
 TEST_CASE("an overwritten run goes when a step of the new one has proved good, not before") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "run";

@@ -113,4 +113,49 @@ TEST_CASE("in the deterministic order any number of processes gives the same bit
   check_equal(one, by_ranks(4, {.order = deterministic, .in_parts = true}));
 }
 
+// Three steps of two processes; before the second the second process gives one up.
+at::Tensor values_after(Processes& processes, const ReductionSettings& settings, bool gives_up) {
+  ToyTask task(kWide);
+  AdamW optimizer =
+      settings.in_parts ? AdamW(task.parameters(), {}, processes) : AdamW(task.parameters(), {});
+  const auto reduction = make_step_reduction(processes, task.parameters(), settings);
+  const BatchNumbers numbers{.accumulation = 3, .rank = processes.rank(), .processes = 2};
+  const auto take = [&](std::int64_t step, const std::function<bool()>& stop) {
+    std::int64_t micro = 0;
+    return take_training_step(
+        task, optimizer, [&] { return task.make_batch(numbers.number(6 * step, micro++)); },
+        {.step = step,
+         .seed = 3,
+         .numbers = numbers,
+         .learning_rate = 0.01,
+         .clip = 1,
+         .stop = stop},
+        reduction.get());
+  };
+  take(0, {});
+  if (gives_up) {
+    const at::Tensor before = task.parameters().flat_values().clone();
+    const StepResult result = take(1, [&] { return processes.rank() == 1; });
+    if (!result.given_up) throw std::runtime_error("the step was not given up");
+    if (!at::equal(task.parameters().flat_values(), before)) throw std::runtime_error("changed");
+  }
+  for (const std::int64_t step : {1, 2}) {
+    if (take(step, {}).given_up) throw std::runtime_error("a step was given up");
+  }
+  return task.parameters().flat_values().clone();
+}
+
+TEST_CASE("a step that one process gives up is given up by all, and the next ones are as ever") {
+  const ReductionSettings settings{
+      .order = GENERATE(GradientReduction::fast, GradientReduction::deterministic),
+      .in_parts = GENERATE(false, true),
+      .bucket = 50'000};
+  const auto problems = on_ranks(2, kTimeout, [&](Processes& processes) {
+    const at::Tensor with = values_after(processes, settings, true);
+    const at::Tensor without = values_after(processes, settings, false);
+    if (!at::equal(with, without)) throw std::runtime_error("other values");
+  });
+  CHECK(problems == std::vector<std::string>(2));
+}
+
 }  // namespace roformer
